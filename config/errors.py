@@ -1,0 +1,65 @@
+"""Findings: what is wrong in a strategy file, where, and how to mend it.
+
+A finding is printed on one line, so that editors and CI logs can link it::
+
+    mixed.yaml:14:22: error EFA_UNSUPPORTED node_groups[gpu].instance_types[0]: g6.4xlarge has no EFA; use ...
+
+Checks collect findings and raise once, with all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import NamedTuple
+
+
+class Severity(str, Enum):
+    """How much a finding weighs: an ``error`` stops everything, a ``warning`` is printed."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
+class Position(NamedTuple):
+    """A place in a file; line and column count from 1, 0 where the file as a whole is meant."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong.
+
+    Attributes:
+        code: stable, upper-case identifier; tests and ``ignore`` lists refer to it.
+        path: the field, as ``node_groups[gpu].scaling.max``; empty for the file as a whole.
+        message: what is wrong, what was given, what is allowed, how to mend it; no full stop.
+        severity: error or warning.
+        position: where it stands, once a loader has found it.
+    """
+
+    code: str
+    path: str
+    message: str
+    severity: Severity = Severity.ERROR
+    position: Position | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        place = f"{self.position}: " if self.position else ""
+        path = f" {self.path}" if self.path else ""
+        return f"{place}{self.severity.value} {self.code}{path}: {self.message}"
+
+
+class StrategyError(ValueError):
+    """Raised with every error that was found; ``findings`` holds warnings too."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings: tuple[Finding, ...] = tuple(findings)
+        super().__init__("\n".join(str(finding) for finding in self.findings))

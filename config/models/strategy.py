@@ -1,0 +1,134 @@
+"""The root of a strategy file, and its small sections: Karpenter, backend, provider."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.config.models.base import Arn, ClusterName, KmsKeyArn, Name, StrategyModel, Tags, Text
+from eks_hardware.config.models.cluster import Cluster
+from eks_hardware.config.models.network import Network
+from eks_hardware.config.models.node_group import NodeGroup
+
+Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$")]
+
+
+class Karpenter(StrategyModel):
+    """Karpenter's AWS side: controller role, node role, interruption queue, discovery tags."""
+
+    namespace: Name = Field(default="kube-system", description="Namespace that the controller runs in.")
+    service_account: Name = Field(default="karpenter", description="Service account of the controller.")
+    interruption_queue: bool = Field(
+        default=True, description="Tell Karpenter of spot interruptions, health events and state changes."
+    )
+    node_policies: tuple[Arn, ...] = Field(
+        default=(), description="Further managed policies for the role of Karpenter's nodes."
+    )
+
+
+class LocalBackend(StrategyModel):
+    """State in a file beside the project."""
+
+    type: Literal["local"] = Field(default="local", description="State in a local file.")
+    path: Annotated[Text, StringConstraints(min_length=1, max_length=1024)] | None = Field(
+        default=None,
+        description="Path of the state file; default terraform.<name>.tfstate in the project folder.",
+    )
+
+
+class S3Backend(StrategyModel):
+    """State in S3, locked by a lock file in the bucket (Terraform 1.10 or newer)."""
+
+    type: Literal["s3"] = Field(description="State in S3.")
+    bucket: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = Field(
+        description="Bucket name."
+    )
+    key: Annotated[Text, StringConstraints(min_length=1, max_length=1024)] | None = Field(
+        default=None, description="Object key; default eks-hardware/<name>.tfstate."
+    )
+    region: Region | None = Field(default=None, description="Region of the bucket; default: the strategy's.")
+    kms_key_arn: KmsKeyArn | None = Field(default=None, description="Key that encrypts the state.")
+    profile: Text | None = Field(default=None, description="AWS profile for the bucket.")
+    role_arn: Arn | None = Field(default=None, description="Role to assume for the bucket.")
+    lock: bool = Field(default=True, description="Lock with a lock file in the bucket.")
+
+
+class RemoteBackend(StrategyModel):
+    """State and runs in HCP Terraform or another remote backend."""
+
+    type: Literal["remote"] = Field(description="State in HCP Terraform or Terraform Enterprise.")
+    organization: Annotated[Text, StringConstraints(min_length=1)] = Field(description="Organization.")
+    workspace: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,90}$")] | None = Field(
+        default=None, description="Workspace; default: the strategy's name."
+    )
+    hostname: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+$")] = Field(
+        default="app.terraform.io", description="Host of the service."
+    )
+
+
+Backend = Annotated[LocalBackend | S3Backend | RemoteBackend, Field(discriminator="type")]
+
+
+class AssumeRole(StrategyModel):
+    """The role that Terraform assumes."""
+
+    role_arn: Arn = Field(description="ARN of the role.")
+    external_id: Text | None = Field(default=None, description="External id that the role's trust policy asks for.")
+    session_name: Annotated[str, StringConstraints(pattern=r"^[\w+=,.@-]{2,64}$")] | None = Field(
+        default=None, description="Name of the session, as it stands in CloudTrail."
+    )
+
+
+class AwsProvider(StrategyModel):
+    """How Terraform talks to AWS."""
+
+    profile: Text | None = Field(default=None, description="Profile of the shared AWS configuration.")
+    assume_role: AssumeRole | None = Field(default=None, description="Role to assume before anything else.")
+    account_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] | None = Field(
+        default=None, description="The account that is meant; Terraform refuses to run in another one."
+    )
+    version: Annotated[str, StringConstraints(pattern=r"^[0-9.<>=!~, ]+$", max_length=100)] | None = Field(
+        default=None,
+        description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', or a higher lower end where a "
+        "setting needs it.",
+    )
+    permissions_boundary_arn: Arn | None = Field(
+        default=None, description="Permissions boundary for every IAM role the stack makes."
+    )
+    iam_path: Annotated[str, StringConstraints(pattern=r"^/([A-Za-z0-9+=,.@_-]+/)*$", max_length=512)] = Field(
+        default="/", description="Path of every IAM role and policy the stack makes."
+    )
+
+
+class Strategy(StrategyModel):
+    """A hardware strategy: which hardware a team wants, and where; everything else is derived."""
+
+    version: Literal[1] = Field(description="Version of this file format.")
+    name: ClusterName = Field(description="Name of the stack and of the cluster.")
+    description: Text = Field(default="", description="What the cluster is for.")
+    region: Region = Field(description="AWS region, such as us-west-2.")
+    cluster: Cluster = Field(default=Cluster(), description="The EKS control plane.")
+    network: Network = Field(default=Network(), description="The VPC.")
+    node_groups: tuple[NodeGroup, ...] = Field(min_length=1, description="Managed node groups.")
+    karpenter: Karpenter | None = Field(
+        default=None,
+        description="Karpenter's AWS side; an empty map takes every default, without it there is none.",
+    )
+    backend: Backend = Field(default=LocalBackend(), description="Where Terraform keeps its state.")
+    tags: Tags = Field(default_factory=dict, max_length=40, description="Tags for everything in the stack.")
+    aws: AwsProvider = Field(default=AwsProvider(), description="AWS provider settings.")
+
+    @model_validator(mode="after")
+    def _unique_group_names(self) -> Strategy:
+        seen: set[str] = set()
+        for index, group in enumerate(self.node_groups):
+            if group.name in seen:
+                raise PydanticCustomError(
+                    "name_duplicate",
+                    "two node groups are called '{name}'; names are unique within a strategy",
+                    {"name": group.name, "field": f"node_groups[{index}].name"},
+                )
+            seen.add(group.name)
+        return self

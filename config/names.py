@@ -1,0 +1,47 @@
+"""Names that AWS limits: deterministic, and shortened with a hash of the full name when too long.
+
+The hash keeps two long names apart that share their first characters; the same strategy always gives the
+same names, so nothing is replaced by a second run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+IAM_ROLE = 64
+"""https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
+IAM_POLICY = 128
+EVENT_RULE = 64
+"""https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html"""
+SQS_QUEUE = 80
+"""https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html"""
+LAUNCH_TEMPLATE = 128
+"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateLaunchTemplate.html"""
+PLACEMENT_GROUP = 255
+SECURITY_GROUP = 255
+KMS_ALIAS = 256
+TAG_VALUE = 256
+
+_HASH_LENGTH = 8
+
+
+def limited(*parts: str, limit: int) -> str:
+    """Join parts with ``-``; a result longer than ``limit`` keeps its last part and ends in a hash.
+
+    The last part says what the thing is (``karpenter-node``), so the first ones are cut.
+
+    >>> limited("demo", "us-west-2", "cluster", limit=64)
+    'demo-us-west-2-cluster'
+    >>> limited("a" * 40, "us-west-2", "cluster", limit=32)
+    'aaaaaaaaaaaaaaa-cluster-e27c67a9'
+    """
+    full = "-".join(parts)
+    if len(full) <= limit:
+        return full
+    digest = hashlib.sha256(full.encode()).hexdigest()[:_HASH_LENGTH]
+    *first, last = parts
+    tail = f"-{last}-{digest}" if first else f"-{digest}"
+    head = "-".join(first) if first else last
+    if len(tail) >= limit:
+        return f"{full[: limit - _HASH_LENGTH - 1]}-{digest}"
+    return head[: limit - len(tail)].rstrip("-_") + tail

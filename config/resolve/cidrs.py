@@ -1,0 +1,63 @@
+"""Subnet CIDRs, computed so that they cannot overlap and never move.
+
+A VPC is cut into eight equal blocks, one for each zone number a region can have (``usw2-az3`` owns the third),
+whether or not the zone is used. Within its block::
+
+    |            private (half)            | public (1/8) | control plane (1/128) ... reserve |
+
+Adding or removing a zone leaves every other subnet where it is.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+ZONE_BLOCKS = 8
+_ZONE_BITS = 3
+
+LARGEST_VPC_PREFIX = 16
+SMALLEST_VPC_PREFIX = 22
+"""Below /22 a zone's public subnet would be smaller than /28, the least that AWS allows."""
+
+SMALLEST_POD_PREFIX = 21
+POD_RANGE = ipaddress.IPv4Network("100.64.0.0/10")
+"""RFC 6598, the range that EKS documents for pods:
+https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"""
+
+_SMALLEST_SUBNET_PREFIX = 28
+
+
+def zone_block(cidr: str, zone_id: str) -> ipaddress.IPv4Network:
+    """The eighth of a network that belongs to a zone."""
+    number = int(zone_id.rpartition("-az")[2])
+    return list(ipaddress.IPv4Network(cidr).subnets(prefixlen_diff=_ZONE_BITS))[number - 1]
+
+
+def private(cidr: str, zone_id: str) -> str:
+    """The first half of a zone's block."""
+    return str(next(zone_block(cidr, zone_id).subnets(prefixlen_diff=1)))
+
+
+def _second_half_eighth(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Network:
+    eighths = list(zone_block(cidr, zone_id).subnets(prefixlen_diff=3))
+    return eighths[4 + index]
+
+
+def public(cidr: str, zone_id: str) -> str:
+    """An eighth of a zone's block: load balancers and a NAT gateway live there."""
+    return str(_second_half_eighth(cidr, zone_id, 0))
+
+
+def control_plane(cidr: str, zone_id: str) -> str:
+    """A small subnet for the control plane's interfaces; EKS wants 6 addresses and advises 16.
+
+    Source: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
+    """
+    eighth = _second_half_eighth(cidr, zone_id, 1)
+    prefix = max(eighth.prefixlen, min(_SMALLEST_SUBNET_PREFIX, eighth.prefixlen + 4))
+    return str(next(eighth.subnets(new_prefix=prefix)))
+
+
+def pods(cidr: str, zone_id: str) -> str:
+    """The whole of a zone's block of the pod network."""
+    return str(zone_block(cidr, zone_id))

@@ -1,0 +1,235 @@
+"""Resolve ``cluster``: control plane, access entries and add-ons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from eks_hardware.config import facts, names
+from eks_hardware.config.models import Addon, Cluster
+from eks_hardware.config.resolve.merge import merged
+from eks_hardware.config.resolve.model import Reasons, ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
+
+ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+
+
+def resolve_cluster(cluster: Cluster, *, name: str, region: str, custom_networking: bool = False) -> ResolvedCluster:
+    """Derive everything about the control plane of the cluster ``name``."""
+    why = Reasons()
+    given = cluster.model_fields_set
+    partition = facts.partition(region)
+    encryption = cluster.secrets_encryption
+    logging = cluster.logging
+    return ResolvedCluster(
+        name=why.strategy("name", name),
+        region=why.strategy("region", region),
+        partition=why.rule("partition", partition, f"{region} belongs to it"),
+        kubernetes_version=why.given(
+            "kubernetes_version",
+            cluster.kubernetes_version,
+            when="kubernetes_version" in given,
+            otherwise="the toolkit's default, in standard support",
+        ),
+        role_name=why.rule(
+            "role_name",
+            names.limited(name, region, "cluster", limit=names.IAM_ROLE),
+            "cluster, region and purpose, at most 64 characters",
+        ),
+        public_cidrs=why.given(
+            "public_cidrs",
+            cluster.endpoint.public_cidrs,
+            when=bool(cluster.endpoint.public_cidrs),
+            otherwise="no public endpoint unless networks are stated",
+        ),
+        access_entries=why.rule(
+            "access_entries",
+            tuple(_access_entries(cluster, partition)),
+            "one a principal of admins and access_entries",
+        ),
+        creator_is_admin=why.given(
+            "creator_is_admin",
+            cluster.creator_is_admin,
+            when="creator_is_admin" in given,
+            otherwise="access is given by access entries, not by who runs Terraform",
+        ),
+        log_types=why.given(
+            "log_types",
+            logging.types,
+            when="types" in logging.model_fields_set,
+            otherwise="all: an audit trail",
+        ),
+        log_group_name=why.rule("log_group_name", f"/aws/eks/{name}/cluster", "the group that EKS writes to"),
+        log_retention_days=why.given(
+            "log_retention_days",
+            logging.retention_days,
+            when="retention_days" in logging.model_fields_set,
+            otherwise="90 days",
+        ),
+        log_group_kept=why.given(
+            "log_group_kept",
+            logging.keep_on_destroy,
+            when="keep_on_destroy" in logging.model_fields_set,
+            otherwise="the stack owns it, so that a second deploy finds no leftover",
+        ),
+        secrets_encrypted=why.given(
+            "secrets_encrypted",
+            encryption.enabled,
+            when="enabled" in encryption.model_fields_set,
+            otherwise="always: it cannot be added without touching every secret, nor removed",
+        ),
+        kms_key_arn=why.given(
+            "kms_key_arn",
+            encryption.kms_key_arn,
+            when=encryption.kms_key_arn is not None,
+            otherwise="a key of its own",
+        ),
+        kms_alias=why.rule(
+            "kms_alias",
+            "alias/" + names.limited("eks", name, limit=names.KMS_ALIAS - len("alias/")),
+            "found by the cluster's name",
+        ),
+        service_cidr=why.given(
+            "service_cidr",
+            cluster.service_cidr,
+            when=cluster.service_cidr is not None,
+            otherwise="chosen by EKS",
+        ),
+        deletion_protection=why.given(
+            "deletion_protection",
+            cluster.deletion_protection,
+            when=cluster.deletion_protection is not None,
+            otherwise="left alone: not every provider of the version range knows it",
+        ),
+        support_type=why.given(
+            "support_type",
+            cluster.upgrade_policy.upper(),
+            when="upgrade_policy" in given,
+            otherwise="STANDARD: extended support costs about six times as much an hour",
+        ),
+        zonal_shift=why.given(
+            "zonal_shift", cluster.zonal_shift, when="zonal_shift" in given, otherwise="off unless asked for"
+        ),
+        control_plane_tier=why.given(
+            "control_plane_tier",
+            cluster.control_plane_tier,
+            when="control_plane_tier" in given,
+            otherwise="standard: EKS scales it by load",
+        ),
+        custom_networking=why.rule(
+            "custom_networking",
+            custom_networking,
+            "pods have subnets of their own" if custom_networking else "pods share the nodes' subnets",
+        ),
+        addons=why.rule(
+            "addons",
+            tuple(
+                _addons(
+                    cluster,
+                    name=name,
+                    region=region,
+                    partition=partition,
+                    custom_networking=custom_networking,
+                )
+            ),
+            "the add-ons that are on by default, and those asked for",
+        ),
+        discovery_tag=why.rule("discovery_tag", name, "on the cluster security group, for Karpenter's selector"),
+        reasons=why.frozen(),
+    )
+
+
+def _access_entries(cluster: Cluster, partition: str) -> Iterator[ResolvedAccessEntry]:
+    def policy_arn(policy: str) -> str:
+        return f"arn:{partition}:eks::aws:cluster-access-policy/{policy}"
+
+    for principal in dict.fromkeys(cluster.admins):
+        _, _, resource = principal.rpartition(":")
+        yield ResolvedAccessEntry(
+            key="admin-" + resource.replace("/", "-"),
+            principal_arn=principal,
+            kubernetes_groups=(),
+            policies=((policy_arn(ADMIN_POLICY), ()),),
+        )
+    for entry in cluster.access_entries:
+        yield ResolvedAccessEntry(
+            key=entry.name,
+            principal_arn=entry.principal_arn,
+            kubernetes_groups=entry.kubernetes_groups,
+            policies=tuple((policy_arn(each.policy), each.namespaces) for each in entry.policies),
+        )
+
+
+def _addons(
+    cluster: Cluster, *, name: str, region: str, partition: str, custom_networking: bool
+) -> Iterator[ResolvedAddon]:
+    for addon_name, fact in facts.addons().items():
+        given = cluster.addons.get(addon_name)
+        if not (given.enabled if given else fact["default"]):
+            continue
+        yield _addon(
+            addon_name,
+            fact,
+            given or Addon(),
+            role_name=names.limited(name, region, addon_name, limit=names.IAM_ROLE),
+            partition=partition,
+            derived=_vpc_cni_configuration(custom_networking) if addon_name == "vpc-cni" else {},
+            asked_for=given is not None,
+        )
+
+
+def _addon(
+    name: str,
+    fact: Mapping[str, Any],
+    given: Addon,
+    *,
+    role_name: str,
+    partition: str,
+    derived: Mapping[str, Any],
+    asked_for: bool,
+) -> ResolvedAddon:
+    why = Reasons()
+    account = fact.get("service_account")
+    source = fact.get("source", "")
+    return ResolvedAddon(
+        name=why.given("name", name, when=asked_for, otherwise=fact["why"]),
+        before_nodes=why.rule("before_nodes", fact["before_nodes"], fact["why"]),
+        version=why.given(
+            "version",
+            given.version,
+            when=given.version is not None,
+            otherwise="EKS's default for the version",
+        ),
+        configuration=why.rule(
+            "configuration",
+            MappingProxyType(merged(derived, given.configuration)),
+            "derived values, the strategy's over them" if given.configuration else "derived",
+        ),
+        service_account=why.rule("service_account", account, source or "needs no AWS permission"),
+        namespace=why.rule("namespace", fact.get("namespace"), source or "needs no AWS permission"),
+        role_name=why.rule(
+            "role_name", role_name if account else None, "cluster, region and add-on, at most 64 characters"
+        ),
+        policy_arns=why.rule(
+            "policy_arns",
+            tuple(f"arn:{partition}:iam::aws:policy/{policy}" for policy in fact.get("policies", ())),
+            source or "needs no AWS permission",
+        ),
+        reasons=why.frozen(),
+    )
+
+
+def _vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
+    """Network policy and prefix delegation; with pod subnets also custom networking.
+
+    Sources: https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html,
+    https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html,
+    https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html
+    """
+    environment = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
+    if custom_networking:
+        environment |= {
+            "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG": "true",
+            "ENI_CONFIG_LABEL_DEF": "topology.kubernetes.io/zone",
+        }
+    return {"enableNetworkPolicy": "true", "env": environment}

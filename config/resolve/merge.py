@@ -1,0 +1,20 @@
+"""Merge two nested mappings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``below`` with ``above`` over it: maps merge, everything else replaces.
+
+    >>> merged({"env": {"A": "1", "B": "2"}}, {"env": {"B": "3"}})
+    {'env': {'A': '1', 'B': '3'}}
+    """
+    result = dict(below)
+    for key, value in above.items():
+        under = result.get(key)
+        both_maps = isinstance(under, Mapping) and isinstance(value, Mapping)
+        result[key] = merged(under, value) if both_maps else value  # type: ignore[arg-type]
+    return result

@@ -1,0 +1,363 @@
+"""What a strategy resolves to: frozen plain data, with the reason beside every value.
+
+Constructs and commands read only this. ``resolved.why("ami_type")`` says where a value comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from eks_hardware.config.catalogue import EfaInterface, Hardware
+from eks_hardware.config.models import AssumeRole, FlowLogs, LocalBackend, RemoteBackend, S3Backend
+
+T = TypeVar("T")
+
+
+class Origin(str, Enum):
+    """Where a resolved value comes from."""
+
+    STRATEGY = "strategy"
+    DEFAULT = "default"
+    CATALOGUE = "catalogue"
+    RULE = "rule"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a value is what it is."""
+
+    origin: Origin
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.origin.value}]"
+
+
+class Reasons:
+    """Collects the reasons of one resolved object; each method returns the value it is given."""
+
+    def __init__(self) -> None:
+        self._by_field: dict[str, Reason] = {}
+
+    def _note(self, field_name: str, value: T, origin: Origin, text: str) -> T:
+        self._by_field[field_name] = Reason(origin, text)
+        return value
+
+    def strategy(self, field_name: str, value: T, text: str = "as the strategy says") -> T:
+        return self._note(field_name, value, Origin.STRATEGY, text)
+
+    def default(self, field_name: str, value: T, text: str) -> T:
+        return self._note(field_name, value, Origin.DEFAULT, text)
+
+    def catalogue(self, field_name: str, value: T, text: str) -> T:
+        return self._note(field_name, value, Origin.CATALOGUE, text)
+
+    def rule(self, field_name: str, value: T, text: str) -> T:
+        return self._note(field_name, value, Origin.RULE, text)
+
+    def given(self, field_name: str, value: T, *, when: bool, otherwise: str) -> T:
+        """A value that the strategy states, or its default with the reason for it."""
+        return self.strategy(field_name, value) if when else self.default(field_name, value, otherwise)
+
+    def frozen(self) -> Mapping[str, Reason]:
+        return MappingProxyType(dict(self._by_field))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """Base of everything that is resolved."""
+
+    reasons: Mapping[str, Reason] = field(repr=False, compare=False)
+
+    def why(self, field_name: str) -> Reason:
+        """Return the reason for a field; ``KeyError`` for an unknown one."""
+        return self.reasons[field_name]
+
+    def explained(self) -> list[tuple[str, Any, Reason]]:
+        """Every field with its value and reason, in the order of the class."""
+        return [
+            (each.name, getattr(self, each.name), self.reasons[each.name])
+            for each in fields(self)
+            if each.name != "reasons"
+        ]
+
+
+class SubnetRole(str, Enum):
+    """What a subnet is for."""
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    CONTROL_PLANE = "control-plane"
+    POD = "pod"
+
+
+@dataclass(frozen=True)
+class ResolvedSubnet:
+    """One subnet. Its key (``private-usw2-az1``) is part of its Terraform address."""
+
+    role: SubnetRole
+    zone_id: str
+    cidr: str
+    tags: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return f"{self.role.value}-{self.zone_id}"
+
+
+@dataclass(frozen=True)
+class ExistingSubnets:
+    """Subnets of a VPC that someone else owns, by zone id."""
+
+    vpc_id: str
+    private: Mapping[str, str]
+    control_plane: Mapping[str, str]
+    pod: Mapping[str, str]
+    tag: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedNetwork(Resolved):
+    """The VPC and its subnets, or those that exist.
+
+    Attributes:
+        cidr: IPv4 network of the VPC, None for an existing one.
+        pod_cidr: second network, for pods.
+        zone_ids: zones that have subnets, in the order of their ids.
+        subnets: subnets to make, by role and zone.
+        nat_zone_ids: zones that have a NAT gateway.
+        nat_zone_by_zone: for each zone the zone whose NAT gateway its private subnet uses.
+        gateway_endpoints: services with a gateway endpoint.
+        interface_endpoints: services with an interface endpoint.
+    """
+
+    name: str
+    region: str
+    cidr: str | None
+    pod_cidr: str | None
+    zone_ids: tuple[str, ...]
+    subnets: tuple[ResolvedSubnet, ...]
+    nat_zone_ids: tuple[str, ...]
+    nat_zone_by_zone: Mapping[str, str]
+    gateway_endpoints: tuple[str, ...]
+    interface_endpoints: tuple[str, ...]
+    flow_logs: FlowLogs | None
+    flow_log_role_name: str
+    discovery_tag: str
+    existing: ExistingSubnets | None
+
+    def of_role(self, role: SubnetRole) -> tuple[ResolvedSubnet, ...]:
+        return tuple(subnet for subnet in self.subnets if subnet.role is role)
+
+
+@dataclass(frozen=True)
+class ResolvedAccessEntry:
+    """An access entry; ``key`` is part of its Terraform address.
+
+    Attributes:
+        policies: pairs of EKS access policy ARN and the namespaces it is limited to (empty: the cluster).
+    """
+
+    key: str
+    principal_arn: str
+    kubernetes_groups: tuple[str, ...]
+    policies: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAddon(Resolved):
+    """One EKS add-on.
+
+    Attributes:
+        before_nodes: nodes need it to become Ready, so they are made after it.
+        configuration: configuration values, JSON-serializable; empty for none.
+        service_account: the account with a Pod Identity role, None when it needs no AWS permission.
+        policy_arns: managed policies of that role.
+    """
+
+    name: str
+    before_nodes: bool
+    version: str | None
+    configuration: Mapping[str, Any]
+    service_account: str | None
+    namespace: str | None
+    role_name: str | None
+    policy_arns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedCluster(Resolved):
+    """The EKS control plane."""
+
+    name: str
+    region: str
+    partition: str
+    kubernetes_version: str
+    role_name: str
+    public_cidrs: tuple[str, ...]
+    access_entries: tuple[ResolvedAccessEntry, ...]
+    creator_is_admin: bool
+    log_types: tuple[str, ...]
+    log_group_name: str
+    log_retention_days: int
+    log_group_kept: bool
+    secrets_encrypted: bool
+    kms_key_arn: str | None
+    kms_alias: str
+    service_cidr: str | None
+    deletion_protection: bool | None
+    support_type: str
+    zonal_shift: bool
+    control_plane_tier: str
+    custom_networking: bool
+    addons: tuple[ResolvedAddon, ...]
+    discovery_tag: str
+
+
+@dataclass(frozen=True)
+class BlockDevice:
+    """An EBS volume of a node, always encrypted."""
+
+    device_name: str
+    size_gib: int
+    volume_type: str
+    iops: int | None
+    throughput_mibps: int | None
+    kms_key_arn: str | None
+
+
+@dataclass(frozen=True)
+class ResolvedTaint:
+    """A taint in the spelling of the EKS API (``NO_SCHEDULE``)."""
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class CapacityTarget:
+    """The reservation that nodes are launched into; exactly one of the two is set."""
+
+    reservation_id: str | None
+    resource_group_arn: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedNodeGroup(Resolved):
+    """One managed node group with its launch template.
+
+    Attributes:
+        capacity_type: as the EKS API spells it: ON_DEMAND, SPOT, CAPACITY_BLOCK.
+        market_type: ``capacity-block`` where the launch template has to say so.
+        instance_type_in_launch_template: EKS wants a capacity block's type in the template, not in the group.
+        efa_interfaces: network interfaces of the launch template; empty leaves the one default interface.
+        user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty
+            leaves everything to EKS.
+        max_pods: pods a node, None where the kubelet's own computation is kept.
+    """
+
+    name: str
+    workload: str
+    hardware: Hardware
+    instance_types: tuple[str, ...]
+    architecture: str
+    ami_type: str
+    ami_family: str
+    image_id: str | None
+    release_version: str | None
+    kubernetes_version: str
+    capacity: str
+    capacity_type: str
+    market_type: str | None
+    capacity_target: CapacityTarget | None
+    instance_type_in_launch_template: bool
+    zone_ids: tuple[str, ...]
+    min_size: int
+    desired_size: int
+    max_size: int
+    autoscaled: bool
+    labels: Mapping[str, str]
+    taints: tuple[ResolvedTaint, ...]
+    efa_interfaces: tuple[EfaInterface, ...]
+    placement_group_name: str | None
+    block_devices: tuple[BlockDevice, ...]
+    instance_store: str
+    max_pods: int | None
+    user_data: Mapping[str, Any]
+    metadata_hop_limit: int
+    detailed_monitoring: bool
+    node_repair: bool
+    max_unavailable: int | None
+    max_unavailable_percentage: int | None
+    launch_template_name: str
+    tags: Mapping[str, str]
+
+    @property
+    def efa_count(self) -> int:
+        """How many of the interfaces carry EFA traffic."""
+        return sum(1 for each in self.efa_interfaces if each.interface_type != "interface")
+
+    @property
+    def tainted(self) -> bool:
+        return any(taint.effect != "PREFER_NO_SCHEDULE" for taint in self.taints)
+
+
+@dataclass(frozen=True)
+class InterruptionRule:
+    """An EventBridge rule that feeds Karpenter's interruption queue; ``key`` is part of its address."""
+
+    key: str
+    name: str
+    source: str
+    detail_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedKarpenter(Resolved):
+    """Karpenter's AWS side."""
+
+    namespace: str
+    service_account: str
+    controller_role_name: str
+    policy_names: Mapping[str, str]
+    node_role_name: str
+    node_policy_arns: tuple[str, ...]
+    queue_name: str | None
+    rules: tuple[InterruptionRule, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedProvider(Resolved):
+    """The AWS provider block and its version range."""
+
+    version: str
+    profile: str | None
+    assume_role: AssumeRole | None
+    account_id: str | None
+    default_tags: Mapping[str, str]
+    permissions_boundary_arn: str | None
+    iam_path: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedStrategy(Resolved):
+    """Everything that follows from one strategy file."""
+
+    name: str
+    description: str
+    region: str
+    partition: str
+    network: ResolvedNetwork
+    cluster: ResolvedCluster
+    node_role_name: str
+    node_policy_arns: tuple[str, ...]
+    node_groups: tuple[ResolvedNodeGroup, ...]
+    efa_security_group_name: str | None
+    karpenter: ResolvedKarpenter | None
+    backend: LocalBackend | S3Backend | RemoteBackend
+    provider: ResolvedProvider

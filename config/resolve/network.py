@@ -1,0 +1,158 @@
+"""Resolve ``network``: zones, subnets, NAT gateways, endpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+
+from eks_hardware.config import facts, names
+from eks_hardware.config.models import Network
+from eks_hardware.config.resolve import cidrs
+from eks_hardware.config.resolve.model import (
+    ExistingSubnets,
+    Reasons,
+    ResolvedNetwork,
+    ResolvedSubnet,
+    SubnetRole,
+)
+from eks_hardware.config.resolve.zones import ZoneChoice, control_plane_excluded
+
+# https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html
+_PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
+_INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
+DISCOVERY_TAG = "karpenter.sh/discovery"
+
+
+def resolve_network(network: Network, *, name: str, region: str, zones: ZoneChoice) -> ResolvedNetwork:
+    """Derive everything about the network of the cluster ``name``."""
+    why = Reasons()
+    existing = network.existing
+    nat = _nat_mode(network)
+    zone_ids = zones.zone_ids
+    nat_zones = () if existing else _nat_zones(nat, zones)
+    subnets = () if existing else tuple(_subnets(network, zone_ids, discovery=name))
+    return ResolvedNetwork(
+        name=why.strategy("name", name),
+        region=why.strategy("region", region),
+        cidr=why.given(
+            "cidr",
+            None if existing else network.cidr,
+            when="cidr" in network.model_fields_set,
+            otherwise="the VPC exists" if existing else "10.0.0.0/16 has room for 8 zones of 4,096 nodes' addresses",
+        ),
+        pod_cidr=why.given(
+            "pod_cidr",
+            network.pod_cidr,
+            when=network.pod_cidr is not None,
+            otherwise="pods share the nodes' subnets",
+        ),
+        zone_ids=why.rule("zone_ids", zone_ids, _zones_reason(network, zones)),
+        subnets=why.rule(
+            "subnets",
+            subnets,
+            "none: they exist" if existing else "each zone owns an eighth of the VPC, so that no subnet ever moves",
+        ),
+        nat_zone_ids=why.given(
+            "nat_zone_ids",
+            nat_zones,
+            when=network.nat_gateways is not None,
+            otherwise="none: private cluster" if network.private else "one NAT gateway is cheapest",
+        ),
+        nat_zone_by_zone=why.rule(
+            "nat_zone_by_zone",
+            MappingProxyType({zone: zone if zone in nat_zones else nat_zones[0] for zone in zone_ids if nat_zones}),
+            "a zone uses its own NAT gateway where it has one",
+        ),
+        gateway_endpoints=why.rule(
+            "gateway_endpoints",
+            () if existing else tuple(sorted({"s3", *network.gateway_endpoints})),
+            "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing",
+        ),
+        interface_endpoints=why.given(
+            "interface_endpoints",
+            () if existing else _interface_endpoints(network, nat),
+            when=network.interface_endpoints is not None,
+            otherwise="all that nodes need: there is no NAT gateway"
+            if nat == "none"
+            else "none: NAT gateways reach AWS",
+        ),
+        flow_logs=why.given(
+            "flow_logs",
+            network.flow_logs,
+            when=network.flow_logs is not None,
+            otherwise="off unless asked for",
+        ),
+        flow_log_role_name=why.rule(
+            "flow_log_role_name",
+            names.limited(name, region, "flow-logs", limit=names.IAM_ROLE),
+            "cluster, region and purpose, at most 64 characters",
+        ),
+        discovery_tag=why.rule(
+            "discovery_tag", name, f"{DISCOVERY_TAG} on the private subnets, for Karpenter's selectors"
+        ),
+        existing=why.given(
+            "existing", _existing(network), when=existing is not None, otherwise="the stack makes its own VPC"
+        ),
+        reasons=why.frozen(),
+    )
+
+
+def _nat_mode(network: Network) -> str:
+    if network.nat_gateways is not None:
+        return network.nat_gateways
+    return "none" if network.private else "single"
+
+
+def _nat_zones(mode: str, zones: ZoneChoice) -> tuple[str, ...]:
+    # The first listed zone, not the first by name: a zone that is added later must not move the gateway.
+    return {"none": (), "single": zones.base[:1], "one-per-zone": zones.zone_ids}[mode]
+
+
+def _subnets(network: Network, zone_ids: tuple[str, ...], *, discovery: str) -> Iterator[ResolvedSubnet]:
+    excluded = control_plane_excluded()
+    for zone in zone_ids:
+        private_tags = {**_INTERNAL_LOAD_BALANCER, DISCOVERY_TAG: discovery}
+        yield _subnet(SubnetRole.PRIVATE, zone, cidrs.private(network.cidr, zone), private_tags)
+        if not network.private:
+            yield _subnet(SubnetRole.PUBLIC, zone, cidrs.public(network.cidr, zone), _PUBLIC_LOAD_BALANCER)
+        if zone not in excluded:
+            yield _subnet(SubnetRole.CONTROL_PLANE, zone, cidrs.control_plane(network.cidr, zone), {})
+        if network.pod_cidr is not None:
+            yield _subnet(SubnetRole.POD, zone, cidrs.pods(network.pod_cidr, zone), {})
+
+
+def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) -> ResolvedSubnet:
+    return ResolvedSubnet(role, zone_id, cidr, MappingProxyType(dict(tags)))
+
+
+def _interface_endpoints(network: Network, nat: str) -> tuple[str, ...]:
+    if network.interface_endpoints is not None:
+        return tuple(sorted(set(network.interface_endpoints)))
+    return tuple(sorted(facts.eks("interface_endpoints")["nodes"])) if nat == "none" else ()
+
+
+def _existing(network: Network) -> ExistingSubnets | None:
+    given = network.existing
+    if given is None:
+        return None
+    control_plane = given.control_plane_subnets or {
+        zone: subnet for zone, subnet in given.private_subnets.items() if zone not in control_plane_excluded()
+    }
+    return ExistingSubnets(
+        given.vpc_id,
+        MappingProxyType(dict(given.private_subnets)),
+        MappingProxyType(dict(control_plane)),
+        MappingProxyType(dict(given.pod_subnets)),
+        given.tag_subnets,
+    )
+
+
+def _zones_reason(network: Network, zones: ZoneChoice) -> str:
+    if network.existing:
+        return "the zones of the given subnets"
+    if not isinstance(network.zones, int):
+        return "as the strategy says"
+    reason = f"the region's first {len(zones.base)} zones that EKS allows"
+    for zone, group in zones.added.items():
+        reason += f"; {zone} for {group}, whose type none of those offers"
+    return reason

@@ -1,0 +1,135 @@
+"""User data of a node: AL2023 NodeConfig or Bottlerocket settings.
+
+On a managed node group EKS adds the cluster's name, endpoint and certificate itself, so that what stands here is
+plain text without any reference:
+https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eks_hardware.config.models import Kubelet
+
+_BOUNDARY = "eks-hardware"
+
+
+def node_config(spec: Mapping[str, Any]) -> str:
+    """Write a NodeConfig as MIME multipart user data.
+
+    Schema: https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/ (``node.eks.aws/v1alpha1``)
+    """
+    document = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": dict(spec)}
+    return "\n".join(
+        [
+            "MIME-Version: 1.0",
+            f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"',
+            "",
+            f"--{_BOUNDARY}",
+            "Content-Type: application/node.eks.aws",
+            "",
+            # JSON is YAML: no quoting rules of our own.
+            json.dumps(document, indent=2, sort_keys=True),
+            f"--{_BOUNDARY}--",
+            "",
+        ]
+    )
+
+
+def node_config_spec(kubelet: Kubelet, *, max_pods: int | None, instance_store: str) -> dict[str, Any]:
+    """Kubelet settings and local disks as the spec of a NodeConfig."""
+    spec: dict[str, Any] = {}
+    if config := _kubelet_config(kubelet, max_pods):
+        spec["kubelet"] = {"config": config}
+    strategy = {"raid0": "RAID0", "mount": "Mount"}.get(instance_store)
+    if strategy:
+        spec["instance"] = {"localStorage": {"strategy": strategy}}
+    return spec
+
+
+def _kubelet_config(kubelet: Kubelet, max_pods: int | None) -> dict[str, Any]:
+    """KubeletConfiguration fields, named as Kubernetes names them.
+
+    Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+    """
+    return _set(
+        {
+            "maxPods": max_pods,
+            "cpuManagerPolicy": kubelet.cpu_manager_policy,
+            "topologyManagerPolicy": kubelet.topology_manager_policy,
+            "imageGCHighThresholdPercent": kubelet.image_gc_high_threshold_percent,
+            "imageGCLowThresholdPercent": kubelet.image_gc_low_threshold_percent,
+            "systemReserved": dict(kubelet.system_reserved) or None,
+            "kubeReserved": dict(kubelet.kube_reserved) or None,
+        }
+    )
+
+
+def bottlerocket_settings(
+    kubelet: Kubelet, *, max_pods: int | None, instance_store: str, neuron: bool
+) -> dict[str, Any]:
+    """Kubelet settings and local disks as Bottlerocket settings.
+
+    Sources: https://bottlerocket.dev/en/os/latest/#/api/settings/kubernetes/,
+    https://docs.aws.amazon.com/eks/latest/userguide/device-management-neuron.html (device ownership)
+    """
+    kubernetes = _set(
+        {
+            "max-pods": max_pods,
+            "cpu-manager-policy": kubelet.cpu_manager_policy,
+            "topology-manager-policy": kubelet.topology_manager_policy,
+            # Bottlerocket takes the two thresholds as strings.
+            "image-gc-high-threshold-percent": _text(kubelet.image_gc_high_threshold_percent),
+            "image-gc-low-threshold-percent": _text(kubelet.image_gc_low_threshold_percent),
+            "system-reserved": dict(kubelet.system_reserved) or None,
+            "kube-reserved": dict(kubelet.kube_reserved) or None,
+            "device-ownership-from-security-context": True if neuron else None,
+        }
+    )
+    settings: dict[str, Any] = {"kubernetes": kubernetes} if kubernetes else {}
+    if instance_store == "raid0":
+        settings["bootstrap-commands"] = {
+            "instance-store": {"commands": _ephemeral_storage_commands(), "mode": "always", "essential": True}
+        }
+    return settings
+
+
+def _ephemeral_storage_commands() -> list[list[str]]:
+    # https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/
+    directories = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"]
+    return [
+        ["apiclient", "ephemeral-storage", "init"],
+        ["apiclient", "ephemeral-storage", "bind", "--dirs", *directories],
+    ]
+
+
+def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+def _text(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def bottlerocket_toml(settings: Mapping[str, Any]) -> str:
+    """Write Bottlerocket settings as TOML user data."""
+    return "\n".join(_toml(settings, ("settings",))) + "\n"
+
+
+def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    """Write a table and its sub-tables. Values are those that JSON has; TOML writes them the same way."""
+    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    if plain:
+        yield f"[{'.'.join(_toml_key(key) for key in path)}]"
+        for key in sorted(plain):
+            yield f"{_toml_key(key)} = {json.dumps(plain[key], ensure_ascii=True)}"
+    for key in sorted(table):
+        if isinstance(table[key], Mapping):
+            yield from _toml(table[key], (*path, key))
+
+
+def _toml_key(key: str) -> str:
+    bare = key.replace("-", "").replace("_", "")
+    return key if bare.isascii() and bare.isalnum() else json.dumps(key)

@@ -1,0 +1,91 @@
+"""EKS add-ons with their Pod Identity roles."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eks_hardware._cdk import (
+    Construct,
+    EksAddon,
+    EksPodIdentityAssociation,
+    ITerraformDependable,
+    TerraformResource,
+)
+from eks_hardware.config.policies.document import assumed_by_pods
+from eks_hardware.config.resolve import ResolvedAddon
+from eks_hardware.constructs.iam import IamSettings, Role
+
+
+class Addon(Construct):
+    """Defines an EKS add-on and, where it calls AWS, its role through Pod Identity.
+
+    The association is a resource of its own and made first, so that the add-on's pods start with credentials.
+
+    Creates: ``aws_eks_addon``; with a role ``aws_iam_role``, ``aws_iam_role_policy_attachment``,
+    ``aws_eks_pod_identity_association``.
+
+    Args:
+        resolved: the add-on.
+        cluster_name: cluster to install it on (may be a token).
+        configuration: the whole configuration, where it holds references; by default the resolved one.
+        after: what has to exist first, such as nodes for CoreDNS.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        resolved: ResolvedAddon,
+        cluster_name: str,
+        configuration: Mapping[str, Any] | None = None,
+        after: Sequence[ITerraformDependable] = (),
+        iam: IamSettings | None = None,
+    ) -> None:
+        super().__init__(scope, id_)
+        identity = self._identity(resolved, cluster_name, iam)
+        values = dict(resolved.configuration if configuration is None else configuration)
+        addon = EksAddon(
+            self,
+            "Resource",
+            cluster_name=cluster_name,
+            addon_name=resolved.name,
+            addon_version=resolved.version,
+            configuration_values=json.dumps(values, sort_keys=True) if values else None,
+            # An adopted cluster may carry a self-managed copy, and a pod may have been edited by hand.
+            resolve_conflicts_on_create="OVERWRITE",
+            resolve_conflicts_on_update="OVERWRITE",
+            depends_on=[*after, *identity] or None,
+        )
+        self._ready: tuple[TerraformResource, ...] = (*identity, addon)
+
+    @property
+    def ready(self) -> tuple[TerraformResource, ...]:
+        """What depends on this add-on waits for these."""
+        return self._ready
+
+    def _identity(
+        self, resolved: ResolvedAddon, cluster_name: str, iam: IamSettings | None
+    ) -> tuple[TerraformResource, ...]:
+        if resolved.service_account is None or resolved.namespace is None or resolved.role_name is None:
+            return ()
+        role = Role(
+            self,
+            "role",
+            name=resolved.role_name,
+            description=f"EKS add-on {resolved.name}",
+            assume_role_policy=assumed_by_pods(),
+            policy_arns=resolved.policy_arns,
+            settings=iam,
+        )
+        association = EksPodIdentityAssociation(
+            self,
+            "pod-identity",
+            cluster_name=cluster_name,
+            namespace=resolved.namespace,
+            service_account=resolved.service_account,
+            role_arn=role.role_arn,
+        )
+        return (*role.permissions, association)

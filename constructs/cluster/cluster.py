@@ -1,0 +1,257 @@
+"""The EKS control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eks_hardware._cdk import (
+    CloudwatchLogGroup,
+    Construct,
+    DataAwsAvailabilityZone,
+    EksAccessEntry,
+    EksAccessPolicyAssociation,
+    EksAccessPolicyAssociationAccessScope,
+    EksCluster,
+    EksClusterAccessConfig,
+    EksClusterControlPlaneScalingConfig,
+    EksClusterEncryptionConfig,
+    EksClusterEncryptionConfigProvider,
+    EksClusterKubernetesNetworkConfig,
+    EksClusterUpgradePolicy,
+    EksClusterVpcConfig,
+    EksClusterZonalShiftConfig,
+    IamRolePolicy,
+    ITerraformDependable,
+    TerraformResource,
+    TerraformResourceLifecycle,
+)
+from eks_hardware.config.models import Cluster as ClusterConfig
+from eks_hardware.config.policies.cluster import use_of_secrets_key
+from eks_hardware.config.policies.document import assumed_by_service
+from eks_hardware.config.resolve import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster, resolve_cluster
+from eks_hardware.config.resolve.merge import merged
+from eks_hardware.constructs.cluster.addon import Addon
+from eks_hardware.constructs.cluster.encryption import SecretsKey
+from eks_hardware.constructs.cluster.ref import ClusterRef
+from eks_hardware.constructs.iam import IamSettings, Role
+from eks_hardware.constructs.network import NetworkRef
+
+
+class Cluster(Construct):
+    """Defines an EKS cluster with API authentication, secrets encryption and control-plane logs.
+
+    Add-ons that nodes need to become Ready are made with the cluster; the others by :meth:`add_addons_after`, once
+    there are nodes for their pods. EKS installs nothing by itself (``bootstrap_self_managed_addons`` is false).
+
+    Creates: ``aws_eks_cluster``, ``aws_iam_role`` with policies, ``aws_cloudwatch_log_group``, ``aws_kms_key`` and
+    ``aws_kms_alias``, ``aws_eks_access_entry``, ``aws_eks_access_policy_association``, and per add-on
+    ``aws_eks_addon`` with its Pod Identity role.
+
+    Args:
+        resolved: the cluster (``eks_hardware.config.resolve.resolve_cluster``).
+        network: where its interfaces and nodes live.
+        iam: path and permissions boundary of its roles.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        resolved: ResolvedCluster,
+        network: NetworkRef,
+        iam: IamSettings | None = None,
+    ) -> None:
+        super().__init__(scope, id_)
+        self._resolved = resolved
+        self._network = network
+        self._iam = iam
+        logs = CloudwatchLogGroup(
+            self,
+            "log-group",
+            name=resolved.log_group_name,
+            retention_in_days=resolved.log_retention_days,
+            skip_destroy=resolved.log_group_kept,
+        )
+        self._role = Role(
+            self,
+            "role",
+            name=resolved.role_name,
+            description=f"Control plane of the EKS cluster {resolved.name}",
+            assume_role_policy=assumed_by_service("eks.amazonaws.com"),
+            policy_arns=[f"arn:{resolved.partition}:iam::aws:policy/AmazonEKSClusterPolicy"],
+            settings=iam,
+        )
+        encryption = self._encryption()
+        # EKS makes the log group itself if it is not there yet, and Terraform then finds it taken.
+        needed: list[TerraformResource] = [logs, *self._role.permissions, *encryption]
+        self._cluster = self._define(needed)
+        for entry in resolved.access_entries:
+            self._access_entry(entry)
+        self._before_nodes: list[ITerraformDependable] = []
+        for addon in resolved.addons:
+            if addon.before_nodes:
+                self._before_nodes.extend(self._addon(addon).ready)
+
+    @classmethod
+    def from_config(
+        cls, scope: Construct, id_: str, *, config: ClusterConfig, name: str, region: str, network: NetworkRef
+    ) -> Cluster:
+        """Define a cluster from its section of a strategy alone."""
+        custom_networking = bool(network.pod_subnet_ids)
+        resolved = resolve_cluster(config, name=name, region=region, custom_networking=custom_networking)
+        return cls(scope, id_, resolved=resolved, network=network)
+
+    @property
+    def ref(self) -> ClusterRef:
+        """The cluster as other constructs take it."""
+        return ClusterRef(
+            name=self.cluster_name,
+            security_group_id=self.cluster_security_group_id,
+            endpoint=self._cluster.endpoint,
+            certificate_authority=self._cluster.certificate_authority.get(0).data,
+            service_cidr=self._cluster.kubernetes_network_config.service_ipv4_cidr,
+            before_nodes=tuple(self._before_nodes),
+        )
+
+    @property
+    def cluster_name(self) -> str:
+        """Name of the cluster (token, so that its users are made after it)."""
+        return self._cluster.name
+
+    @property
+    def cluster_arn(self) -> str:
+        """ARN of the cluster (token)."""
+        return self._cluster.arn
+
+    @property
+    def endpoint(self) -> str:
+        """URL of the Kubernetes API (token)."""
+        return self._cluster.endpoint
+
+    @property
+    def cluster_security_group_id(self) -> str:
+        """The security group that EKS makes and puts on every node (token)."""
+        return self._cluster.vpc_config.cluster_security_group_id
+
+    def add_addons_after(self, nodes: Sequence[ITerraformDependable]) -> None:
+        """Define the add-ons whose pods need nodes, after those nodes."""
+        for addon in self._resolved.addons:
+            if not addon.before_nodes:
+                self._addon(addon, after=nodes)
+
+    def _define(self, needed: Sequence[TerraformResource]) -> EksCluster:
+        resolved = self._resolved
+        public = bool(resolved.public_cidrs)
+        tier = resolved.control_plane_tier
+        return EksCluster(
+            self,
+            "Resource",
+            name=resolved.name,
+            version=resolved.kubernetes_version,
+            role_arn=self._role.role_arn,
+            bootstrap_self_managed_addons=False,
+            enabled_cluster_log_types=list(resolved.log_types),
+            deletion_protection=resolved.deletion_protection,
+            access_config=EksClusterAccessConfig(
+                authentication_mode="API",
+                bootstrap_cluster_creator_admin_permissions=resolved.creator_is_admin,
+            ),
+            vpc_config=EksClusterVpcConfig(
+                subnet_ids=list(self._network.control_plane_subnet_ids.values()),
+                endpoint_private_access=True,
+                endpoint_public_access=public,
+                public_access_cidrs=list(resolved.public_cidrs) if public else None,
+            ),
+            encryption_config=EksClusterEncryptionConfig(
+                provider=EksClusterEncryptionConfigProvider(key_arn=self._key_arn), resources=["secrets"]
+            )
+            if self._key_arn
+            else None,
+            kubernetes_network_config=EksClusterKubernetesNetworkConfig(service_ipv4_cidr=resolved.service_cidr)
+            if resolved.service_cidr
+            else None,
+            upgrade_policy=EksClusterUpgradePolicy(support_type=resolved.support_type),
+            zonal_shift_config=EksClusterZonalShiftConfig(enabled=True) if resolved.zonal_shift else None,
+            control_plane_scaling_config=EksClusterControlPlaneScalingConfig(tier=tier) if tier != "standard" else None,
+            # Both are only read when a cluster is made; a later change would replace it.
+            lifecycle=TerraformResourceLifecycle(
+                ignore_changes=[
+                    "access_config[0].bootstrap_cluster_creator_admin_permissions",
+                    "bootstrap_self_managed_addons",
+                ]
+            ),
+            depends_on=list(needed),
+        )
+
+    def _encryption(self) -> list[TerraformResource]:
+        resolved = self._resolved
+        self._key_arn: str | None = resolved.kms_key_arn
+        if not resolved.secrets_encrypted:
+            self._key_arn = None
+            return []
+        if self._key_arn is None:
+            key = SecretsKey(
+                self,
+                "secrets-key",
+                cluster_name=resolved.name,
+                alias=resolved.kms_alias,
+                partition=resolved.partition,
+            )
+            self._key_arn = key.key_arn
+        return [
+            IamRolePolicy(
+                self,
+                "secrets-key-use",
+                name="secrets-encryption",
+                role=self._role.role_name,
+                policy=use_of_secrets_key(self._key_arn),
+            )
+        ]
+
+    def _access_entry(self, entry: ResolvedAccessEntry) -> None:
+        access = EksAccessEntry(
+            self,
+            f"access-{entry.key}",
+            cluster_name=self.cluster_name,
+            principal_arn=entry.principal_arn,
+            kubernetes_groups=list(entry.kubernetes_groups) or None,
+            type="STANDARD",
+        )
+        for policy_arn, namespaces in entry.policies:
+            EksAccessPolicyAssociation(
+                self,
+                f"access-{entry.key}-{policy_arn.rpartition('/')[2]}",
+                cluster_name=self.cluster_name,
+                principal_arn=access.principal_arn,
+                policy_arn=policy_arn,
+                access_scope=EksAccessPolicyAssociationAccessScope(
+                    type="namespace" if namespaces else "cluster", namespaces=list(namespaces) or None
+                ),
+            )
+
+    def _addon(self, addon: ResolvedAddon, *, after: Sequence[ITerraformDependable] = ()) -> Addon:
+        return Addon(
+            self,
+            f"addon-{addon.name}",
+            resolved=addon,
+            cluster_name=self.cluster_name,
+            configuration=self._with_pod_subnets(addon) if addon.name == "vpc-cni" else None,
+            after=after,
+            iam=self._iam,
+        )
+
+    def _with_pod_subnets(self, addon: ResolvedAddon) -> dict[str, Any]:
+        """The VPC CNI's configuration with an ENIConfig a zone, named as nodes' zone label names it."""
+        if not self._resolved.custom_networking:
+            return dict(addon.configuration)
+        subnets = {
+            DataAwsAvailabilityZone(self, f"zone-{zone}", zone_id=zone).name: {
+                "id": subnet_id,
+                "securityGroups": [self.cluster_security_group_id],
+            }
+            for zone, subnet_id in self._network.pod_subnet_ids.items()
+        }
+        eni_config = {"create": True, "region": self._resolved.region, "subnets": subnets}
+        return merged({"eniConfig": eni_config}, addon.configuration)

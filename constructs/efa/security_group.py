@@ -1,0 +1,55 @@
+"""The security group that lets EFA traffic through."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import (
+    Construct,
+    SecurityGroup,
+    VpcSecurityGroupEgressRule,
+    VpcSecurityGroupIngressRule,
+)
+
+
+class EfaSecurityGroup(Construct):
+    """Defines the security group of EFA interfaces: all traffic from and to itself.
+
+    EFA needs both directions by the group itself; an egress rule to 0.0.0.0/0 does not cover it. The group carries
+    no ``kubernetes.io/cluster/<name>`` tag: exactly one group of a node may, and the cluster's already does.
+    Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security,
+    https://github.com/eksctl-io/eksctl/issues/8556
+
+    Creates: ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,
+    ``aws_vpc_security_group_egress_rule``.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, name: str, vpc_id: str) -> None:
+        super().__init__(scope, id_)
+        self._group = SecurityGroup(
+            self,
+            "Resource",
+            name=name,
+            description="EFA: all traffic between the interfaces in this group",
+            vpc_id=vpc_id,
+            tags={"Name": name},
+        )
+        VpcSecurityGroupIngressRule(
+            self,
+            "from-itself",
+            security_group_id=self._group.id,
+            referenced_security_group_id=self._group.id,
+            description="EFA from this group",
+            ip_protocol="-1",
+        )
+        VpcSecurityGroupEgressRule(
+            self,
+            "to-itself",
+            security_group_id=self._group.id,
+            referenced_security_group_id=self._group.id,
+            description="EFA to this group",
+            ip_protocol="-1",
+        )
+
+    @property
+    def security_group_id(self) -> str:
+        """Id of the group (token)."""
+        return self._group.id

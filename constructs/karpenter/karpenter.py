@@ -1,0 +1,194 @@
+"""Karpenter's AWS side."""
+
+from __future__ import annotations
+
+import json
+
+from eks_hardware._cdk import (
+    CloudwatchEventRule,
+    CloudwatchEventTarget,
+    Construct,
+    Ec2Tag,
+    EksAccessEntry,
+    EksPodIdentityAssociation,
+    IamPolicy,
+    SqsQueue,
+    SqsQueuePolicy,
+)
+from eks_hardware.config import facts
+from eks_hardware.config.models import Karpenter as KarpenterConfig
+from eks_hardware.config.policies import karpenter as policies
+from eks_hardware.config.policies.document import assumed_by_pods, assumed_by_service
+from eks_hardware.config.resolve import ResolvedKarpenter, resolve_karpenter
+from eks_hardware.constructs.cluster import ClusterRef
+from eks_hardware.constructs.iam import IamSettings, Role, account_id
+
+# Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
+_MESSAGE_RETENTION_SECONDS = 300
+_DISCOVERY_TAG = "karpenter.sh/discovery"
+
+
+class Karpenter(Construct):
+    """Defines what Karpenter needs in AWS: two roles, an interruption queue with its rules, a discovery tag.
+
+    The controller gets its permissions through Pod Identity, in policies that each stay below IAM's size limit.
+
+    Creates: ``aws_iam_role`` and ``aws_iam_policy`` with attachments, ``aws_eks_pod_identity_association``,
+    ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with policy, ``aws_cloudwatch_event_rule`` with targets,
+    ``aws_ec2_tag`` on the cluster security group.
+
+    Args:
+        resolved: Karpenter's names and settings (``eks_hardware.config.resolve.resolve_karpenter``).
+        cluster: the cluster.
+        cluster_name: its name as plain text: condition keys of policies hold it.
+        region: AWS region.
+        iam: path and permissions boundary of the roles and policies.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        resolved: ResolvedKarpenter,
+        cluster: ClusterRef,
+        cluster_name: str,
+        region: str,
+        iam: IamSettings | None = None,
+    ) -> None:
+        super().__init__(scope, id_)
+        iam = iam or IamSettings()
+        self._resolved = resolved
+        self._partition = facts.partition(region)
+        self._region = region
+        self._queue = self._interruption_queue(resolved.queue_name) if resolved.queue_name else None
+        self._node_role = self._define_node_role(cluster, cluster_name, iam)
+        self._controller_role = self._define_controller_role(cluster, cluster_name, iam)
+        # Exactly one security group carries the tag: Karpenter would put every one it finds on its nodes.
+        Ec2Tag(
+            self,
+            "discovery-tag",
+            resource_id=cluster.security_group_id,
+            key=_DISCOVERY_TAG,
+            value=cluster_name,
+        )
+
+    @classmethod
+    def from_config(
+        cls,
+        scope: Construct,
+        id_: str,
+        *,
+        config: KarpenterConfig,
+        cluster: ClusterRef,
+        cluster_name: str,
+        region: str,
+    ) -> Karpenter:
+        """Define Karpenter's AWS side for a cluster that is defined elsewhere."""
+        resolved = resolve_karpenter(
+            config, cluster_name=cluster_name, region=region, partition=facts.partition(region)
+        )
+        return cls(scope, id_, resolved=resolved, cluster=cluster, cluster_name=cluster_name, region=region)
+
+    @property
+    def controller_role_arn(self) -> str:
+        """ARN of the controller's role (token)."""
+        return self._controller_role.role_arn
+
+    @property
+    def node_role_name(self) -> str:
+        """Name of the role of Karpenter's nodes, for ``spec.role`` of an EC2NodeClass (token)."""
+        return self._node_role.role_name
+
+    @property
+    def queue_name(self) -> str | None:
+        """Name of the interruption queue, for the chart's ``settings.interruptionQueue`` (token)."""
+        return self._queue.name if self._queue else None
+
+    def _define_node_role(self, cluster: ClusterRef, cluster_name: str, iam: IamSettings) -> Role:
+        role = Role(
+            self,
+            "node-role",
+            name=self._resolved.node_role_name,
+            description=f"Nodes that Karpenter makes for the EKS cluster {cluster_name}",
+            assume_role_policy=assumed_by_service("ec2.amazonaws.com"),
+            policy_arns=self._resolved.node_policy_arns,
+            settings=iam,
+        )
+        EksAccessEntry(
+            self,
+            "node-access",
+            cluster_name=cluster.name,
+            principal_arn=role.role_arn,
+            type="EC2_LINUX",
+        )
+        return role
+
+    def _define_controller_role(self, cluster: ClusterRef, cluster_name: str, iam: IamSettings) -> Role:
+        role = Role(
+            self,
+            "controller-role",
+            name=self._resolved.controller_role_name,
+            description=f"Karpenter of the EKS cluster {cluster_name}",
+            assume_role_policy=assumed_by_pods(),
+            settings=iam,
+        )
+        documents = policies.documents(
+            cluster_name=cluster_name,
+            region=self._region,
+            partition=self._partition,
+            account_id=account_id(self),
+            node_role_arn=self._node_role.role_arn,
+            queue_arn=self._queue.arn if self._queue else None,
+        )
+        for key, document in documents.items():
+            managed = IamPolicy(
+                self,
+                f"policy-{key}",
+                name=self._resolved.policy_names[key],
+                path=iam.path,
+                description=f"Karpenter of the EKS cluster {cluster_name}: {key}",
+                policy=document,
+            )
+            role.attach(f"attach-{key}", managed.arn)
+        EksPodIdentityAssociation(
+            self,
+            "pod-identity",
+            cluster_name=cluster.name,
+            namespace=self._resolved.namespace,
+            service_account=self._resolved.service_account,
+            role_arn=role.role_arn,
+            depends_on=list(role.permissions),
+        )
+        return role
+
+    def _interruption_queue(self, name: str) -> SqsQueue:
+        queue = SqsQueue(
+            self,
+            "queue",
+            name=name,
+            message_retention_seconds=_MESSAGE_RETENTION_SECONDS,
+            sqs_managed_sse_enabled=True,
+        )
+        for rule in self._resolved.rules:
+            defined = CloudwatchEventRule(
+                self,
+                f"rule-{rule.key}",
+                name=rule.name,
+                description=f"{rule.detail_type}, for Karpenter",
+                event_pattern=json.dumps({"source": [rule.source], "detail-type": [rule.detail_type]}),
+            )
+            CloudwatchEventTarget(self, f"target-{rule.key}", rule=defined.name, target_id="karpenter", arn=queue.arn)
+        SqsQueuePolicy(
+            self,
+            "queue-policy",
+            queue_url=queue.url,
+            policy=policies.queue_policy(
+                queue_arn=queue.arn,
+                rule_arns=[
+                    f"arn:{self._partition}:events:{self._region}:{account_id(self)}:rule/{rule.name}"
+                    for rule in self._resolved.rules
+                ],
+            ),
+        )
+        return queue

@@ -1,0 +1,304 @@
+"""VPC, subnets, routes and endpoints."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import (
+    CloudwatchLogGroup,
+    Construct,
+    DefaultSecurityGroup,
+    Ec2Tag,
+    Eip,
+    FlowLog,
+    IamRolePolicy,
+    InternetGateway,
+    NatGateway,
+    Route,
+    RouteTable,
+    RouteTableAssociation,
+    SecurityGroup,
+    Subnet,
+    TerraformResource,
+    Vpc,
+    VpcEndpoint,
+    VpcIpv4CidrBlockAssociation,
+    VpcSecurityGroupIngressRule,
+)
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.models import FlowLogs
+from eks_hardware.config.models import Network as NetworkConfig
+from eks_hardware.config.policies.document import allow, assumed_by_service, policy
+from eks_hardware.config.resolve import ResolvedNetwork, SubnetRole, resolve_network
+from eks_hardware.config.resolve.zones import choose
+from eks_hardware.constructs.iam import IamSettings, Role, account_id
+from eks_hardware.constructs.network.ref import NetworkRef
+
+_ANYWHERE = "0.0.0.0/0"
+
+
+class Network(Construct):
+    """Defines the VPC of a cluster, or refers to an existing one.
+
+    Subnets, route tables and NAT gateways are keyed by zone id, so that adding a zone moves nothing. The default
+    security group is emptied; S3 has a gateway endpoint.
+
+    Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with routes and associations,
+    ``aws_internet_gateway``, ``aws_nat_gateway`` with ``aws_eip``, ``aws_vpc_endpoint``,
+    ``aws_default_security_group``; with pod subnets ``aws_vpc_ipv4_cidr_block_association``, with flow logs
+    ``aws_flow_log``, ``aws_cloudwatch_log_group`` and a role. For an existing VPC nothing, or ``aws_ec2_tag``.
+
+    Args:
+        resolved: the network (``eks_hardware.config.resolve.resolve_network``).
+        iam: path and permissions boundary of the flow logs' role.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, *, resolved: ResolvedNetwork, iam: IamSettings | None = None
+    ) -> None:
+        super().__init__(scope, id_)
+        self._resolved = resolved
+        self._egress: list[TerraformResource] = []
+        if resolved.existing:
+            self._ref = self._existing()
+            return
+        self._vpc = Vpc(
+            self,
+            "vpc",
+            cidr_block=resolved.cidr,
+            enable_dns_support=True,
+            enable_dns_hostnames=True,
+            tags={"Name": resolved.name},
+        )
+        DefaultSecurityGroup(self, "default-security-group", vpc_id=self._vpc.id, tags={"Name": "unused"})
+        self._subnets = {
+            role: {subnet.zone_id: self._subnet(subnet.key) for subnet in resolved.of_role(role)} for role in SubnetRole
+        }
+        self._route_tables: dict[str, RouteTable] = {}
+        self._public_routes()
+        self._private_routes()
+        self._endpoints()
+        if resolved.flow_logs:
+            self._flow_logs(resolved.flow_logs, iam)
+        self._ref = NetworkRef(
+            vpc_id=self._vpc.id,
+            private_subnet_ids=self._ids(SubnetRole.PRIVATE),
+            control_plane_subnet_ids=self._ids(SubnetRole.CONTROL_PLANE),
+            pod_subnet_ids=self._ids(SubnetRole.POD),
+            egress=tuple(self._egress),
+        )
+
+    @classmethod
+    def from_config(
+        cls, scope: Construct, id_: str, *, config: NetworkConfig, cluster_name: str, region: str
+    ) -> Network:
+        """Define a network from its section of a strategy alone, for a cluster that is defined elsewhere."""
+        zones = choose(config, (), region, load())
+        return cls(scope, id_, resolved=resolve_network(config, name=cluster_name, region=region, zones=zones))
+
+    @property
+    def ref(self) -> NetworkRef:
+        """The network as other constructs take it."""
+        return self._ref
+
+    @property
+    def vpc_id(self) -> str:
+        """Id of the VPC (token)."""
+        return self._ref.vpc_id
+
+    def _ids(self, role: SubnetRole) -> dict[str, str]:
+        return {zone: subnet.id for zone, subnet in self._subnets[role].items()}
+
+    def _existing(self) -> NetworkRef:
+        existing = self._resolved.existing
+        assert existing is not None
+        if existing.tag:
+            tags = {
+                "karpenter.sh/discovery": self._resolved.discovery_tag,
+                "kubernetes.io/role/internal-elb": "1",
+            }
+            for zone, subnet_id in existing.private.items():
+                for key, value in tags.items():
+                    Ec2Tag(
+                        self,
+                        f"tag-{zone}-{key.rpartition('/')[2]}",
+                        resource_id=subnet_id,
+                        key=key,
+                        value=value,
+                    )
+        return NetworkRef(existing.vpc_id, existing.private, existing.control_plane, existing.pod)
+
+    def _subnet(self, key: str) -> Subnet:
+        resolved = next(subnet for subnet in self._resolved.subnets if subnet.key == key)
+        is_pod = resolved.role is SubnetRole.POD
+        return Subnet(
+            self,
+            key,
+            # The pod network has to belong to the VPC before a subnet can be cut from it.
+            vpc_id=self._pod_network().vpc_id if is_pod else self._vpc.id,
+            cidr_block=resolved.cidr,
+            availability_zone_id=resolved.zone_id,
+            map_public_ip_on_launch=False,
+            tags={"Name": f"{self._resolved.name}-{key}", **resolved.tags},
+        )
+
+    def _pod_network(self) -> VpcIpv4CidrBlockAssociation:
+        found = self.node.try_find_child("pod-network")
+        if isinstance(found, VpcIpv4CidrBlockAssociation):
+            return found
+        return VpcIpv4CidrBlockAssociation(self, "pod-network", vpc_id=self._vpc.id, cidr_block=self._resolved.pod_cidr)
+
+    def _route_table(self, key: str) -> RouteTable:
+        table = RouteTable(self, f"routes-{key}", vpc_id=self._vpc.id, tags={"Name": f"{self._resolved.name}-{key}"})
+        self._route_tables[key] = table
+        return table
+
+    def _associate(self, key: str, subnet: Subnet, table: RouteTable) -> RouteTableAssociation:
+        return RouteTableAssociation(self, f"association-{key}", subnet_id=subnet.id, route_table_id=table.id)
+
+    def _public_routes(self) -> None:
+        public = self._subnets[SubnetRole.PUBLIC]
+        if not public:
+            return
+        gateway = InternetGateway(self, "internet-gateway", vpc_id=self._vpc.id, tags={"Name": self._resolved.name})
+        table = self._route_table("public")
+        route = Route(
+            self,
+            "route-public",
+            route_table_id=table.id,
+            destination_cidr_block=_ANYWHERE,
+            gateway_id=gateway.id,
+        )
+        associations = {zone: self._associate(f"public-{zone}", subnet, table) for zone, subnet in public.items()}
+        self._nat_gateways = {
+            zone: self._nat_gateway(zone, public[zone], [gateway, route, associations[zone]])
+            for zone in self._resolved.nat_zone_ids
+        }
+
+    def _nat_gateway(self, zone: str, subnet: Subnet, reachable: list[TerraformResource]) -> NatGateway:
+        tags = {"Name": f"{self._resolved.name}-{zone}"}
+        address = Eip(self, f"nat-address-{zone}", domain="vpc", tags=tags, depends_on=reachable[:1])
+        return NatGateway(
+            self,
+            f"nat-{zone}",
+            allocation_id=address.allocation_id,
+            subnet_id=subnet.id,
+            tags=tags,
+            depends_on=reachable,
+        )
+
+    def _private_routes(self) -> None:
+        for zone, subnet in self._subnets[SubnetRole.PRIVATE].items():
+            table = self._route_table(f"private-{zone}")
+            self._egress.append(self._associate(f"private-{zone}", subnet, table))
+            nat_zone = self._resolved.nat_zone_by_zone.get(zone)
+            if nat_zone is not None:
+                self._egress.append(
+                    Route(
+                        self,
+                        f"route-private-{zone}",
+                        route_table_id=table.id,
+                        destination_cidr_block=_ANYWHERE,
+                        nat_gateway_id=self._nat_gateways[nat_zone].id,
+                    )
+                )
+            pods = self._subnets[SubnetRole.POD].get(zone)
+            if pods is not None:
+                self._egress.append(self._associate(f"pod-{zone}", pods, table))
+        control_plane = self._subnets[SubnetRole.CONTROL_PLANE]
+        table = self._route_table("control-plane")
+        for zone, subnet in control_plane.items():
+            self._associate(f"control-plane-{zone}", subnet, table)
+
+    def _endpoints(self) -> None:
+        region = self._resolved.region
+        tables = [table.id for table in self._route_tables.values()]
+        for service in self._resolved.gateway_endpoints:
+            self._egress.append(
+                VpcEndpoint(
+                    self,
+                    f"endpoint-{service}",
+                    vpc_id=self._vpc.id,
+                    service_name=f"com.amazonaws.{region}.{service}",
+                    vpc_endpoint_type="Gateway",
+                    route_table_ids=tables,
+                    tags={"Name": f"{self._resolved.name}-{service}"},
+                )
+            )
+        if not self._resolved.interface_endpoints:
+            return
+        group = self._endpoint_security_group()
+        for service in self._resolved.interface_endpoints:
+            self._egress.append(
+                VpcEndpoint(
+                    self,
+                    f"endpoint-{service.replace('.', '-')}",
+                    vpc_id=self._vpc.id,
+                    service_name=f"com.amazonaws.{region}.{service}",
+                    vpc_endpoint_type="Interface",
+                    private_dns_enabled=True,
+                    subnet_ids=list(self._ids(SubnetRole.PRIVATE).values()),
+                    security_group_ids=[group.id],
+                    tags={"Name": f"{self._resolved.name}-{service}"},
+                )
+            )
+
+    def _endpoint_security_group(self) -> SecurityGroup:
+        name = f"{self._resolved.name}-endpoints"
+        group = SecurityGroup(
+            self,
+            "endpoint-security-group",
+            name=name,
+            description="Interface endpoints: HTTPS from the VPC",
+            vpc_id=self._vpc.id,
+            tags={"Name": name},
+        )
+        for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
+            if cidr is not None:
+                VpcSecurityGroupIngressRule(
+                    self,
+                    f"endpoint-from-{key}",
+                    security_group_id=group.id,
+                    description=f"HTTPS from {cidr}",
+                    cidr_ipv4=cidr,
+                    ip_protocol="tcp",
+                    from_port=443,
+                    to_port=443,
+                )
+        return group
+
+    def _flow_logs(self, settings: FlowLogs, iam: IamSettings | None) -> None:
+        resolved = self._resolved
+        logs = CloudwatchLogGroup(
+            self,
+            "flow-log-group",
+            name=f"/aws/vpc/{resolved.name}/flow-logs",
+            retention_in_days=settings.retention_days,
+        )
+        role = Role(
+            self,
+            "flow-log-role",
+            name=resolved.flow_log_role_name,
+            description=f"VPC flow logs of {resolved.name}",
+            assume_role_policy=assumed_by_service("vpc-flow-logs.amazonaws.com", account_id=account_id(self)),
+            settings=iam,
+        )
+        # https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html; the group exists already,
+        # so logs:CreateLogGroup is left out.
+        actions = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
+        IamRolePolicy(
+            self,
+            "flow-log-policy",
+            name="write-flow-logs",
+            role=role.role_name,
+            policy=policy(allow("WriteFlowLogs", actions, [f"{logs.arn}:*"])),
+        )
+        FlowLog(
+            self,
+            "flow-log",
+            vpc_id=self._vpc.id,
+            traffic_type=settings.traffic,
+            log_destination_type="cloud-watch-logs",
+            log_destination=logs.arn,
+            iam_role_arn=role.role_arn,
+            max_aggregation_interval=60,
+            tags={"Name": resolved.name},
+        )

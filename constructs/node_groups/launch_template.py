@@ -1,0 +1,158 @@
+"""The launch template of a managed node group."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eks_hardware._cdk import (
+    Construct,
+    Fn,
+    LaunchTemplate,
+    LaunchTemplateBlockDeviceMappings,
+    LaunchTemplateBlockDeviceMappingsEbs,
+    LaunchTemplateCapacityReservationSpecification,
+    LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget,
+    LaunchTemplateInstanceMarketOptions,
+    LaunchTemplateMetadataOptions,
+    LaunchTemplateMonitoring,
+    LaunchTemplateNetworkInterfaces,
+    LaunchTemplatePlacement,
+    LaunchTemplateTagSpecifications,
+)
+from eks_hardware.config.resolve import BlockDevice, ResolvedNodeGroup
+from eks_hardware.config.resolve.merge import merged
+from eks_hardware.config.resolve.user_data import bottlerocket_toml, node_config
+from eks_hardware.constructs.cluster import ClusterRef
+
+
+def launch_template(
+    scope: Construct,
+    id_: str,
+    *,
+    group: ResolvedNodeGroup,
+    cluster: ClusterRef,
+    security_group_ids: Sequence[str],
+    placement_group_name: str | None,
+) -> LaunchTemplate:
+    """Define the launch template of a resolved node group.
+
+    EKS refuses some settings in a node group's template (instance profile, subnet, spot options, shutdown behaviour):
+    none of them is set. https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
+    """
+    tags = {"Name": group.launch_template_name, **group.tags}
+    return LaunchTemplate(
+        scope,
+        id_,
+        name=group.launch_template_name,
+        description=f"EKS managed node group {group.name}",
+        update_default_version=True,
+        image_id=group.image_id,
+        instance_type=group.instance_types[0] if group.instance_type_in_launch_template else None,
+        user_data=_user_data(group, cluster),
+        block_device_mappings=[_block_device(device) for device in group.block_devices],
+        network_interfaces=_network_interfaces(group, security_group_ids),
+        placement=LaunchTemplatePlacement(group_name=placement_group_name) if placement_group_name else None,
+        capacity_reservation_specification=_capacity_reservation(group),
+        instance_market_options=LaunchTemplateInstanceMarketOptions(market_type=group.market_type)
+        if group.market_type
+        else None,
+        metadata_options=LaunchTemplateMetadataOptions(
+            http_endpoint="enabled",
+            http_tokens="required",
+            http_put_response_hop_limit=group.metadata_hop_limit,
+            instance_metadata_tags="disabled",
+        ),
+        monitoring=LaunchTemplateMonitoring(enabled=group.detailed_monitoring),
+        # default_tags do not reach what a launch template launches.
+        tag_specifications=[
+            LaunchTemplateTagSpecifications(resource_type=kind, tags=tags)
+            for kind in ("instance", "network-interface", "volume")
+        ],
+        tags=dict(group.tags) or None,
+    )
+
+
+def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
+    """User data in base64. EKS adds the cluster's details to its own images; to your own image nobody does."""
+    bottlerocket = group.ami_family == "bottlerocket"
+    settings: Mapping[str, Any] = group.user_data
+    if group.image_id is not None:
+        settings = merged(_cluster_details(cluster, bottlerocket=bottlerocket), settings)
+    if not settings:
+        return None
+    text = bottlerocket_toml(settings) if bottlerocket else node_config(settings)
+    if group.image_id is not None:
+        # The text holds references, which only Terraform can encode.
+        return Fn.base64encode(text)
+    return base64.b64encode(text.encode()).decode()
+
+
+def _cluster_details(cluster: ClusterRef, *, bottlerocket: bool) -> dict[str, Any]:
+    if bottlerocket:
+        return {
+            "kubernetes": {
+                "cluster-name": cluster.name,
+                "api-server": cluster.endpoint,
+                "cluster-certificate": cluster.certificate_authority,
+            }
+        }
+    return {
+        "cluster": {
+            "name": cluster.name,
+            "apiServerEndpoint": cluster.endpoint,
+            "certificateAuthority": cluster.certificate_authority,
+            "cidr": cluster.service_cidr,
+        }
+    }
+
+
+def _block_device(device: BlockDevice) -> LaunchTemplateBlockDeviceMappings:
+    return LaunchTemplateBlockDeviceMappings(
+        device_name=device.device_name,
+        ebs=LaunchTemplateBlockDeviceMappingsEbs(
+            volume_size=device.size_gib,
+            volume_type=device.volume_type,
+            iops=device.iops,
+            throughput=device.throughput_mibps,
+            # The provider wants these booleans as text.
+            encrypted="true",
+            delete_on_termination="true",
+            kms_key_id=device.kms_key_arn,
+        ),
+    )
+
+
+def _network_interfaces(
+    group: ResolvedNodeGroup, security_group_ids: Sequence[str]
+) -> list[LaunchTemplateNetworkInterfaces] | None:
+    """One block an interface of the catalogue's layout; None leaves the default interface and cluster group.
+
+    No public address is mentioned: EC2 refuses the field with more than one interface.
+    """
+    if not group.efa_interfaces:
+        return None
+    return [
+        LaunchTemplateNetworkInterfaces(
+            network_card_index=interface.network_card_index,
+            device_index=interface.device_index,
+            interface_type=interface.interface_type,
+            security_groups=list(security_group_ids),
+            delete_on_termination="true",
+            description=f"{group.name} card {interface.network_card_index} {interface.interface_type}",
+        )
+        for interface in group.efa_interfaces
+    ]
+
+
+def _capacity_reservation(group: ResolvedNodeGroup) -> LaunchTemplateCapacityReservationSpecification | None:
+    target = group.capacity_target
+    if target is None:
+        return None
+    return LaunchTemplateCapacityReservationSpecification(
+        capacity_reservation_target=LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget(
+            capacity_reservation_id=target.reservation_id,
+            capacity_reservation_resource_group_arn=target.resource_group_arn,
+        )
+    )

@@ -1,0 +1,205 @@
+"""Managed node groups for every kind of hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eks_hardware._cdk import (
+    Construct,
+    DataAwsAutoscalingGroup,
+    DataAwsAutoscalingGroups,
+    DataAwsAutoscalingGroupsFilter,
+    EksNodeGroup,
+    EksNodeGroupLaunchTemplate,
+    EksNodeGroupNodeRepairConfig,
+    EksNodeGroupScalingConfig,
+    EksNodeGroupTaint,
+    EksNodeGroupUpdateConfig,
+    ITerraformDependable,
+    PlacementGroup,
+    Token,
+)
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.models import NodeGroup as NodeGroupConfig
+from eks_hardware.config.resolve import ResolvedNodeGroup, resolve_node_group
+from eks_hardware.constructs.cluster import ClusterRef
+from eks_hardware.constructs.iam import Role
+from eks_hardware.constructs.network import NetworkRef
+from eks_hardware.constructs.node_groups.launch_template import launch_template
+
+
+class NodeGroup(Construct):
+    """Defines a managed node group with its launch template: NVIDIA GPU, Trainium, Inferentia or CPU.
+
+    Creates: ``aws_eks_node_group``, ``aws_launch_template``; with EFA ``aws_placement_group`` unless the group has a
+    reservation; with an autoscaler two data sources that read the size it chose.
+
+    Args:
+        resolved: the group (``eks_hardware.config.resolve.resolve_node_group``).
+        cluster: the cluster it joins.
+        network: the subnets it spreads over, by zone id.
+        role: the role of its nodes.
+        efa_security_group_id: group of EFA interfaces (``EfaSecurityGroup``); needed when the group has any.
+
+    Raises:
+        ValueError: ``NODE_GROUP_ZONE`` when the network has no private subnet in one of the group's zones,
+            ``NODE_GROUP_EFA`` when the group has EFA interfaces and no security group for them is given.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        resolved: ResolvedNodeGroup,
+        cluster: ClusterRef,
+        network: NetworkRef,
+        role: Role,
+        efa_security_group_id: str | None = None,
+    ) -> None:
+        super().__init__(scope, id_)
+        self._resolved = resolved
+        self._cluster = cluster
+        template = launch_template(
+            self,
+            "launch-template",
+            group=resolved,
+            cluster=cluster,
+            security_group_ids=self._interface_security_groups(efa_security_group_id),
+            placement_group_name=self._placement_group_name(),
+        )
+        self._group = EksNodeGroup(
+            self,
+            "Resource",
+            cluster_name=cluster.name,
+            node_group_name=resolved.name,
+            node_role_arn=role.role_arn,
+            subnet_ids=self._subnet_ids(network),
+            version=None if resolved.image_id else resolved.kubernetes_version,
+            release_version=resolved.release_version,
+            ami_type=None if resolved.image_id else resolved.ami_type,
+            capacity_type=resolved.capacity_type,
+            instance_types=None if resolved.instance_type_in_launch_template else list(resolved.instance_types),
+            # A number, never $Latest: a new version then shows in the plan.
+            launch_template=EksNodeGroupLaunchTemplate(
+                id=template.id, version=Token.as_string(template.latest_version)
+            ),
+            scaling_config=EksNodeGroupScalingConfig(
+                min_size=resolved.min_size, max_size=resolved.max_size, desired_size=self._desired_size()
+            ),
+            update_config=EksNodeGroupUpdateConfig(
+                max_unavailable=resolved.max_unavailable,
+                max_unavailable_percentage=resolved.max_unavailable_percentage,
+            ),
+            node_repair_config=EksNodeGroupNodeRepairConfig(enabled=resolved.node_repair),
+            labels=dict(resolved.labels),
+            taint=[
+                EksNodeGroupTaint(key=taint.key, value=taint.value or None, effect=taint.effect)
+                for taint in resolved.taints
+            ]
+            or None,
+            tags=dict(resolved.tags) or None,
+            depends_on=[*cluster.before_nodes, *role.permissions, *network.egress],
+        )
+
+    @classmethod
+    def from_config(
+        cls,
+        scope: Construct,
+        id_: str,
+        *,
+        config: NodeGroupConfig,
+        kubernetes_version: str,
+        cluster_name: str,
+        cluster: ClusterRef,
+        network: NetworkRef,
+        role: Role,
+        efa_security_group_id: str | None = None,
+    ) -> NodeGroup:
+        """Define a group from its section of a strategy alone, in a cluster that is defined elsewhere.
+
+        Its zones are those of the network, or those that the config lists; an EFA group takes the first.
+        """
+        zones = config.zones or tuple(sorted(network.private_subnet_ids))
+        resolved = resolve_node_group(
+            config,
+            cluster_name=cluster_name,
+            kubernetes_version=kubernetes_version,
+            zone_ids=zones[:1] if config.efa else zones,
+            catalogue=load(),
+            custom_networking=bool(network.pod_subnet_ids),
+        )
+        return cls(
+            scope,
+            id_,
+            resolved=resolved,
+            cluster=cluster,
+            network=network,
+            role=role,
+            efa_security_group_id=efa_security_group_id,
+        )
+
+    @property
+    def resource(self) -> EksNodeGroup:
+        """The Terraform resource, to depend on or to override."""
+        return self._group
+
+    @property
+    def node_group_arn(self) -> str:
+        """ARN of the group (token)."""
+        return self._group.arn
+
+    @property
+    def ready(self) -> tuple[ITerraformDependable, ...]:
+        """What waits for this group's nodes waits for these."""
+        return (self._group,)
+
+    def _subnet_ids(self, network: NetworkRef) -> list[str]:
+        missing = [zone for zone in self._resolved.zone_ids if zone not in network.private_subnet_ids]
+        if missing:
+            raise ValueError(
+                f"NODE_GROUP_ZONE {self.node.path}: no private subnet in {', '.join(missing)}; the network has "
+                f"{', '.join(sorted(network.private_subnet_ids))}; add the zone to the network or choose another"
+            )
+        return [network.private_subnet_ids[zone] for zone in self._resolved.zone_ids]
+
+    def _interface_security_groups(self, efa_security_group_id: str | None) -> Sequence[str]:
+        if not self._resolved.efa_interfaces:
+            return ()
+        if efa_security_group_id is None:
+            raise ValueError(
+                f"NODE_GROUP_EFA {self.node.path}: EFA interfaces need a security group that allows all traffic from "
+                "and to itself; pass efa_security_group_id (EfaSecurityGroup makes one)"
+            )
+        # With groups of its own on an interface, EKS does not add the cluster's.
+        return (self._cluster.security_group_id, efa_security_group_id)
+
+    def _placement_group_name(self) -> str | None:
+        name = self._resolved.placement_group_name
+        if name is None:
+            return None
+        return PlacementGroup(self, "placement-group", name=name, strategy="cluster").name
+
+    def _desired_size(self) -> float:
+        """The desired size; where an autoscaler owns it, what is running now, within the bounds.
+
+        Ignoring changes instead would fail as soon as ``min`` is raised above what is running
+        (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879). The Auto Scaling group is looked up
+        by the tags that EKS puts on it, so that the look-up finds nothing before the first apply and never fails.
+        """
+        resolved = self._resolved
+        if not resolved.autoscaled:
+            return resolved.desired_size
+        found = DataAwsAutoscalingGroups(
+            self,
+            "autoscaling-groups",
+            filter=[
+                DataAwsAutoscalingGroupsFilter(name="tag:eks:cluster-name", values=[self._cluster.name]),
+                DataAwsAutoscalingGroupsFilter(name="tag:eks:nodegroup-name", values=[resolved.name]),
+            ],
+        )
+        current = DataAwsAutoscalingGroup(self, "autoscaling-group", name="${each.value}")
+        current.add_override("for_each", f"${{toset({found.fqn}.names)}}")
+        running = f"try(one(values({current.fqn})).desired_capacity, {resolved.desired_size})"
+        bounded = f"${{max({resolved.min_size}, min({resolved.max_size}, {running}))}}"
+        return Token.as_number(bounded)

@@ -1,0 +1,73 @@
+"""Load the AWS provider package one sub-module at a time.
+
+``cdktf_cdktf_provider_aws/__init__.py`` imports its 2,210 sub-modules, about 10 s and 0.6 GB for a single
+resource (https://github.com/hashicorp/terraform-cdk/issues/3753). Every generated sub-module registers its
+own types with jsii, so the root has nothing to do. An import hook gives the package an empty root that
+imports a sub-module when it is asked for: the behaviour jsii-pacmak generates itself since 1.135
+(https://github.com/aws/jsii/pull/5110).
+
+Set ``EKS_HARDWARE_EAGER_PROVIDERS=1`` to switch it off.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+EAGER_SWITCH = "EKS_HARDWARE_EAGER_PROVIDERS"
+PROVIDERS = frozenset({"cdktf_cdktf_provider_aws", "cdktf_cdktf_provider_helm"})
+
+# The generated comment above the eager imports; a package without it is already lazy.
+_EAGER_MARK = b"Loading modules to ensure their types are registered with the jsii runtime library"
+
+
+class _LazyRoot(Loader):
+    """Executes nothing but a module ``__getattr__`` in place of the package's ``__init__.py``."""
+
+    def create_module(self, spec: ModuleSpec) -> None:  # noqa: ARG002
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+
+        def __getattr__(attribute: str) -> ModuleType:  # noqa: N807
+            if not attribute.startswith("__"):
+                child = f"{name}.{attribute}"
+                try:
+                    return importlib.import_module(child)
+                except ModuleNotFoundError as error:
+                    if error.name != child:
+                        raise
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+
+        module.__dict__["__getattr__"] = __getattr__
+
+
+class _LazyProviderFinder(MetaPathFinder):
+    def find_spec(
+        self,
+        fullname: str,
+        path: Sequence[str] | None,
+        target: ModuleType | None = None,  # noqa: ARG002
+    ) -> ModuleSpec | None:
+        if fullname not in PROVIDERS or os.environ.get(EAGER_SWITCH, "") not in ("", "0"):
+            return None
+        spec = PathFinder.find_spec(fullname, path)
+        if spec is None or spec.origin is None or not spec.submodule_search_locations:
+            return None
+        if _EAGER_MARK not in Path(spec.origin).read_bytes():
+            return None
+        spec.loader = _LazyRoot()
+        return spec
+
+
+def install() -> None:
+    """Install the hook once; a provider that is already imported stays as it is."""
+    if not any(isinstance(finder, _LazyProviderFinder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _LazyProviderFinder())
