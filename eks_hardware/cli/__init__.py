@@ -1,0 +1,37 @@
+"""The command line: ``eks-hardware``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from eks_hardware import __version__
+from eks_hardware.cli import instances
+from eks_hardware.cli.demo import demo
+from eks_hardware.cli.validate import validate
+
+app = typer.Typer(
+    name="eks-hardware",
+    help="Amazon EKS clusters for AI workloads on the right hardware.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(validate)
+app.add_typer(instances.app, name="instances")
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
