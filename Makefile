@@ -1,0 +1,92 @@
+# `make` lists what there is. Everything it writes goes to .venv, node_modules and .build.
+
+STACK ?= mixed-hardware
+PYTEST_ARGS ?=
+
+python := .venv/bin/python
+demo := .venv/bin/eks-hardware demo
+schema := config/strategy.schema.json
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup demo demo-stop test unit lint types synth golden schema schema-check clean
+
+help: ## list the targets
+	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
+	  while read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
+
+# The stamps lie in the folders they vouch for: whoever deletes .venv deletes its stamp.
+setup: .venv/.installed node_modules/.installed .build/terraform/.found ## install into .venv and node_modules
+	@:
+
+demo: setup ## deploy STACK locally, then destroy it; KEEP=1 leaves it up
+	@$(demo) "$(STACK)"
+
+demo-stop: .venv/.installed ## stop what KEEP=1 left running
+	@$(demo) --stop
+
+test: setup ## run all tests, deploying ones included
+	$(python) -m pytest -n 2 $(PYTEST_ARGS)
+
+unit: .venv/.installed ## run the tests that need neither Node nor Terraform
+	$(python) -m pytest tests/unit $(PYTEST_ARGS)
+
+lint: .venv/.installed types ## ruff, and mypy in strict mode
+	$(python) -m ruff check .
+	$(python) -m ruff format --check .
+
+# mypy finds eks_hardware.config and its siblings only where they lie below eks_hardware.
+types: .venv/.installed
+	@rm -rf .build/types && mkdir -p .build/types/eks_hardware
+	@for item in eks_hardware/* config constructs stacks; do \
+	  ln -s "$$PWD/$$item" .build/types/eks_hardware/ || exit 1; \
+	done
+	cd .build/types && ../../$(python) -m mypy --config-file ../../pyproject.toml --cache-dir ../mypy -p eks_hardware
+
+synth: setup ## synthesize every strategy to cdktf.out
+	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 CHECKPOINT_DISABLE=1 node_modules/.bin/cdktf synth
+
+golden: setup ## rewrite the golden files after an intended change
+	$(python) -m pytest tests/golden tests/synth --update-golden $(PYTEST_ARGS)
+
+schema: .venv/.installed ## rewrite the JSON Schema after a change of the models
+	$(python) -m eks_hardware.config.schema
+
+schema-check: .venv/.installed
+	@cp $(schema) .build/schema.before
+	@$(python) -m eks_hardware.config.schema
+	@cmp -s .build/schema.before $(schema) || { echo '$(schema) was stale and is rewritten: add it'; exit 1; }
+
+clean: ## remove everything generated except .venv and node_modules
+	@if [ -x $(python) ] && [ -d .build/demo ]; then $(demo) --stop; fi
+	rm -rf .build cdktf.out cdktf.log .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.venv/.installed: pyproject.toml constraints.txt
+	@set -e; \
+	[ -x $(python) ] && $(python) -m pip --version >/dev/null 2>&1 && exit 0; \
+	for candidate in python3 python3.13 python3.12 python3.11 python3.10 python; do \
+	  if "$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then \
+	    echo "creating .venv with $$("$$candidate" --version)"; \
+	    rm -rf .venv; \
+	    "$$candidate" -m venv .venv && exit 0; \
+	    rm -rf .venv; \
+	    echo "error: $$candidate cannot create environments: install its venv module (python3-venv)" >&2; \
+	    exit 1; \
+	  fi; \
+	done; \
+	echo 'error: no Python 3.10 or newer on the PATH: install one, https://www.python.org' >&2; \
+	exit 1
+	$(python) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+node_modules/.installed: package.json package-lock.json
+	@command -v npm >/dev/null || \
+	  { echo 'error: npm is not on the PATH: install Node.js 20 or newer, https://nodejs.org' >&2; exit 1; }
+	npm ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+# Says where Terraform finds the AWS provider, and notes it for a plain `cdktf deploy`. Asked again each time
+# until there is one; only deploying needs it.
+.build/terraform/.found: .venv/.installed eks_hardware/local/terraform.py
+	@mkdir -p $(@D)
+	@if $(python) -m eks_hardware.local.terraform; then touch $@; fi

@@ -1,0 +1,339 @@
+"""Deploy a strategy with the real cdktf and Terraform to an AWS on this machine, and take it down again.
+
+Everything a run writes is in a folder of its own below ``.build/demo``: the synthesized stack, Terraform's
+state (the shipped strategies keep it three folders above the stack's) and the log. Two runs at once do not
+meet, and the project's own ``cdktf.out`` and state are never touched.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from eks_hardware.local import emulator, output, processes, terraform, tools
+from eks_hardware.local.emulator import Emulator, EmulatorError
+from eks_hardware.local.readback import Account, ClusterFacts, left_over
+from eks_hardware.local.steps import Step, Steps
+
+DEFAULT_STACK = "mixed-hardware"
+_RUNS = Path(".build") / "demo"
+_RECORD = "demo.json"
+# What is thrown away needs no checksums for other platforms; synthesizing was a step of its own.
+_APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
+
+
+class DemoError(Exception):
+    """The demo cannot go on; the text is for the user."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is needed to stop a demo that was left running."""
+
+    stack: str
+    pid: int
+    port: int
+    token: str
+    work_dir: str
+
+
+def find_root(start: Path | None = None) -> Path:
+    """Return the project folder: the working folder if it is a CDKTF project, else this checkout.
+
+    Raises:
+        DemoError: Neither has a ``cdktf.json``.
+    """
+    here = (start or Path.cwd()).absolute()
+    checkout = Path(__file__).resolve().parents[2]
+    for folder in (here, *here.parents, checkout):
+        if (folder / "cdktf.json").is_file():
+            return folder
+    raise DemoError("no cdktf.json here: run the demo in a checkout of eks-hardware or in a CDKTF project")
+
+
+def run_demo(console: Console, *, root: Path, stack: str = DEFAULT_STACK, keep: bool = False) -> int:
+    """Run the demo from beginning to end.
+
+    Args:
+        console: Where to report.
+        root: The project folder.
+        stack: The stack to deploy.
+        keep: Leave it up and say how to look at it and how to stop it.
+
+    Returns:
+        The exit code.
+    """
+    runs = root / _RUNS
+    runs.mkdir(parents=True, exist_ok=True)
+    run_dir = Path(tempfile.mkdtemp(prefix=f"{re.sub(r'[^A-Za-z0-9_-]', '-', stack)}-", dir=runs))
+    demo = _Demo(console, root, run_dir, stack)
+    try:
+        with processes.signals_unwind():
+            left_running = demo.run(keep=keep)
+    except KeyboardInterrupt:
+        console.print("Interrupted; everything that was started is stopped.")
+        shutil.rmtree(run_dir, ignore_errors=True)
+        return 130
+    except processes.Terminated:
+        shutil.rmtree(run_dir, ignore_errors=True)
+        raise
+    except (DemoError, EmulatorError, terraform.TerraformError, tools.ToolsMissing) as error:
+        for finding in error.lines if isinstance(error, tools.ToolsMissing) else [str(error)]:
+            console.print(Text.assemble(("error: ", "bold red"), finding), soft_wrap=True)
+        demo.tidy_after_failure()
+        return 1
+    if not left_running:
+        shutil.rmtree(run_dir, ignore_errors=True)
+    return 0
+
+
+def stop_kept(console: Console, root: Path) -> int:
+    """Stop every demo that was left running in this checkout.
+
+    Args:
+        console: Where to report.
+        root: The project folder.
+
+    Returns:
+        The exit code, 0 also when there was nothing to stop.
+    """
+    records = sorted((root / _RUNS).glob(f"*/{_RECORD}"))
+    for record in records:
+        kept = Kept(**json.loads(record.read_text(encoding="utf-8")))
+        was_running = emulator.stop_detached(kept.pid, kept.port, kept.token, Path(kept.work_dir))
+        shutil.rmtree(record.parent, ignore_errors=True)
+        console.print(f"{kept.stack}: " + ("stopped" if was_running else "was not running any more"))
+    if not records:
+        console.print("no demo was left running")
+    return 0
+
+
+class _Demo:
+    """One run."""
+
+    def __init__(self, console: Console, root: Path, run_dir: Path, stack: str) -> None:
+        self._console = console
+        self._root = root
+        self._run_dir = run_dir
+        self._stack = stack
+        self._steps = Steps(console)
+        self._outdir = run_dir / "cdktf.out"
+        self._log_file = run_dir / "demo.log"
+        self._cdktf = Path()
+
+    def run(self, *, keep: bool) -> bool:
+        """Do everything; return whether it was left running."""
+        with self._steps.step("Tools") as step:
+            step.update("looking for python, node, terraform and cdktf")
+            found = tools.find_tools(self._root)
+            step.update("looking for the AWS provider")
+            providers = terraform.prepare(self._root)
+            self._cdktf = found.cdktf
+            step.result = f"AWS provider from {providers.where}"
+        with contextlib.ExitStack() as running:
+            with self._steps.step("Local AWS") as step:
+                step.update("starting ministack")
+                local_aws = running.enter_context(
+                    Emulator(self._run_dir / "emulator.log", work_dir=self._run_dir / "emulator")
+                )
+                step.result = f"ministack on {local_aws.endpoint_url}"
+            environment = tools.cdktf_environment(
+                {**local_aws.environment(), **providers.environment},
+                node_major=found.node_major,
+                log_dir=self._run_dir,
+            )
+            with self._steps.step("Synthesize") as step:
+                self._run_cdktf("synth", [], environment, step)
+                region = self._region()
+                step.result = f"{self._stack}, {region}"
+            account = Account(local_aws.endpoint_url, region)
+            running.callback(account.close)
+            blank = account.inventory()
+            with self._steps.step("Deploy") as step:
+                progress = self._run_cdktf("deploy", [self._stack, *_APPLY], environment, step)
+                step.result = f"{_count(progress.done, 'resource')} created"
+            with self._steps.step("Read back") as step:
+                step.update("asking EKS, EC2, SQS, EventBridge and IAM")
+                clusters = account.clusters(besides=blank)
+                step.result = "what AWS itself says is there:"
+            for cluster in clusters:
+                self._console.print()
+                for part in describe(cluster):
+                    self._console.print(part)
+            self._console.print()
+            if keep:
+                self._leave_running(local_aws, environment, region, clusters)
+                return True
+            with self._steps.step("Destroy") as step:
+                progress = self._run_cdktf("destroy", [self._stack, *_APPLY], environment, step)
+                step.result = f"{_count(progress.done, 'resource')} destroyed"
+            with self._steps.step("Check") as step:
+                step.update("looking for what is left")
+                self._check_nothing_left(blank, account)
+                step.result = "nothing is left"
+        return False
+
+    def tidy_after_failure(self) -> None:
+        """Keep what explains the failure, drop what is large, and say where the log is."""
+        for heavy in self._outdir.glob("stacks/*/.terraform"):
+            shutil.rmtree(heavy, ignore_errors=True)
+        if self._log_file.exists():
+            log = os.path.relpath(self._log_file, self._root)
+            self._console.print(f"log: {log}", markup=False, highlight=False, soft_wrap=True)
+        else:
+            shutil.rmtree(self._run_dir, ignore_errors=True)
+
+    def _run_cdktf(
+        self, command: str, arguments: list[str], environment: Mapping[str, str], step: Step
+    ) -> output.Progress:
+        """Run a cdktf command to its end, following what it prints."""
+        argv = [str(self._cdktf), command, *arguments, "--output", str(self._outdir)]
+        progress = output.Progress()
+        if command != "synth":
+            progress.phase = "starting cdktf"
+        step.update(progress.current)
+        lines: list[str] = []
+        with self._log_file.open("a", encoding="utf-8") as log:
+            log.write(f"$ {shlex.join(argv)}\n")
+            process = processes.start(argv, cwd=self._root, env=environment, stdout=subprocess.PIPE)
+            try:
+                assert process.stdout is not None
+                with process.stdout:
+                    for raw in process.stdout:
+                        line = output.plain(raw.decode("utf-8", errors="replace"))
+                        lines.append(line)
+                        log.write(line + "\n")
+                        if progress.feed(line):
+                            step.update(progress.current, progress.done, progress.total)
+                code = process.wait()
+            finally:
+                processes.stop(process)
+        if code:
+            raise DemoError(f"cdktf {command} failed:\n" + "\n".join(output.errors(lines)))
+        return progress
+
+    def _region(self) -> str:
+        """Return the region of the stack that was synthesized."""
+        stacks = self._outdir / "stacks"
+        file = stacks / self._stack / "cdk.tf.json"
+        if not file.is_file():
+            names = ", ".join(sorted(path.parent.name for path in stacks.glob("*/cdk.tf.json")))
+            raise DemoError(f"there is no stack {self._stack}; there are: {names or 'none'}")
+        try:
+            return str(json.loads(file.read_text(encoding="utf-8"))["provider"]["aws"][0]["region"])
+        except (ValueError, LookupError) as error:
+            raise DemoError(f"the stack {self._stack} has no AWS provider with a region") from error
+
+    def _check_nothing_left(self, before: Mapping[str, frozenset[str]], account: Account) -> None:
+        left = left_over(before, account.inventory())
+        found = [f"{kind} {name}" for kind, names in sorted(left.items()) for name in sorted(names)]
+        for state in sorted(self._run_dir.glob("terraform.*.tfstate")):
+            found += [
+                f"{resource['type']}.{resource['name']} in the state"
+                for resource in json.loads(state.read_text(encoding="utf-8")).get("resources", [])
+                if resource.get("mode") == "managed"
+            ]
+        if found:
+            raise DemoError("after cdktf destroy there still is:\n" + "\n".join(found))
+
+    def _leave_running(
+        self,
+        local_aws: Emulator,
+        environment: Mapping[str, str],
+        region: str,
+        clusters: list[ClusterFacts],
+    ) -> None:
+        kept = Kept(self._stack, local_aws.pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
+        script = self._run_dir / "env.sh"
+        script.write_text(environment_script(environment, region=region), encoding="utf-8")
+        (self._run_dir / _RECORD).write_text(json.dumps(asdict(kept), indent=2) + "\n", encoding="utf-8")
+        local_aws.detach()
+
+        def relative(path: Path) -> str:
+            return shlex.quote(os.path.relpath(path, self._root))
+
+        name = clusters[0].name if clusters else self._stack
+        outdir = relative(self._outdir)
+        for line in (
+            "Left running. To look at it, in this folder:",
+            "",
+            f"  . {relative(script)}",
+            f"  aws eks describe-cluster --name {name}",
+            f"  npx cdktf output {self._stack} --skip-synth --output {outdir}",
+            f"  terraform -chdir={outdir}/stacks/{self._stack} state list",
+            "",
+            "To stop it:",
+            "",
+            "  make demo-stop",
+        ):
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def environment_script(environment: Mapping[str, str], *, region: str) -> str:
+    """Return a shell script that makes AWS clients and Terraform of the shell talk to the emulator."""
+    own = {
+        name: value
+        for name, value in environment.items()
+        if name.startswith("AWS_") or name in ("NO_PROXY", "no_proxy", "TF_CLI_CONFIG_FILE")
+    }
+    own |= {"AWS_REGION": region, "AWS_DEFAULT_REGION": region}
+    gone = sorted(name for name in os.environ if name.startswith("AWS_") and name not in own)
+    return "".join(
+        [f"unset {name}\n" for name in {"AWS_PROFILE": 0, **dict.fromkeys(gone)}]
+        + [f"export {name}={shlex.quote(value)}\n" for name, value in sorted(own.items())]
+    )
+
+
+def describe(cluster: ClusterFacts) -> list[Any]:
+    """Return a short report of a cluster, 80 columns wide."""
+    title = Text.assemble((cluster.name, "bold"), f"  EKS {cluster.kubernetes_version}, {cluster.region}")
+    groups = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
+    groups.add_column("Node group", overflow="fold")
+    groups.add_column("Instance types", overflow="fold")
+    groups.add_column("Capacity", overflow="fold")
+    groups.add_column("AMI type", overflow="fold")
+    groups.add_column("Nodes", justify="right", no_wrap=True)
+    groups.add_column("EFA", justify="right", no_wrap=True)
+    for group in cluster.node_groups:
+        groups.add_row(
+            group.name,
+            "\n".join(group.instance_types),
+            group.capacity_type.lower().replace("_", "-"),
+            group.ami_type,
+            f"{group.min_size}-{group.max_size}",
+            str(group.efa_interfaces) if group.efa_interfaces else "-",
+        )
+    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    facts.add_column(style="bold", no_wrap=True)
+    facts.add_column(overflow="fold")
+    karpenter_roles = [role for role in cluster.roles if "karpenter" in role.lower()]
+    rows = {
+        "Zones": f"{', '.join(cluster.zones)} ({_count(cluster.subnets, 'subnet')})",
+        "Add-ons": ", ".join(cluster.addons),
+        "Access entries": "\n".join(cluster.access_entries),
+        "Pod identities": "\n".join(f"{who} as {role}" for who, role in cluster.pod_identities.items()),
+        "Karpenter queue": ", ".join(cluster.queues)
+        + (f", fed by {_count(len(cluster.rules), 'event rule')}" if cluster.rules else ""),
+        "Karpenter roles": "\n".join(karpenter_roles),
+    }
+    for name, value in rows.items():
+        facts.add_row(name, value or "-")
+    return [title, "", groups, "", facts] if cluster.node_groups else [title, "", facts]
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")

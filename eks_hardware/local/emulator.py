@@ -1,0 +1,298 @@
+"""A local AWS on this machine's loopback interface: one ``ministack`` process, forgotten when it stops.
+
+It opens no port to the network, keeps nothing outside its own temporary folder, starts no containers, and
+ends with the process that started it, even when that one is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import importlib.util
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO
+
+from eks_hardware.local import processes
+
+HOST = "127.0.0.1"
+ACCESS_KEY = "test"
+SECRET_KEY = "test"
+START_TIMEOUT_SECONDS = 60.0
+ATTEMPTS = 5
+LOG_LINES_SHOWN = 15
+
+# The program that is started: ministack, and a thread that ends it when standard input ends, which is when
+# the process at the other end of the pipe is gone. One byte says that it may stay.
+_PROGRAM = """
+import os, runpy, shutil, signal, sys, threading, time
+def watch():
+    if not os.read(0, 1):
+        shutil.rmtree(os.environ["TMPDIR"], ignore_errors=True)
+        os.killpg(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+        os.killpg(os.getpid(), signal.SIGKILL)
+threading.Thread(target=watch, daemon=True).start()
+runpy.run_path(sys.argv.pop())["install"]()
+from ministack.app import main
+main()
+"""
+_FAITHFUL = Path(__file__).with_name("faithful.py")
+
+# What the emulator may see of our environment. Everything else could change where it listens or keeps things.
+_INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "TZ", "USER")
+
+
+class EmulatorError(Exception):
+    """The emulator did not start; the text says why and shows the end of its log."""
+
+
+class Emulator:
+    """Defines a running ``ministack``; a context manager that stops it.
+
+    Args:
+        log_file: Where its output goes.
+        work_dir: The folder for what it writes, removed when it stops; a temporary one by default.
+        timeout_seconds: How long it may take to answer.
+    """
+
+    def __init__(
+        self,
+        log_file: Path,
+        *,
+        work_dir: Path | None = None,
+        timeout_seconds: float = START_TIMEOUT_SECONDS,
+    ) -> None:
+        self.log_file = log_file
+        self.port = 0
+        # Comes back in the health answer: another emulator on the same port is not taken for this one.
+        self.token = secrets.token_hex(8)
+        self._given_work_dir = work_dir
+        self._timeout_seconds = timeout_seconds
+        self._work_dir: Path | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def endpoint_url(self) -> str:
+        """The address for ``AWS_ENDPOINT_URL``."""
+        return f"http://{HOST}:{self.port}"
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also that of its process group."""
+        assert self._process is not None, "the emulator is not running"
+        return self._process.pid
+
+    @property
+    def work_dir(self) -> Path:
+        """The folder that holds what the emulator writes."""
+        assert self._work_dir is not None, "the emulator is not running"
+        return self._work_dir
+
+    def __enter__(self) -> Emulator:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start it on a free port and wait until it answers.
+
+        Raises:
+            EmulatorError: It is not installed, ended early, or did not answer in time.
+        """
+        if importlib.util.find_spec("ministack") is None:
+            raise EmulatorError("ministack is not installed: run `make setup`, or pip install 'eks-hardware[local]'")
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        if self._given_work_dir is None:
+            self._work_dir = Path(tempfile.mkdtemp(prefix="eks-hardware-emulator-"))
+        else:
+            self._work_dir = self._given_work_dir.absolute()
+            self._work_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            for attempt in range(1, ATTEMPTS + 1):
+                self.port = free_port()
+                with self.log_file.open("wb") as log:
+                    self._launch(log)
+                if self._wait_until_ready():
+                    return
+                self._stop_process()
+                # Somebody else was faster to take the port that was free a moment ago.
+                if not self._port_was_taken() or attempt == ATTEMPTS:
+                    raise EmulatorError(f"the emulator ended before it answered:\n{self.log_tail()}")
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop it and remove what it wrote; the log stays."""
+        self._stop_process()
+        if self._work_dir is not None:
+            shutil.rmtree(self._work_dir, ignore_errors=True)
+            self._work_dir = None
+
+    def detach(self) -> None:
+        """Let it run on when this process ends; ``stop_detached`` stops it."""
+        assert self._process is not None, "the emulator is not running"
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.write(b"k")
+            self._process.stdin.close()
+        # Not ours any more: without this, Python warns about a child that was never waited for.
+        self._process.returncode = 0
+        self._process = None
+        self._work_dir = None
+
+    def is_running(self) -> bool:
+        """Whether the process is there."""
+        return self._process is not None and self._process.poll() is None
+
+    def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Return an environment in which every AWS client talks to the emulator and to nothing else.
+
+        Args:
+            base: The environment to start from, this process's own by default.
+        """
+        return environment(self.endpoint_url, self.work_dir, os.environ if base is None else base)
+
+    def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
+        """Return the last lines of the log."""
+        try:
+            text = self.log_file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            text = ""
+        return "\n".join(text.splitlines()[-lines:]) or "(it wrote nothing)"
+
+    def _launch(self, log: IO[bytes]) -> None:
+        self._process = processes.start(
+            [sys.executable, "-c", _PROGRAM, str(_FAITHFUL)],
+            cwd=self.work_dir,
+            env=server_environment(self.port, self.work_dir, self.token, os.environ),
+            stdin=subprocess.PIPE,
+            stdout=log,
+        )
+
+    def _wait_until_ready(self) -> bool:
+        deadline = time.monotonic() + self._timeout_seconds
+        while self.is_running():
+            if answers(self.port, self.token):
+                return True
+            if time.monotonic() > deadline:
+                raise EmulatorError(
+                    f"the emulator did not answer within {self._timeout_seconds:.0f} s:\n{self.log_tail()}"
+                )
+            time.sleep(0.1)
+        return False
+
+    def _port_was_taken(self) -> bool:
+        log = self.log_tail(100).lower()
+        return "already in use" in log or "errno 98" in log or "errno 48" in log
+
+    def _stop_process(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        processes.stop(process)
+        if process.stdin is not None:
+            with contextlib.suppress(OSError):
+                process.stdin.close()
+
+
+def free_port() -> int:
+    """Return a loopback port that nobody listens on at the moment."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def answers(port: int, token: str) -> bool:
+    """Whether the emulator with this token answers on this port."""
+    # http.client, because it knows nothing of proxies.
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    try:
+        connection.request("GET", "/_ministack/health")
+        return bool(json.load(connection.getresponse())["edition"] == token)
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        return False
+    finally:
+        connection.close()
+
+
+def stop_detached(pid: int, port: int, token: str, work_dir: Path) -> bool:
+    """Stop an emulator that was left running.
+
+    Args:
+        pid: Its process id.
+        port: Its port.
+        token: Its token; a process that does not answer with it is not ours and stays.
+        work_dir: What it wrote, removed.
+
+    Returns:
+        Whether it was still running.
+    """
+    running = answers(port, token)
+    if running:
+        processes.stop_group(pid)
+    shutil.rmtree(work_dir, ignore_errors=True)
+    return running
+
+
+def server_environment(port: int, work_dir: Path, token: str, base: Mapping[str, str]) -> dict[str, str]:
+    """Return the emulator's own environment."""
+    return {
+        **{name: base[name] for name in _INHERITED if name in base},
+        # Its default is every interface of the machine.
+        "BIND_HOST": HOST,
+        "GATEWAY_PORT": str(port),
+        "MINISTACK_HOST": HOST,
+        "MINISTACK_EDITION": token,
+        "PERSIST_STATE": "0",
+        "S3_PERSIST": "0",
+        "STATE_DIR": str(work_dir / "state"),
+        "S3_DATA_DIR": str(work_dir / "s3"),
+        "TMPDIR": str(work_dir),
+        # Further listeners, on fixed ports of every interface.
+        "IOT_MTLS_ENABLED": "0",
+        "SFTP_ENABLED": "0",
+        # With a Docker at hand it would pull a Kubernetes image for every cluster.
+        "DOCKER_HOST": f"unix://{work_dir}/no-docker.sock",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def environment(endpoint_url: str, work_dir: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """Return ``base`` with every AWS setting replaced by the emulator's."""
+    # All of AWS_*: a profile, a web identity or one service's endpoint would win over what is set here.
+    kept = {name: value for name, value in base.items() if not name.startswith("AWS_")}
+    empty = work_dir / "no-aws-config"
+    empty.touch()
+    loopback = ["127.0.0.1", "localhost"]
+    direct = [part for part in (base.get("NO_PROXY") or base.get("no_proxy") or "").split(",") if part]
+    no_proxy = ",".join(dict.fromkeys([*direct, *loopback]))
+    return {
+        **kept,
+        "AWS_ENDPOINT_URL": endpoint_url,
+        "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+        "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+        "AWS_CONFIG_FILE": str(empty),
+        "AWS_SHARED_CREDENTIALS_FILE": str(empty),
+        "AWS_EC2_METADATA_DISABLED": "true",
+        "NO_PROXY": no_proxy,
+        "no_proxy": no_proxy,
+    }

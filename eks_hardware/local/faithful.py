@@ -1,0 +1,128 @@
+"""Make the emulator remember what it was sent.
+
+``ministack`` 1.5 stores a selection of the fields of a launch template, a node group and a cluster. The type and
+the card of a network interface are not among them, nor are placement, a node group's launch template or a
+cluster's upgrade policy: EFA could not be read back, and every plan after a deployment would want to replace the
+node groups. Here the fields are taken from, and given back by, the service models that come with botocore.
+
+Runs inside the emulator's process, by path: it imports nothing of this project.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+from xml.sax.saxutils import escape
+
+_PREFIX = "LaunchTemplateData"
+# Beside ministack's own fields, which it starts instances from.
+_SENT = "__sent"
+
+
+def install() -> None:
+    """Complete the functions of ministack that store and return these things.
+
+    A ministack in which one of them has another name is left as it is; it may do without.
+    """
+    ec2 = vars(importlib.import_module("ministack.services.ec2"))
+    if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
+        _complete_launch_templates(ec2)
+    eks = vars(importlib.import_module("ministack.services.eks"))
+    if {"_create_cluster", "_clusters"} <= eks.keys():
+        _complete_eks(eks, "_create_cluster", "Cluster", lambda body: eks["_clusters"].get(body.get("name")))
+    if {"_create_nodegroup", "_nodegroups"} <= eks.keys():
+        _complete_eks(
+            eks,
+            "_create_nodegroup",
+            "Nodegroup",
+            lambda cluster, body: eks["_nodegroups"].get(f"{cluster}/{body.get('nodegroupName')}"),
+        )
+
+
+def _complete_launch_templates(ec2: dict[str, Any]) -> None:
+    own_parse, own_write, value_of = ec2["_parse_lt_data"], ec2["_lt_data_xml"], ec2["_p"]
+
+    def parse(params: Mapping[str, Any], prefix: str = _PREFIX) -> dict[str, Any]:
+        flat = {name: value_of(params, name) for name in params if name.startswith(prefix + ".")}
+        sent = read(_shape("ec2", "RequestLaunchTemplateData"), prefix, flat)
+        return {**own_parse(params, prefix), _SENT: sent or {}}
+
+    def write(data: dict[str, Any]) -> str:
+        if _SENT not in data:
+            return str(own_write(data))
+        return render(_shape("ec2", "ResponseLaunchTemplateData"), data[_SENT])
+
+    ec2.update(_parse_lt_data=parse, _lt_data_xml=write)
+
+
+def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[..., dict[str, Any] | None]) -> None:
+    """Add to what a create call stored what it was sent beside that."""
+    own = eks[name]
+
+    def create(*arguments: Any, **options: Any) -> Any:
+        body = next(argument for argument in arguments if isinstance(argument, dict))
+        existed = stored(*arguments[: arguments.index(body) + 1]) is not None
+        answer = own(*arguments, **options)
+        record = stored(*arguments[: arguments.index(body) + 1])
+        if record is not None and not existed:
+            members = _shape("eks", shape).members
+            for field, value in body.items():
+                if field in members:
+                    record.setdefault(field, value)
+        return answer
+
+    eks[name] = create
+
+
+def read(shape: Any, prefix: str, flat: Mapping[str, str]) -> Any:
+    """Return what the flat parameters of an EC2 request say about one shape, ``None`` for nothing.
+
+    Args:
+        shape: The botocore shape.
+        prefix: The name of the parameter so far.
+        flat: The parameters, ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on.
+    """
+    if shape.type_name == "structure":
+        found = {
+            name: read(member, f"{prefix}.{_parameter(member, name)}", flat) for name, member in shape.members.items()
+        }
+        return {name: value for name, value in found.items() if value is not None} or None
+    if shape.type_name == "list":
+        items: list[Any] = []
+        while (item := read(shape.member, f"{prefix}.{len(items) + 1}", flat)) is not None:
+            items.append(item)
+        return items or None
+    return flat.get(prefix)
+
+
+def render(shape: Any, value: Any) -> str:
+    """Return a value as the XML of an EC2 response, without the element around it."""
+    if shape.type_name == "structure":
+        return "".join(
+            f"<{tag}>{render(member, value[name])}</{tag}>"
+            for name, member in shape.members.items()
+            if name in value
+            for tag in [member.serialization.get("name", name)]
+        )
+    if shape.type_name == "list":
+        # Not always "item": security groups are <groupSet><groupId>.
+        tag = shape.member.serialization.get("name", "item")
+        return "".join(f"<{tag}>{render(shape.member, item)}</{tag}>" for item in value)
+    return escape(str(value))
+
+
+def _parameter(member: Any, name: str) -> str:
+    """Return a member's name in a request of the EC2 protocol."""
+    named = member.serialization.get("queryName")
+    if named is None:
+        named = member.serialization.get("name", name)
+        named = named[:1].upper() + named[1:]
+    return str(named)
+
+
+@functools.cache
+def _shape(service: str, name: str) -> Any:
+    session = importlib.import_module("botocore.session").get_session()
+    return session.get_service_model(service).shape_for(name)

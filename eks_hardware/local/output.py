@@ -1,0 +1,118 @@
+"""Read what cdktf and Terraform print: how far they are, and what went wrong."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from dataclasses import dataclass, field
+
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*\x07|[@-_])")
+_CDKTF_LEVEL = re.compile(r"^\[[0-9T:.\-]+\] \[[A-Z]+\] default - ?")
+_ADDRESS = r"(?P<address>(?:module\.[\w-]+\.)*(?:data\.)?[a-z]\w*\.[\w-]+(?:\[[^\]]*\])?)"
+_BEGUN = re.compile(rf"{_ADDRESS}: (?:Creating|Destroying|Modifying|Reading|Still \w+)\.\.\.")
+_ENDED = re.compile(rf"{_ADDRESS}: (?P<what>Creation|Destruction|Modifications|Read) complete after ")
+_PLAN = re.compile(r"\bPlan: (?P<add>\d+) to add, (?P<change>\d+) to change, (?P<destroy>\d+) to destroy")
+_RAISED = re.compile(r"(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Exit|Interrupt|Missing)(?:: |$)")
+_APP_STDERR = "Command output on stderr:"
+_SPINNER = re.compile(r"[\u2800-\u28ff]  ?\S")
+_BOX = "╷│╵|"
+_LAST_LINES = 12
+_MOST_LINES = 30
+
+
+def plain(line: str) -> str:
+    """Return a line without colours and line ends; what is left of a redrawn line is its last state."""
+    return _ANSI.sub("", line).rstrip("\r\n").rpartition("\r")[2].rstrip()
+
+
+@dataclass
+class Progress:
+    """How far a deploy or destroy is.
+
+    Attributes:
+        phase: What is happening, for people.
+        total: How many resources are planned; ``None`` before the plan is known.
+        done: How many of them are finished.
+        active: What is being worked on, oldest first.
+    """
+
+    phase: str = "synthesizing the stack"
+    total: int | None = None
+    done: int = 0
+    active: dict[str, None] = field(default_factory=dict)
+
+    def feed(self, line: str) -> bool:
+        """Take one line (already ``plain``) into account; return whether anything changed."""
+        if "Initializing the backend" in line:
+            self.phase = "initializing Terraform"
+        elif "Initializing provider plugins" in line:
+            self.phase = "installing the AWS provider"
+        elif "successfully initialized" in line:
+            self.phase = "planning"
+        elif match := _PLAN.search(line):
+            self.total = sum(int(match[name]) for name in ("add", "change", "destroy"))
+            self.done = 0
+            self.active.clear()
+            self.phase = "waiting for AWS"
+        elif match := _BEGUN.search(line):
+            self.active[match["address"]] = None
+        elif match := _ENDED.search(line):
+            self.active.pop(match["address"], None)
+            # Reading a data source is no part of the plan's count.
+            self.done += match["what"] != "Read"
+        else:
+            return False
+        return True
+
+    @property
+    def current(self) -> str:
+        """What is being worked on right now: the oldest resource, and how many more."""
+        if not self.active:
+            return "finishing" if self.total and self.done >= self.total else self.phase
+        more = len(self.active) - 1
+        return next(iter(self.active)) + (f" and {more} more" if more else "")
+
+
+def errors(lines: list[str]) -> list[str]:
+    """Return the lines that say why a run failed.
+
+    What the app wrote when it could not be synthesized, without its traceback; else Terraform's error boxes;
+    else the last lines.
+
+    Args:
+        lines: Everything that was printed, ``plain``.
+    """
+    texts = [_CDKTF_LEVEL.sub("", line) for line in lines]
+    said = [text for text in texts if text.strip()][-_LAST_LINES:]
+    # cdktf repeats some of it.
+    return list(dict.fromkeys(_app_errors(texts) or _boxes(texts) or said))[:_MOST_LINES]
+
+
+def _app_errors(texts: list[str]) -> list[str]:
+    """Return what the app wrote to stderr; of a traceback only the exception."""
+    if _APP_STDERR not in texts:
+        return []
+    start = texts.index(_APP_STDERR) + 1
+    written = [text for text in texts[start:] if text.strip() and not _SPINNER.match(text)]
+    raised = [index for index, text in enumerate(written) if _RAISED.match(text.strip())]
+    if raised and any(text.strip().startswith("Traceback ") for text in written):
+        written = written[raised[-1] :]
+    return textwrap.dedent("\n".join(written)).splitlines()
+
+
+def _boxes(texts: list[str]) -> list[str]:
+    """Return the contents of Terraform's error boxes, with or without the frame that a terminal adds."""
+    found: list[str] = []
+    inside = False
+    for text in texts:
+        stripped = text.strip()
+        # "stack-name  ╷": the first line of a chunk carries the stack's name.
+        framed = re.search(rf"(?:^|\s\s)[{_BOX}](?: |$)", text)
+        content = text[framed.end() :].rstrip() if framed else stripped
+        if content.lstrip().startswith("Error: "):
+            inside = True
+        elif stripped.startswith("╵") or (inside and framed is None):
+            inside = False
+        if inside and content.strip():
+            found.append(content)
+    return found

@@ -1,0 +1,135 @@
+"""Start programs so that nothing of them is left, however this one ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import IO
+
+_POLL_SECONDS = 0.05
+
+
+class Terminated(SystemExit):
+    """SIGTERM or SIGHUP arrived; unwinds like Ctrl-C does, with the shell's exit code for the signal."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(128 + signum)
+        self.signum = signum
+
+
+def start(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdout: int | IO[bytes],
+    stdin: int = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, so that Ctrl-C reaches us first and we stop it in order."""
+    return subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, start_new_session=True
+    )
+
+
+def stop(process: subprocess.Popen[bytes], *, patience_seconds: float = 8.0) -> None:
+    """Stop a started program and everything below it: ask first, then insist.
+
+    A process group is not enough: cdktf runs Terraform in a terminal, and so in a session, of its own.
+    """
+    family = [process.pid, *descendants(process.pid)]
+    for signum, seconds in ((signal.SIGTERM, patience_seconds), (signal.SIGKILL, 5.0)):
+        for pid in family:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signum)
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            family = [pid for pid in family if is_running(pid)]
+            if not family:
+                process.wait()
+                return
+            time.sleep(_POLL_SECONDS)
+
+
+def stop_group(group: int, *, patience_seconds: float = 5.0) -> None:
+    """Stop a process group that is not our child (one that an earlier run left running)."""
+    for signum, seconds in ((signal.SIGTERM, patience_seconds), (signal.SIGKILL, 2.0)):
+        deadline = time.monotonic() + seconds
+        try:
+            os.killpg(group, signum)
+            while is_running(group):
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(_POLL_SECONDS)
+            else:
+                return
+        except (ProcessLookupError, PermissionError):
+            return
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process exists and is more than an unread exit code."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    with contextlib.suppress(OSError):
+        # "pid (name) state ...", where the name may hold anything.
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
+    return True
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the ids of all processes below one, parents first."""
+    children: dict[int, list[int]] = {}
+    for child, parent in _parents():
+        children.setdefault(parent, []).append(child)
+    found: list[int] = []
+    waiting = [pid]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    """Yield every process with its parent."""
+    if Path("/proc/self/stat").exists():  # slim images have no ps
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                yield (
+                    int(stat.parent.name),
+                    int(stat.read_text(errors="replace").rpartition(")")[2].split()[1]),
+                )
+        return
+    listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False, text=True)
+    for line in listing.stdout.splitlines():
+        child, parent = line.split()
+        yield int(child), int(parent)
+
+
+@contextlib.contextmanager
+def signals_unwind() -> Iterator[None]:
+    """Turn SIGTERM and SIGHUP into an exception within the block, so that everything is cleaned up."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # Python delivers signals to the main thread only
+        return
+
+    def unwind(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        raise Terminated(signum)
+
+    before = {signum: signal.signal(signum, unwind) for signum in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)

@@ -1,0 +1,436 @@
+"""Terraform and its AWS provider on this machine.
+
+Where the Terraform registry cannot be reached, a provider mirror found on the machine is used through a
+generated CLI configuration; otherwise the registry. If neither has it, the message says so in one line.
+A CLI configuration of the user's own that says where providers come from is left alone.
+
+Nothing here imports the framework, so that an app can call ``link_mirror`` for next to nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import NamedTuple
+
+MINIMUM_TERRAFORM = (1, 5, 0)
+REGISTRY_HOST = "registry.terraform.io"
+PROVIDER = f"{REGISTRY_HOST}/hashicorp/aws"
+# The range that the synthesized stacks ask for in required_providers.
+PROVIDER_FROM = (5, 100, 0)
+PROVIDER_BELOW = (7, 0, 0)
+MIRROR_VARIABLE = "TF_PLUGIN_MIRROR"
+REGISTRY_TIMEOUT_SECONDS = 2.5
+
+_BUILD = Path(".build") / "terraform"
+_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
+_PACKED = re.compile(r"terraform-provider-aws_(?P<version>\d+\.\d+\.\d+)_(?P<platform>\w+)\.zip")
+_OWN_INSTALLATION = re.compile(r"^\s*\"?provider_installation\"?\s*[:{]", re.MULTILINE)
+
+Version = tuple[int, int, int]
+
+
+class TerraformError(Exception):
+    """Terraform or its provider is not there; the text is one line that says what to do."""
+
+
+class Terraform(NamedTuple):
+    """The Terraform program that will be run.
+
+    Attributes:
+        path: The program.
+        version: Its version.
+        platform: What it calls this machine, for instance ``linux_amd64``.
+    """
+
+    path: Path
+    version: Version
+    platform: str
+
+
+class Mirror(NamedTuple):
+    """A folder that holds the AWS provider the way Terraform's ``filesystem_mirror`` wants it.
+
+    Attributes:
+        path: The folder above ``registry.terraform.io``.
+        version: The newest version in it that the stacks accept.
+        packed: Whether that version is a zip file, which Terraform unpacks once per stack.
+    """
+
+    path: Path
+    version: Version
+    packed: bool
+
+
+class Source(Enum):
+    """Where Terraform takes the AWS provider from."""
+
+    USER_CONFIG = "where your Terraform CLI configuration says"
+    NAMED_MIRROR = f"the mirror that {MIRROR_VARIABLE} names"
+    REGISTRY = "the Terraform registry"
+    MIRROR = "a mirror on this machine"
+    NOWHERE = "nowhere"
+
+
+@dataclass(frozen=True)
+class Providers:
+    """How to run Terraform so that it finds the AWS provider.
+
+    Attributes:
+        source: Where the provider comes from.
+        mirror: The mirror, when one is used.
+        environment: Variables to add to Terraform's environment.
+        cdktf_flags: Flags to add to ``cdktf deploy`` and ``cdktf destroy``.
+    """
+
+    source: Source
+    mirror: Mirror | None
+    environment: Mapping[str, str]
+    cdktf_flags: Sequence[str]
+
+    @property
+    def where(self) -> str:
+        """Where the provider comes from, for people."""
+        return self.source.value + (f" ({_dotted(self.mirror.version)})" if self.mirror else "")
+
+
+def parse_version(text: str) -> Version | None:
+    """Return ``1.2.3`` as numbers, ``None`` for anything else (pre-releases included)."""
+    match = _VERSION.fullmatch(text)
+    return (int(match[1]), int(match[2]), int(match[3])) if match else None
+
+
+def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
+    """Find a Terraform that is new enough.
+
+    Args:
+        environ: The environment to look in, this process's own by default.
+
+    Raises:
+        TerraformError: There is none, it does not run, or it is too old.
+    """
+    environ = os.environ if environ is None else environ
+    wanted = ".".join(map(str, MINIMUM_TERRAFORM[:2]))
+    advice = "https://developer.hashicorp.com/terraform/install"
+    # The variable by which cdktf is told to run another program.
+    name = environ.get("TERRAFORM_BINARY_NAME") or "terraform"
+    found = shutil.which(name, path=environ.get("PATH"))
+    if found is None:
+        raise TerraformError(f"{name} is not on the PATH: install Terraform {wanted} or newer, {advice}")
+    try:
+        run = subprocess.run(
+            [found, "version", "-json"],
+            capture_output=True,
+            check=True,
+            env={**environ, "CHECKPOINT_DISABLE": "1"},
+            text=True,
+            timeout=60,
+        )
+        facts = json.loads(run.stdout)
+        version = parse_version(str(facts["terraform_version"]).partition("-")[0])
+        platform = str(facts["platform"])
+    except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
+        raise TerraformError(f"{found} version -json does not work ({error}): see {advice}") from error
+    if version is None or version < MINIMUM_TERRAFORM:
+        given = facts["terraform_version"]
+        raise TerraformError(f"{found} is version {given}: install Terraform {wanted} or newer, {advice}")
+    return Terraform(Path(found), version, platform)
+
+
+def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
+    """Return the user's own CLI configuration if it says where providers come from.
+
+    A file that holds anything else, credentials for instance, does not bring the provider by itself.
+    As in Terraform, the variable hides the files in the home folder even when it names no file.
+    """
+    named = environ.get("TF_CLI_CONFIG_FILE") or environ.get("TERRAFORM_CONFIG")
+    if named:
+        files: list[Path] = [Path(named)]
+    else:
+        files = [home / ".terraformrc", *sorted((home / ".terraform.d").glob("*.tfrc"))]
+    for file in files:
+        with contextlib.suppress(OSError):
+            if _OWN_INSTALLATION.search(file.read_text(encoding="utf-8", errors="replace")):
+                return file
+    return None
+
+
+def mirror_candidates(
+    environ: Mapping[str, str],
+    home: Path,
+    *,
+    system: str = sys.platform,
+    optional_software: Path = Path("/opt"),
+) -> Iterator[Path]:
+    """Yield the folders where a mirror may be, in order.
+
+    First Terraform's implied mirror folders
+    (https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories), then
+    the folders of the system's optional software.
+    """
+    yield home / ".terraform.d" / "plugins"
+    if system == "darwin":
+        apple = Path("Library", "Application Support", "io.terraform", "plugins")
+        yield home / apple
+        yield Path("/") / apple
+    else:
+        data_home = environ.get("XDG_DATA_HOME") or str(home / ".local" / "share")
+        data_dirs = environ.get("XDG_DATA_DIRS") or "/usr/local/share:/usr/share"
+        for folder in (data_home, *data_dirs.split(":")):
+            if folder:
+                yield Path(folder, "terraform", "plugins")
+        yield Path("/usr/local/share/terraform/plugins")
+    with contextlib.suppress(OSError):
+        for tree in sorted(optional_software.glob(f"*/{PROVIDER}")):
+            yield tree.parent.parent.parent
+
+
+def look_in(folder: Path, platform: str) -> Mirror | None:
+    """Return the mirror in a folder if it has an accepted version for this platform."""
+    provider = folder.joinpath(*PROVIDER.split("/"))
+    # Terraform follows a link only at the top and at the bottom of the tree (tried with 1.11).
+    between = [provider, *provider.parents[:2]]
+    found: list[Mirror] = []
+    try:
+        if not provider.is_dir() or any(part.is_symlink() for part in between):
+            return None
+        for entry in provider.iterdir():
+            if match := _PACKED.fullmatch(entry.name):
+                version, packed = parse_version(match["version"]), True
+                usable = match["platform"] == platform and entry.is_file()
+            else:
+                version, packed = parse_version(entry.name), False
+                binaries = entry / platform
+                usable = (
+                    version is not None
+                    and not entry.is_symlink()
+                    and any(file.name.startswith("terraform-provider-aws") for file in _listing(binaries))
+                )
+            if usable and version is not None and PROVIDER_FROM <= version < PROVIDER_BELOW:
+                found.append(Mirror(folder, version, packed))
+    except OSError:
+        return None
+    return max(found, key=lambda mirror: (mirror.version, not mirror.packed), default=None)
+
+
+def find_mirror(candidates: Iterable[Path], platform: str) -> Mirror | None:
+    """Return the first candidate that holds the provider."""
+    return next((mirror for folder in candidates if (mirror := look_in(folder, platform))), None)
+
+
+def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> bool:
+    """Ask the Terraform registry's service discovery once, briefly."""
+    answer: list[bool] = []
+
+    def ask() -> None:
+        url = f"https://{REGISTRY_HOST}/.well-known/terraform.json"
+        try:
+            with urllib.request.urlopen(url, timeout=timeout_seconds) as response:
+                answer.append("providers.v1" in json.load(response))
+        except (OSError, ValueError) as error:
+            # Python without its certificates (common on macOS) says nothing about Terraform's.
+            reason = getattr(error, "reason", error)
+            answer.append(isinstance(reason, ssl.SSLCertVerificationError))
+
+    # In a thread, because the timeout does not cover looking up the name.
+    thread = threading.Thread(target=ask, daemon=True)
+    thread.start()
+    thread.join(timeout_seconds)
+    return answer[:1] == [True]
+
+
+def decide(*, user_config: bool, named_mirror: bool, registry: bool, mirror: bool) -> Source:
+    """Say where the provider comes from.
+
+    Args:
+        user_config: The user's own CLI configuration says where providers come from.
+        named_mirror: ``TF_PLUGIN_MIRROR`` names a mirror that has the provider.
+        registry: The Terraform registry answers.
+        mirror: A mirror was found on the machine.
+    """
+    if user_config:
+        return Source.USER_CONFIG
+    if named_mirror:
+        return Source.NAMED_MIRROR
+    if registry:
+        return Source.REGISTRY
+    return Source.MIRROR if mirror else Source.NOWHERE
+
+
+def cli_config(mirror: Path) -> str:
+    """Return a Terraform CLI configuration that takes the AWS provider from a mirror and from nowhere else.
+
+    Raises:
+        ValueError: The path cannot be written down: the CLI configuration has no escape for ``${``.
+    """
+    text = str(mirror)
+    if "${" in text or not text.isprintable():
+        raise ValueError(f"Terraform's CLI configuration cannot hold the path {text!r}")
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return (
+        "# Generated by eks_hardware/local/terraform.py.\n"
+        "provider_installation {\n"
+        "  filesystem_mirror {\n"
+        f'    path    = "{quoted}"\n'
+        f'    include = ["{PROVIDER}"]\n'
+        "  }\n"
+        "  direct {\n"
+        f'    exclude = ["{PROVIDER}"]\n'
+        "  }\n"
+        "}\n"
+    )
+
+
+def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path | None = None) -> Providers:
+    """Find the AWS provider and write down what Terraform needs to be told.
+
+    Args:
+        root: The project folder; the generated configuration goes to ``.build/terraform`` in it.
+        environ: The environment to look in, this process's own by default.
+        home: The home folder, the user's own by default.
+
+    Raises:
+        TerraformError: There is no Terraform, or no provider for it.
+    """
+    environ = os.environ if environ is None else environ
+    home = Path.home() if home is None else home
+    platform = find_terraform(environ).platform
+    wanted = f"{_dotted(PROVIDER_FROM)} or newer, below {_dotted(PROVIDER_BELOW)}"
+    named = environ.get(MIRROR_VARIABLE)
+    own = user_config(environ, home) is not None
+    mirror: Mirror | None = None
+    registry = False
+    if own:
+        pass  # nothing more to find out
+    elif named:
+        mirror = look_in(Path(named).expanduser().absolute(), platform)
+        if mirror is None:
+            raise TerraformError(
+                f"{MIRROR_VARIABLE}={named} holds no {PROVIDER} ({wanted}) for {platform}:"
+                " name the folder above registry.terraform.io"
+            )
+    else:
+        registry = registry_reachable()
+        if not registry:
+            mirror = find_mirror(mirror_candidates(environ, home), platform)
+    found = mirror is not None
+    source = decide(user_config=own, named_mirror=bool(named) and found, registry=registry, mirror=found)
+    if source is Source.NOWHERE:
+        raise TerraformError(
+            f"the AWS provider ({wanted}) was not found: {REGISTRY_HOST} cannot be reached and no provider"
+            f" mirror for {platform} is on this machine; set {MIRROR_VARIABLE} to a folder made by"
+            " `terraform providers mirror`"
+        )
+    if mirror is None:
+        flags = () if source is Source.REGISTRY else ("--skip-provider-lock",)
+        return Providers(source, None, {}, flags)
+    # Locking would ask the registry for the other platforms' checksums.
+    return Providers(
+        source,
+        mirror,
+        {"TF_CLI_CONFIG_FILE": str(_write_config(root, mirror))},
+        ("--skip-provider-lock",),
+    )
+
+
+def record_mirror(root: Path, providers: Providers) -> None:
+    """Remember the mirror for ``link_mirror``, or forget the last one when none is needed."""
+    record = root / _BUILD / "plugins"
+    if providers.mirror is not None:
+        _link(record, providers.mirror.path)
+    elif record.is_symlink():
+        record.unlink()
+
+
+def link_mirror(outdir: Path, root: Path | None = None) -> None:
+    """Let a plain ``cdktf deploy`` find the recorded mirror, without any variable or configuration.
+
+    Terraform looks for a mirror in ``terraform.d/plugins`` of its working folder, which for cdktf is the
+    folder of the stack. Does nothing when ``make setup`` recorded no mirror, and never raises.
+
+    Args:
+        outdir: Where the app was synthesized to (``cdktf.out``).
+        root: The project folder, the working folder by default.
+    """
+    with contextlib.suppress(OSError):
+        record = (root or Path.cwd()) / _BUILD / "plugins"
+        usable = record.is_symlink() and record.is_dir()
+        for stack in sorted((outdir / "stacks").iterdir()):
+            place = stack / "terraform.d" / "plugins"
+            if usable:
+                _link(place, record.resolve())
+            elif place.is_symlink():
+                place.unlink()  # of an earlier setup
+
+
+def _write_config(root: Path, mirror: Mirror) -> Path:
+    file = root.absolute() / _BUILD / "terraformrc"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        text = cli_config(mirror.path)
+    except ValueError:
+        # A path that cannot be written down is reached through a link that can.
+        record = file.parent / "plugins"
+        _link(record, mirror.path)
+        try:
+            text = cli_config(record)
+        except ValueError as error:
+            raise TerraformError(f"{error}: move the checkout or the mirror") from error
+    # Another run may be reading the file.
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as draft:
+        draft.write(text)
+    Path(draft.name).replace(file)
+    return file
+
+
+def _link(place: Path, target: Path) -> None:
+    """Point a symbolic link at a folder; something that is no link stays."""
+    if place.is_symlink():
+        if place.readlink() == target:
+            return
+        place.unlink()
+    elif place.exists():
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileExistsError):  # another run was faster
+        place.symlink_to(target, target_is_directory=True)
+
+
+def _listing(folder: Path) -> list[Path]:
+    return list(folder.iterdir()) if folder.is_dir() else []
+
+
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))
+
+
+def main() -> int:
+    """Record for plain ``cdktf`` calls where the provider is (``make setup``)."""
+    root = Path.cwd()
+    try:
+        providers = prepare(root)
+        record_mirror(root, providers)
+    except TerraformError as error:
+        # `make setup` goes on: everything that does not deploy works without Terraform.
+        print(f"note: {error}", file=sys.stderr)
+        return 1
+    print(f"Terraform takes the AWS provider from {providers.where}")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

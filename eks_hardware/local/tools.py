@@ -1,0 +1,108 @@
+"""The programs that the demo needs, each missing one with a line saying how to get it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from eks_hardware.local.terraform import TerraformError, find_terraform
+
+MINIMUM_PYTHON = (3, 10)
+MINIMUM_NODE = 20
+# jsii answers an old Node with a red box on stderr, which cdktf shows as an error. Node 20 works.
+_SILENCED_NODE = 20
+_SILENCE_VARIABLE = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
+
+
+@dataclass(frozen=True)
+class Tools:
+    """The programs that were found.
+
+    Attributes:
+        cdktf: The cdktf command line.
+        node_major: The major version of Node.
+    """
+
+    cdktf: Path
+    node_major: int
+
+
+class ToolsMissing(Exception):  # noqa: N818  (it is a finding, several at once)
+    """One line per program that is missing."""
+
+    def __init__(self, lines: list[str]) -> None:
+        super().__init__("\n".join(lines))
+        self.lines = lines
+
+
+def find_tools(root: Path, environ: Mapping[str, str] | None = None) -> Tools:
+    """Find everything the demo runs.
+
+    Args:
+        root: The project folder, whose own ``node_modules`` come first.
+        environ: The environment to look in, this process's own by default.
+
+    Raises:
+        ToolsMissing: Something is missing or too old; every such thing is named.
+    """
+    environ = os.environ if environ is None else environ
+    path = environ.get("PATH")
+    missing: list[str] = []
+    if sys.version_info < MINIMUM_PYTHON:
+        missing.append("python is older than 3.10: install Python 3.10 or newer and run `make setup`")
+    node = shutil.which("node", path=path)
+    node_major = major_version(node) if node else 0
+    if not node:
+        missing.append(f"node is not on the PATH: install Node.js {MINIMUM_NODE} or newer, https://nodejs.org")
+    elif node_major < MINIMUM_NODE:
+        missing.append(f"node is version {node_major}: install Node.js {MINIMUM_NODE} or newer, https://nodejs.org")
+    try:
+        find_terraform(environ)
+    except TerraformError as error:
+        missing.append(str(error))
+    own = root / "node_modules" / ".bin" / "cdktf"
+    cdktf = str(own) if own.exists() else shutil.which("cdktf", path=path)
+    if cdktf is None:
+        missing.append("node_modules/.bin/cdktf is missing: run `make setup`, or `npm ci`")
+    if missing or cdktf is None:
+        raise ToolsMissing(missing)
+    return Tools(Path(cdktf), node_major)
+
+
+def major_version(node: str) -> int:
+    """Return Node's major version, 0 when it does not say."""
+    try:
+        run = subprocess.run([node, "--version"], capture_output=True, check=False, text=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return 0
+    match = re.match(r"v(\d+)\.", run.stdout)
+    return int(match[1]) if match else 0
+
+
+def cdktf_environment(base: Mapping[str, str], *, node_major: int, log_dir: Path) -> dict[str, str]:
+    """Return an environment in which cdktf and Terraform work quietly and report to nobody.
+
+    Args:
+        base: The environment to start from.
+        node_major: The major version of Node.
+        log_dir: Where cdktf's own log file goes, instead of the project folder.
+    """
+    environment = {
+        **base,
+        # Plain lines instead of a redrawn screen.
+        "CI": "1",
+        "CHECKPOINT_DISABLE": "1",
+        "DISABLE_VERSION_CHECK": "1",
+        "CDKTF_LOG_FILE_DIRECTORY": str(log_dir),
+        "TF_IN_AUTOMATION": "1",
+        "TF_INPUT": "0",
+    }
+    if node_major == _SILENCED_NODE:
+        environment.setdefault(_SILENCE_VARIABLE, str(_SILENCED_NODE))
+    return environment

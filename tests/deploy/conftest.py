@@ -1,0 +1,249 @@
+"""Fixtures that deploy with the real Terraform and AWS provider to an emulated AWS.
+
+A missing Terraform or provider fails these tests: skipping them would look like passing them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.local import output, terraform, tools
+from eks_hardware.local.emulator import Emulator
+from eks_hardware.local.readback import Account
+
+ROOT = Path(__file__).resolve().parents[2]
+_TIMEOUT_SECONDS = 900
+_ONLY_THE_PROVIDER = {
+    "terraform": {
+        "required_providers": {
+            "aws": {
+                "source": "hashicorp/aws",
+                "version": ">= {}.{}.{}, < {}.{}.{}".format(*terraform.PROVIDER_FROM, *terraform.PROVIDER_BELOW),
+            }
+        }
+    }
+}
+
+
+@dataclass(frozen=True)
+class TerraformCli:
+    """A Terraform that finds the AWS provider.
+
+    Attributes:
+        program: The program.
+        environment: What it needs beside the environment of the test run.
+        cdktf: The cdktf command line.
+    """
+
+    program: Path
+    environment: Mapping[str, str]
+    cdktf: Path
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The outcome of ``terraform plan``.
+
+    Attributes:
+        exit_code: That of ``-detailed-exitcode``: 0 nothing to do, 2 something to do.
+        changes: Address to actions (``create``, ``update``, ``delete``) of what is not ``no-op``.
+        document: All of ``terraform show -json``.
+    """
+
+    exit_code: int
+    changes: Mapping[str, tuple[str, ...]]
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A synthesized stack that Terraform works on.
+
+    Attributes:
+        stack_dir: The folder with ``cdk.tf.json``.
+        environment: The environment to run in.
+        terraform: The program.
+    """
+
+    stack_dir: Path
+    environment: Mapping[str, str]
+    terraform: Path
+
+    def run(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
+        """Run Terraform in the stack's folder; fail the test with what it said on any other exit code."""
+        return _run([str(self.terraform), *arguments], cwd=self.stack_dir, env=self.environment, codes=codes)
+
+    def init(self) -> None:
+        """Initialize with the backend that was synthesized."""
+        self.run("init", "-input=false", "-no-color")
+
+    def validate(self) -> Mapping[str, Any]:
+        """Return what ``terraform validate -json`` says."""
+        document: Mapping[str, Any] = json.loads(self.run("validate", "-json", codes=(0, 1)).stdout)
+        return document
+
+    def apply(self) -> None:
+        """Create everything."""
+        self.run("apply", "-auto-approve", "-input=false", "-no-color")
+
+    def plan(self) -> Plan:
+        """Return what Terraform would change now."""
+        file = "test.tfplan"
+        planned = self.run("plan", "-input=false", "-no-color", "-detailed-exitcode", f"-out={file}", codes=(0, 2))
+        document = json.loads(self.run("show", "-json", file).stdout)
+        changes = {
+            change["address"]: tuple(change["change"]["actions"])
+            for change in document.get("resource_changes", [])
+            if change["change"]["actions"] != ["no-op"]
+        }
+        return Plan(planned.returncode, changes, document)
+
+    def addresses(self) -> list[str]:
+        """Return the addresses in the state."""
+        return self.run("state", "list").stdout.split()
+
+    def destroy(self) -> None:
+        """Destroy everything."""
+        self.run("destroy", "-auto-approve", "-input=false", "-no-color")
+
+
+class Deploy:
+    """Deploys stacks to the emulator.
+
+    Attributes:
+        directory: A new folder for each deployment.
+    """
+
+    def __init__(self, cli: TerraformCli, environment: Mapping[str, str], directory: Callable[[], Path]) -> None:
+        self._cli = cli
+        self._environment = environment
+        self.directory = directory
+
+    def project(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Project:
+        """Return a project on a copy of a synthesized stack, so that nothing is written beside the original.
+
+        The copy lies where cdktf puts it, because the backend's path is relative.
+        """
+        copy = self.directory() / "cdktf.out" / "stacks" / stack_dir.name
+        copy.mkdir(parents=True)
+        shutil.copy(stack_dir / "cdk.tf.json", copy)
+        return Project(copy, {**self._environment, **(env or {})}, self._cli.program)
+
+    @contextlib.contextmanager
+    def directly(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Iterator[Project]:
+        """Apply a synthesized stack with Terraform for the length of the block, then destroy it."""
+        project = self.project(stack_dir, env)
+        project.init()
+        try:
+            project.apply()
+            yield project
+        finally:
+            project.destroy()
+
+    @contextlib.contextmanager
+    def __call__(self, stack: str, env: Mapping[str, str] | None = None) -> Iterator[Project]:
+        """Deploy a stack of the project's app with the real cdktf, then destroy it.
+
+        Args:
+            stack: The stack's name.
+            env: Variables to add, for instance ``EKS_HARDWARE_OVERLAY``.
+        """
+        outdir = self.directory() / "cdktf.out"
+        environment = {**self._environment, **(env or {})}
+        flags = ["--auto-approve", "--skip-provider-lock", "--output", str(outdir)]
+        try:
+            _run([str(self._cli.cdktf), "deploy", stack, *flags], cwd=ROOT, env=environment)
+            yield Project(outdir / "stacks" / stack, environment, self._cli.program)
+        finally:
+            if (outdir / "manifest.json").exists():
+                destroy = [str(self._cli.cdktf), "destroy", stack, "--skip-synth", *flags]
+                _run(destroy, cwd=ROOT, env=environment)
+
+
+@pytest.fixture(scope="session")
+def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
+    """The real Terraform, once it has loaded the real provider."""
+    try:
+        found = terraform.find_terraform()
+        providers = terraform.prepare(ROOT)
+        node = tools.find_tools(ROOT)
+    except (terraform.TerraformError, tools.ToolsMissing) as error:
+        pytest.fail(str(error), pytrace=False)
+    environment = tools.cdktf_environment(
+        providers.environment, node_major=node.node_major, log_dir=tmp_path_factory.mktemp("cdktf-log")
+    )
+    build = ROOT / ".build" / "terraform"
+    if providers.mirror is None or providers.mirror.packed:
+        # Several hundred megabytes for every stack otherwise; an unpacked mirror is linked to.
+        cache = build / "cache"
+        cache.mkdir(parents=True, exist_ok=True)
+        environment["TF_PLUGIN_CACHE_DIR"] = str(cache)
+        environment["TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"] = "1"
+    trial = tmp_path_factory.mktemp("provider")
+    (trial / "cdk.tf.json").write_text(json.dumps(_ONLY_THE_PROVIDER), encoding="utf-8")
+    build.mkdir(parents=True, exist_ok=True)
+    with (build / "cache.lock").open("w") as lock:
+        # Terraform's cache bears one writer; later runs only read from it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        Project(trial, {**os.environ, **environment}, found.path).init()
+    return TerraformCli(found.path, environment, node.cdktf)
+
+
+@pytest.fixture(scope="session")
+def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
+    """An emulated AWS, one for each pytest worker."""
+    with Emulator(tmp_path_factory.mktemp("emulator") / "emulator.log") as running:
+        yield running
+
+
+@pytest.fixture(scope="session")
+def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
+    """The emulated account in a region: ``account("us-west-2").client("eks")``."""
+    accounts: dict[str, Account] = {}
+
+    def in_region(region: str) -> Account:
+        if region not in accounts:
+            accounts[region] = Account(emulator.endpoint_url, region)
+        return accounts[region]
+
+    yield in_region
+    for opened in accounts.values():
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def deploy(terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
+    """Deploys to the emulator: ``with deploy("mixed-hardware") as project: ...``."""
+    environment = {**emulator.environment(), **terraform_cli.environment}
+    return Deploy(terraform_cli, environment, lambda: tmp_path_factory.mktemp("deploy"))
+
+
+def _run(
+    argv: list[str], *, cwd: Path, env: Mapping[str, str], codes: tuple[int, ...] = (0,)
+) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        argv,
+        capture_output=True,
+        check=False,
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        text=True,
+        timeout=_TIMEOUT_SECONDS,
+    )
+    if done.returncode not in codes:
+        lines = [output.plain(line) for line in (done.stdout + done.stderr).splitlines()]
+        said = "\n".join(output.errors(lines))
+        pytest.fail(f"{' '.join(argv)} ended with {done.returncode}:\n{said}", pytrace=False)
+    return done

@@ -1,0 +1,162 @@
+"""The emulator starts, is where it should be and nowhere else, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.local import emulator as module
+from eks_hardware.local import processes
+from eks_hardware.local.emulator import Emulator, EmulatorError, answers, stop_detached
+from eks_hardware.local.readback import Account
+
+ROOT = Path(__file__).resolve().parents[2]
+_PARENT = """
+import sys, time
+from pathlib import Path
+from eks_hardware.local import processes
+from eks_hardware.local.emulator import Emulator
+with processes.signals_unwind(), Emulator(Path(sys.argv[1])) as emulator:
+    print(emulator.pid, emulator.port, emulator.work_dir, flush=True)
+    time.sleep(120)
+"""
+
+
+def _until(true: Callable[[], bool], seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if true():
+            return True
+        time.sleep(0.05)
+    return true()
+
+
+def test_answers_while_it_runs_and_leaves_nothing(tmp_path: Path) -> None:
+    with Emulator(tmp_path / "log") as running:
+        pid, port, work_dir = running.pid, running.port, running.work_dir
+        account = Account(running.endpoint_url, "us-west-2")
+        assert account.items("eks", "list_clusters", "clusters") == []
+        account.close()
+    assert not processes.is_running(pid)
+    assert not work_dir.exists()
+    with socket.socket() as probe:
+        assert probe.connect_ex((module.HOST, port)) != 0
+
+
+def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
+    aws = account("eu-west-1")
+    interfaces = [
+        {"DeviceIndex": 0, "InterfaceType": "interface", "NetworkCardIndex": 0, "Groups": ["sg-1"]},
+        {"DeviceIndex": 1, "InterfaceType": "efa-only", "NetworkCardIndex": 1},
+    ]
+    data = {"NetworkInterfaces": interfaces, "Placement": {"GroupName": "together"}}
+    created = aws.client("ec2").create_launch_template(LaunchTemplateName="t", LaunchTemplateData=data)
+    template = created["LaunchTemplate"]["LaunchTemplateId"]
+    roles = {"cluster": "arn:aws:iam::000000000000:role/c", "node": "arn:aws:iam::000000000000:role/n"}
+    aws.client("eks").create_cluster(
+        name="c",
+        roleArn=roles["cluster"],
+        resourcesVpcConfig={"subnetIds": ["subnet-1"]},
+        upgradePolicy={"supportType": "STANDARD"},
+    )
+    aws.client("eks").create_nodegroup(
+        clusterName="c",
+        nodegroupName="n",
+        nodeRole=roles["node"],
+        subnets=["subnet-1"],
+        launchTemplate={"id": template, "version": "1"},
+    )
+    versions = aws.items(
+        "ec2",
+        "describe_launch_template_versions",
+        "LaunchTemplateVersions",
+        LaunchTemplateId=template,
+        Versions=["1"],
+    )
+    group = aws.client("eks").describe_nodegroup(clusterName="c", nodegroupName="n")["nodegroup"]
+    try:
+        assert versions[0]["LaunchTemplateData"] == data
+        assert aws.client("eks").describe_cluster(name="c")["cluster"]["upgradePolicy"] == {"supportType": "STANDARD"}
+        assert group["launchTemplate"] == {"id": template, "version": "1"}
+    finally:
+        aws.client("eks").delete_nodegroup(clusterName="c", nodegroupName="n")
+        aws.client("eks").delete_cluster(name="c")
+        aws.client("ec2").delete_launch_template(LaunchTemplateId=template)
+
+
+def test_two_at_once_do_not_see_each_other(tmp_path: Path) -> None:
+    with Emulator(tmp_path / "one") as one, Emulator(tmp_path / "two") as two:
+        accounts = [Account(running.endpoint_url, "us-west-2") for running in (one, two)]
+        accounts[0].client("sqs").create_queue(QueueName="only-in-one")
+        queues = [account.items("sqs", "list_queues", "QueueUrls") for account in accounts]
+        for account in accounts:
+            account.close()
+        assert [len(urls) for urls in queues] == [1, 0]
+        assert not answers(one.port, two.token)
+
+
+def test_takes_another_port_when_one_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as busy:
+        busy.bind((module.HOST, 0))
+        busy.listen()
+        taken = busy.getsockname()[1]
+        ports = iter([taken, module.free_port()])
+        monkeypatch.setattr(module, "free_port", lambda: next(ports))
+        with Emulator(tmp_path / "log") as running:
+            assert running.port != taken
+
+
+def test_an_early_end_shows_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PROGRAM", "raise SystemExit('no such thing')")
+    emulator = Emulator(tmp_path / "log", work_dir=tmp_path / "work")
+    with pytest.raises(EmulatorError, match="no such thing"):
+        emulator.start()
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_ends_with_its_parent(tmp_path: Path, signum: signal.Signals) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _PARENT, str(tmp_path / "log")],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        # A run in the background ignores SIGINT, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as parent:
+        assert parent.stdout is not None
+        pid, port, work_dir = parent.stdout.readline().split()
+        assert processes.is_running(int(pid))
+        parent.send_signal(signum)
+        parent.wait(timeout=20)
+        assert _until(lambda: not processes.is_running(int(pid)))
+        assert _until(lambda: not Path(work_dir).exists())
+        with socket.socket() as probe:
+            assert probe.connect_ex((module.HOST, int(port))) != 0
+
+
+def test_detached_runs_on_until_it_is_stopped(tmp_path: Path) -> None:
+    emulator = Emulator(tmp_path / "log", work_dir=tmp_path / "work")
+    emulator.start()
+    pid, port, token = emulator.pid, emulator.port, emulator.token
+    emulator.detach()
+    emulator.stop()
+    try:
+        assert answers(port, token)
+        assert not stop_detached(pid, port, "of another one", tmp_path / "none")
+        assert answers(port, token)
+        assert stop_detached(pid, port, token, tmp_path / "work")
+    finally:
+        # Still our child here, which `detach` is not meant for: read its exit code.
+        os.waitpid(pid, 0)
+    assert not answers(port, token)
+    assert not (tmp_path / "work").exists()

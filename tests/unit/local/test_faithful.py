@@ -1,0 +1,57 @@
+"""The parameters of an EC2 request come back as the XML of the response."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import pytest
+
+from eks_hardware.local.faithful import read, render
+
+
+def _shape(name: str) -> Any:
+    session = importlib.import_module("botocore.session").get_session()
+    return session.get_service_model("ec2").shape_for(name)
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored", "answered"),
+    [
+        pytest.param({}, None, "", id="nothing"),
+        pytest.param(
+            {"D.InstanceType": "p4d.24xlarge"},
+            {"InstanceType": "p4d.24xlarge"},
+            "<instanceType>p4d.24xlarge</instanceType>",
+            id="a value",
+        ),
+        pytest.param(
+            {"D.Placement.GroupName": "a&b"},
+            {"Placement": {"GroupName": "a&b"}},
+            "<placement><groupName>a&amp;b</groupName></placement>",
+            id="a structure",
+        ),
+        pytest.param(
+            {
+                "D.NetworkInterface.1.InterfaceType": "interface",
+                "D.NetworkInterface.1.SecurityGroupId.1": "sg-1",
+                "D.NetworkInterface.2.InterfaceType": "efa-only",
+                "D.NetworkInterface.2.NetworkCardIndex": "1",
+            },
+            {
+                "NetworkInterfaces": [
+                    {"InterfaceType": "interface", "Groups": ["sg-1"]},
+                    {"InterfaceType": "efa-only", "NetworkCardIndex": "1"},
+                ]
+            },
+            "<networkInterfaceSet>"
+            "<item><groupSet><groupId>sg-1</groupId></groupSet><interfaceType>interface</interfaceType></item>"
+            "<item><interfaceType>efa-only</interfaceType><networkCardIndex>1</networkCardIndex></item>"
+            "</networkInterfaceSet>",
+            id="lists",
+        ),
+    ],
+)
+def test_launch_template_data(sent: dict[str, str], stored: dict[str, Any] | None, answered: str) -> None:
+    assert read(_shape("RequestLaunchTemplateData"), "D", sent) == stored
+    assert render(_shape("ResponseLaunchTemplateData"), stored or {}) == answered
