@@ -21,6 +21,8 @@ PLACEMENT_GROUP = 255
 SECURITY_GROUP = 255
 KMS_ALIAS = 256
 TAG_VALUE = 256
+TERRAFORM_WORKSPACE = 90
+"""https://developer.hashicorp.com/terraform/cloud-docs/workspaces/create (at most 90 characters)"""
 
 _HASH_LENGTH = 8
 
@@ -38,10 +40,23 @@ def limited(*parts: str, limit: int) -> str:
     full = "-".join(parts)
     if len(full) <= limit:
         return full
-    digest = hashlib.sha256(full.encode()).hexdigest()[:_HASH_LENGTH]
+    digest = _digest(full)
     *first, last = parts
     tail = f"-{last}-{digest}" if first else f"-{digest}"
     head = "-".join(first) if first else last
     if len(tail) >= limit:
         return f"{full[: limit - _HASH_LENGTH - 1]}-{digest}"
     return head[: limit - len(tail)].rstrip("-_") + tail
+
+
+def told_apart(readable: str, whole: str) -> str:
+    """``readable`` with a hash of ``whole``, for keys whose readable part alone is not unique.
+
+    >>> told_apart("admin", "arn:aws:iam::111122223333:role/admin")
+    'admin-076ded81'
+    """
+    return f"{readable}-{_digest(whole)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_HASH_LENGTH]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Annotated
+import math
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 from pydantic_core import PydanticCustomError
@@ -17,20 +20,60 @@ class StrategyModel(BaseModel):
 
 def _no_control_characters_or_template(value: str) -> str:
     # A strategy's text ends up in Terraform JSON, where ${ and %{ start an expression.
-    if any(ord(character) < 32 or ord(character) == 127 for character in value):
-        raise PydanticCustomError("text_control_character", "contains a control character; remove it")
-    if "${" in value or "%{" in value:
-        raise PydanticCustomError(
-            "text_template", "contains '${' or '%{', which Terraform would evaluate; write it without"
-        )
+    if fault := _fault_of_text(value):
+        raise PydanticCustomError(*fault)
     return value
+
+
+def _fault_of_text(value: str, allowed: str = "") -> tuple[str, str] | None:
+    if any((ord(character) < 32 or ord(character) == 127) and character not in allowed for character in value):
+        return "text_control_character", "contains a control character; remove it"
+    if "${" in value or "%{" in value:
+        return "text_template", "contains '${' or '%{', which Terraform would evaluate; write it without"
+    return None
+
+
+def _json(value: dict[str, Any]) -> dict[str, Any]:
+    for path, fault in _faults_of_json(value, ""):
+        raise PydanticCustomError(*fault, {"field": path.lstrip(".")})
+    return value
+
+
+def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if not isinstance(key, str):
+                yield path, ("json_key", "has a key that is not text; put it in quotes")
+                continue
+            if fault := _fault_of_text(key):
+                yield path, (fault[0], f"has a key that {fault[1]}")
+            yield from _faults_of_json(each, f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{key}]")
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _faults_of_json(each, f"{path}[{index}]")
+    elif isinstance(value, str):
+        # Configuration files inside a setting have lines and tabs.
+        if fault := _fault_of_text(value, allowed="\n\t"):
+            yield path, fault
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path, ("json_number", "is not a finite number, which JSON lacks")
+    elif value is not None and not isinstance(value, bool | int | float):
+        yield path, ("json_type", "is neither text, number, true, false, list nor mapping")
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+JsonObject = Annotated[dict[str, Any], AfterValidator(_json)]
+"""Settings of any shape that JSON can hold, safe in Terraform JSON."""
 
 
 def _network(value: str) -> str:
     try:
-        ipaddress.IPv4Network(value)
+        network = ipaddress.IPv4Network(value)
     except ValueError as error:
         raise PydanticCustomError("cidr_invalid", "is not an IPv4 network: {reason}", {"reason": str(error)}) from None
+    if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS takes none of them
+        raise PydanticCustomError("cidr_invalid", "has to be written as {cidr}", {"cidr": str(network)})
     return value
 
 
@@ -49,7 +92,10 @@ Cidr = Annotated[str, AfterValidator(_network)]
 ZoneId = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,5}[0-9]{1,2}-az[1-8]$")]
 """An availability zone *id* such as ``usw2-az1``. Names (``us-west-2a``) differ between accounts."""
 
-Arn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:[0-9]*:[A-Za-z0-9+=,.@_:/*-]+$")]
+Arn = Annotated[
+    str, StringConstraints(pattern=r"^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:([0-9]{12}|aws)?:[A-Za-z0-9+=,.@_:/*-]+$")
+]
+"""Any ARN; the account of AWS's own policies is ``aws``."""
 
 IamPrincipalArn = Annotated[
     str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9+=,.@_/-]+$")

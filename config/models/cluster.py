@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
-from eks_hardware.config.models.base import Cidr, IamPrincipalArn, KmsKeyArn, Name, StrategyModel, Text
+from eks_hardware.config.models.base import Cidr, IamPrincipalArn, JsonObject, KmsKeyArn, Name, StrategyModel, Text
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
@@ -63,6 +64,19 @@ class AccessEntry(StrategyModel):
     )
     policies: tuple[AccessPolicy, ...] = Field(default=(), description="EKS access policies of the principal.")
 
+    @model_validator(mode="after")
+    def _unique_policies(self) -> AccessEntry:
+        seen: set[str] = set()
+        for index, each in enumerate(self.policies):
+            if each.policy in seen:
+                raise PydanticCustomError(
+                    "access_policy_duplicate",
+                    "{policy} is listed twice; list its namespaces together",
+                    {"policy": each.policy, "field": f"policies[{index}].policy"},
+                )
+            seen.add(each.policy)
+        return self
+
 
 class Logging(StrategyModel):
     """Control-plane logs, in a log group that the stack owns."""
@@ -94,7 +108,7 @@ class Addon(StrategyModel):
         default=None,
         description="Exact add-on version; without it EKS picks its default for the Kubernetes version.",
     )
-    configuration: dict[str, Any] = Field(
+    configuration: JsonObject = Field(
         default_factory=dict, description="Configuration values, merged over the derived ones."
     )
 
@@ -146,3 +160,16 @@ class Cluster(StrategyModel):
     addons: dict[AddonName, Addon] = Field(
         default_factory=dict, description="EKS add-ons: switch one on or off, pin its version, configure it."
     )
+
+    @model_validator(mode="after")
+    def _unique_entry_names(self) -> Cluster:
+        seen: set[str] = set()
+        for index, entry in enumerate(self.access_entries):
+            if entry.name in seen:
+                raise PydanticCustomError(
+                    "name_duplicate",
+                    "two access entries are called '{name}'; names are unique within a cluster",
+                    {"name": entry.name, "field": f"access_entries[{index}].name"},
+                )
+            seen.add(entry.name)
+        return self

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware.config.models.base import (
     InstanceTypeName,
+    JsonObject,
     KmsKeyArn,
     Name,
     StrategyModel,
     Tags,
-    Text,
     ZoneId,
 )
 
@@ -45,6 +45,17 @@ LabelValue = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9
 # Kubernetes writes NoSchedule, the EKS API NO_SCHEDULE; people write both
 # (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
 TaintEffect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"]
+
+
+# https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+Quantity = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|[KMGTPE]i|[MGTPE])?$")]
+
+_GP3_IOPS = 3000
+_GP3_IOPS_PER_MIBPS = 4
+
+# Kubelet's own thresholds: https://kubernetes.io/docs/concepts/architecture/garbage-collection/
+_GC_HIGH_PERCENT = 85
+_GC_LOW_PERCENT = 80
 
 
 class Scaling(StrategyModel):
@@ -139,6 +150,32 @@ class Disk(StrategyModel):
         description="Key for the volume; without it the account's EBS key. It is always encrypted.",
     )
 
+    @model_validator(mode="after")
+    def _volume_can_be_made(self) -> Disk:
+        # https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html#gp3-ebs-volume-type
+        if self.type == "io2" and self.iops is None:
+            raise PydanticCustomError("disk_iops", "io2 has no default; give 'iops'", {"field": "type"})
+        if self.throughput_mibps is None:
+            return self
+        if self.type != "gp3":
+            raise PydanticCustomError(
+                "disk_throughput", "only gp3 has a throughput of its own; remove it", {"field": "throughput_mibps"}
+            )
+        most = (self.iops or _GP3_IOPS) // _GP3_IOPS_PER_MIBPS
+        if self.throughput_mibps > most:
+            raise PydanticCustomError(
+                "disk_throughput",
+                "gp3 gives 1 MiB/s for {ratio} IOPS, so that {iops} allow {most}; raise 'iops' to {needed}",
+                {
+                    "ratio": _GP3_IOPS_PER_MIBPS,
+                    "iops": self.iops or _GP3_IOPS,
+                    "most": most,
+                    "needed": self.throughput_mibps * _GP3_IOPS_PER_MIBPS,
+                    "field": "throughput_mibps",
+                },
+            )
+        return self
+
 
 class Taint(StrategyModel):
     """A taint on every node of the group."""
@@ -167,12 +204,27 @@ class Kubelet(StrategyModel):
     image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=99)] | None = Field(
         default=None, description="Disk use at which removing images stops."
     )
-    system_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Text] = Field(
+    system_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
         default_factory=dict, description="Resources kept for the system, such as {memory: 1Gi}."
     )
-    kube_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Text] = Field(
+    kube_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
         default_factory=dict, description="Resources kept for kubelet and container runtime."
     )
+
+    @model_validator(mode="after")
+    def _thresholds_ordered(self) -> Kubelet:
+        high, low = self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent
+        if (_GC_LOW_PERCENT if low is None else low) >= (_GC_HIGH_PERCENT if high is None else high):
+            raise PydanticCustomError(
+                "kubelet_image_gc",
+                "the low threshold has to be below the high one (kubelet's own are {low} and {high}); give both",
+                {
+                    "low": _GC_LOW_PERCENT,
+                    "high": _GC_HIGH_PERCENT,
+                    "field": f"image_gc_{'low' if high is None else 'high'}_threshold_percent",
+                },
+            )
+        return self
 
 
 class Update(StrategyModel):
@@ -229,7 +281,9 @@ class NodeGroup(StrategyModel):
     labels: dict[LabelKey, LabelValue] = Field(
         default_factory=dict, description="Labels beside the derived ones; one with the same key wins."
     )
-    taints: tuple[Taint, ...] = Field(default=(), max_length=50, description="Taints beside the derived one.")
+    taints: tuple[Taint, ...] = Field(
+        default=(), max_length=49, description="Taints beside the derived one; EKS allows 50 in all."
+    )
     accelerator_taint: bool = Field(
         default=True,
         description="Taint accelerated nodes, so that only pods that ask for the accelerator land there.",
@@ -246,7 +300,7 @@ class NodeGroup(StrategyModel):
     )
     detailed_monitoring: bool = Field(default=False, description="EC2 metrics every minute instead of every five.")
     tags: Tags = Field(default_factory=dict, description="Tags for this group's instances and volumes.")
-    user_data: dict[str, Any] = Field(
+    user_data: JsonObject = Field(
         default_factory=dict,
         description="Operating-system settings merged over the derived ones: a NodeConfig `spec` on AL2023, "
         "`settings` on Bottlerocket.",
@@ -266,5 +320,11 @@ class NodeGroup(StrategyModel):
                 "reservation_unused",
                 "a reservation is given, but capacity is '{capacity}'; set capacity to 'reserved' or 'capacity-block'",
                 {"capacity": self.capacity, "field": "reservation"},
+            )
+        if self.reservation is not None and set(self.zones) - {self.reservation.zone}:
+            raise PydanticCustomError(
+                "reservation_zone",
+                "the reservation is in {zone}, so that 'zones' has no effect; remove it",
+                {"zone": self.reservation.zone, "field": "zones"},
             )
         return self

@@ -12,6 +12,10 @@ from eks_hardware.config.models.cluster import Cluster
 from eks_hardware.config.models.network import Network
 from eks_hardware.config.models.node_group import NodeGroup
 
+# https://developer.hashicorp.com/terraform/language/expressions/version-constraints
+_CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]+(\.[0-9]+){0,2} *"
+VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CONSTRAINT})*$", max_length=100)]
+
 Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$")]
 
 
@@ -76,7 +80,7 @@ class AssumeRole(StrategyModel):
 
     role_arn: Arn = Field(description="ARN of the role.")
     external_id: Text | None = Field(default=None, description="External id that the role's trust policy asks for.")
-    session_name: Annotated[str, StringConstraints(pattern=r"^[\w+=,.@-]{2,64}$")] | None = Field(
+    session_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+=,.@-]{2,64}$")] | None = Field(
         default=None, description="Name of the session, as it stands in CloudTrail."
     )
 
@@ -89,7 +93,7 @@ class AwsProvider(StrategyModel):
     account_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] | None = Field(
         default=None, description="The account that is meant; Terraform refuses to run in another one."
     )
-    version: Annotated[str, StringConstraints(pattern=r"^[0-9.<>=!~, ]+$", max_length=100)] | None = Field(
+    version: VersionRange | None = Field(
         default=None,
         description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', or a higher lower end where a "
         "setting needs it.",

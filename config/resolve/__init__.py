@@ -22,8 +22,8 @@ from eks_hardware.config.resolve.model import (
     ResolvedTaint,
     SubnetRole,
 )
-from eks_hardware.config.resolve.network import resolve_network
-from eks_hardware.config.resolve.node_groups import resolve_node_group
+from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
+from eks_hardware.config.resolve.node_groups import pod_interfaces, resolve_node_group
 from eks_hardware.config.resolve.strategy import provider_floor, resolve
 
 __all__ = [
@@ -45,7 +45,9 @@ __all__ = [
     "ResolvedSubnet",
     "ResolvedTaint",
     "SubnetRole",
+    "has_pod_subnets",
     "node_policy_arns",
+    "pod_interfaces",
     "provider_floor",
     "resolve",
     "resolve_cluster",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from eks_hardware.config import facts, names
 from eks_hardware.config.models import Addon, Cluster
-from eks_hardware.config.resolve.merge import merged
+from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import Reasons, ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
@@ -144,9 +144,10 @@ def _access_entries(cluster: Cluster, partition: str) -> Iterator[ResolvedAccess
         return f"arn:{partition}:eks::aws:cluster-access-policy/{policy}"
 
     for principal in dict.fromkeys(cluster.admins):
-        _, _, resource = principal.rpartition(":")
+        # Two accounts may have a role of one name, and a user may be called as a role is.
+        name = re.sub(r"[^A-Za-z0-9-]", "-", principal.rpartition("/")[2])
         yield ResolvedAccessEntry(
-            key="admin-" + resource.replace("/", "-"),
+            key=names.told_apart(f"admin-{name}", principal),
             principal_arn=principal,
             kubernetes_groups=(),
             policies=((policy_arn(ADMIN_POLICY), ()),),
@@ -163,8 +164,9 @@ def _access_entries(cluster: Cluster, partition: str) -> Iterator[ResolvedAccess
 def _addons(
     cluster: Cluster, *, name: str, region: str, partition: str, custom_networking: bool
 ) -> Iterator[ResolvedAddon]:
+    by_name = {str(each): addon for each, addon in cluster.addons.items()}
     for addon_name, fact in facts.addons().items():
-        given = cluster.addons.get(addon_name)
+        given = by_name.get(addon_name)
         if not (given.enabled if given else fact["default"]):
             continue
         yield _addon(
@@ -202,7 +204,7 @@ def _addon(
         ),
         configuration=why.rule(
             "configuration",
-            MappingProxyType(merged(derived, given.configuration)),
+            frozen(merged(derived, given.configuration)),
             "derived values, the strategy's over them" if given.configuration else "derived",
         ),
         service_account=why.rule("service_account", account, source or "needs no AWS permission"),

@@ -77,7 +77,7 @@ def resolve_karpenter(karpenter: Karpenter, *, cluster_name: str, region: str, p
         ),
         node_policy_arns=why.rule(
             "node_policy_arns",
-            (*node_policy_arns(partition), *karpenter.node_policies),
+            tuple(dict.fromkeys((*node_policy_arns(partition), *karpenter.node_policies))),
             "join the cluster, pull images, Systems Manager session; and the strategy's own",
         ),
         queue_name=why.given(

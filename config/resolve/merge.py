@@ -1,8 +1,9 @@
-"""Merge two nested mappings."""
+"""Nested mappings: merge two of them, freeze one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -18,3 +19,16 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         both_maps = isinstance(under, Mapping) and isinstance(value, Mapping)
         result[key] = merged(under, value) if both_maps else value  # type: ignore[arg-type]
     return result
+
+
+def frozen(value: Any) -> Any:
+    """Return ``value`` with every mapping read-only and every list a tuple, at any depth.
+
+    >>> frozen({"env": ["A"]})["env"]
+    ('A',)
+    """
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: frozen(each) for key, each in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(each) for each in value)
+    return value

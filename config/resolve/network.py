@@ -97,6 +97,11 @@ def resolve_network(network: Network, *, name: str, region: str, zones: ZoneChoi
     )
 
 
+def has_pod_subnets(network: Network) -> bool:
+    """Whether pods have subnets of their own (VPC CNI custom networking)."""
+    return network.pod_cidr is not None or bool(network.existing and network.existing.pod_subnets)
+
+
 def _nat_mode(network: Network) -> str:
     if network.nat_gateways is not None:
         return network.nat_gateways

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Any
 
 from eks_hardware.config import facts, names
-from eks_hardware.config.catalogue import Catalogue, EfaInterface, Hardware, InstanceType
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.resolve import user_data
-from eks_hardware.config.resolve.merge import merged
+from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import (
     BlockDevice,
     CapacityTarget,
@@ -78,7 +78,7 @@ def resolve_node_group(
     ami_type, bottlerocket = _ami(group, types)
     efa = first.efa_interfaces if group.efa else ()
     store = _instance_store(group, types)
-    max_pods = _max_pods(group, types, efa, custom_networking=custom_networking)
+    max_pods = _max_pods(group, types, custom_networking=custom_networking)
     scaling = group.scaling
     return ResolvedNodeGroup(
         name=why.strategy("name", group.name),
@@ -158,7 +158,9 @@ def resolve_node_group(
             if efa
             else "EFA is not asked for",
         ),
-        placement_group_name=_placement_group(group, cluster_name, why),
+        placement_group_name=_placement_group(
+            group, cluster_name, why, supported="cluster" in first.placement_strategies
+        ),
         block_devices=why.rule("block_devices", _block_devices(group, first, bottlerocket), _disk_reason(group, first)),
         instance_store=why.given(
             "instance_store",
@@ -177,7 +179,7 @@ def resolve_node_group(
         ),
         user_data=why.rule(
             "user_data",
-            MappingProxyType(_user_data(group, first, bottlerocket=bottlerocket, max_pods=max_pods, store=store)),
+            frozen(_user_data(group, first, bottlerocket=bottlerocket, max_pods=max_pods, store=store)),
             "Bottlerocket settings" if bottlerocket else "spec of an AL2023 NodeConfig",
         ),
         metadata_hop_limit=why.rule(
@@ -237,7 +239,8 @@ def _ami(group: NodeGroup, types: tuple[InstanceType, ...]) -> tuple[str, bool]:
         prefix = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}[group.ami.family]
         fitting = [each for each in types[0].ami_types if each.startswith(prefix) and not each.endswith("FIPS")]
         wanted = fitting[0] if fitting else "CUSTOM"  # type: ignore[assignment]
-    bottlerocket = group.ami.family == "bottlerocket" or str(wanted).startswith("BOTTLEROCKET")
+    own_family = group.ami.family == "bottlerocket" and group.ami.type is None
+    bottlerocket = own_family or str(wanted).startswith("BOTTLEROCKET")
     return ("CUSTOM" if group.ami.image_id else str(wanted)), bottlerocket
 
 
@@ -253,10 +256,23 @@ def _instance_store(group: NodeGroup, types: tuple[InstanceType, ...]) -> str:
     return "raid0" if all(kind.instance_store for kind in types) else "none"
 
 
+def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
+    """Network interfaces of the first card whose addresses pods get; None where the type's are not known.
+
+    An ``efa-only`` interface has no address, and with custom networking no pod uses the primary interface:
+    https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html
+    """
+    most = kind.network_cards[0].max_interfaces if kind.network_cards else None
+    if most is None:
+        return None
+    layout = kind.efa_interfaces if efa else ()
+    taken = sum(1 for each in layout if each.network_card_index == 0 and each.interface_type == "efa-only")
+    return most - taken - (1 if custom_networking else 0)
+
+
 def _max_pods(
     group: NodeGroup,
     types: tuple[InstanceType, ...],
-    efa: tuple[EfaInterface, ...],
     *,
     custom_networking: bool,
 ) -> int | None:
@@ -268,12 +284,11 @@ def _max_pods(
     if group.kubelet.max_pods is not None:
         return group.kubelet.max_pods
     limits = facts.eks("max_pods")
-    taken = sum(1 for each in efa if each.network_card_index == 0 and each.interface_type == "efa-only")
-    pods = []
+    pods: list[int] = []
     for kind in types:
-        if not kind.network_cards or not kind.ipv4_per_interface:
+        interfaces = pod_interfaces(kind, efa=group.efa, custom_networking=custom_networking)
+        if interfaces is None or not kind.ipv4_per_interface:
             return None
-        interfaces = kind.network_cards[0].max_interfaces - taken - (1 if custom_networking else 0)
         addresses = interfaces * (kind.ipv4_per_interface - 1) * limits["addresses_per_prefix"] + 2
         cap = limits["small"] if kind.vcpus < limits["small_vcpus_below"] else limits["large"]
         pods.append(min(addresses, cap))
@@ -324,13 +339,15 @@ def _taint_reason(group: NodeGroup, kind: InstanceType) -> str:
     return "only pods that ask for the accelerator land here" if group.accelerator_taint else "switched off"
 
 
-def _placement_group(group: NodeGroup, cluster_name: str, why: Reasons) -> str | None:
+def _placement_group(group: NodeGroup, cluster_name: str, why: Reasons, *, supported: bool) -> str | None:
     name = names.limited(cluster_name, group.name, limit=names.PLACEMENT_GROUP)
     field = "placement_group_name"
     if group.placement_group == "cluster":
         return why.strategy(field, name)
     if group.placement_group == "none":
         return why.strategy(field, None)
+    if group.efa and group.reservation is None and not supported:
+        return why.catalogue(field, None, "the type cannot be in a cluster placement group")
     if group.efa and group.reservation is None:
         return why.rule(field, name, "EFA nodes are placed close together")
     if group.reservation is not None:

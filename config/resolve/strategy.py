@@ -11,7 +11,7 @@ from eks_hardware.config.resolve import zones
 from eks_hardware.config.resolve.cluster import resolve_cluster
 from eks_hardware.config.resolve.karpenter import node_policy_arns, resolve_karpenter
 from eks_hardware.config.resolve.model import Reasons, ResolvedProvider, ResolvedStrategy
-from eks_hardware.config.resolve.network import resolve_network
+from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.config.resolve.node_groups import resolve_node_group
 
 
@@ -27,8 +27,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
     name, region = strategy.name, strategy.region
     partition = facts.partition(region)
     choice = zones.choose(strategy.network, strategy.node_groups, region, catalogue)
-    existing = strategy.network.existing
-    custom_networking = strategy.network.pod_cidr is not None or bool(existing and existing.pod_subnets)
+    custom_networking = has_pod_subnets(strategy.network)
     cluster = resolve_cluster(strategy.cluster, name=name, region=region, custom_networking=custom_networking)
     has_efa = any(group.efa for group in strategy.node_groups)
     return ResolvedStrategy(
@@ -69,7 +68,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
         ),
         efa_security_group_name=why.rule(
             "efa_security_group_name",
-            names.limited(name, "efa", limit=names.SECURITY_GROUP) if has_efa else None,
+            _efa_security_group_name(name) if has_efa else None,
             "EFA needs all traffic from and to itself" if has_efa else "no group uses EFA",
         ),
         karpenter=why.given(
@@ -91,6 +90,13 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
     )
 
 
+def _efa_security_group_name(cluster_name: str) -> str:
+    # EC2 refuses names that begin as its ids do:
+    # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html (GroupName)
+    first = ("eks",) if cluster_name.lower().startswith("sg-") else ()
+    return names.limited(*first, cluster_name, "efa", limit=names.SECURITY_GROUP)
+
+
 def _backend(strategy: Strategy) -> LocalBackend | S3Backend | RemoteBackend:
     """The backend with its defaults filled in."""
     backend = strategy.backend
@@ -105,7 +111,8 @@ def _backend(strategy: Strategy) -> LocalBackend | S3Backend | RemoteBackend:
                 "region": backend.region or strategy.region,
             }
         )
-    return backend.model_copy(update={"workspace": backend.workspace or strategy.name})
+    workspace = backend.workspace or names.limited(strategy.name, limit=names.TERRAFORM_WORKSPACE)
+    return backend.model_copy(update={"workspace": workspace})
 
 
 def provider_floor(strategy: Strategy) -> tuple[str, str]:

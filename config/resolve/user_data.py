@@ -31,7 +31,7 @@ def node_config(spec: Mapping[str, Any]) -> str:
             "Content-Type: application/node.eks.aws",
             "",
             # JSON is YAML: no quoting rules of our own.
-            json.dumps(document, indent=2, sort_keys=True),
+            json.dumps(document, indent=2, sort_keys=True, default=dict),
             f"--{_BOUNDARY}--",
             "",
         ]
@@ -119,17 +119,33 @@ def bottlerocket_toml(settings: Mapping[str, Any]) -> str:
 
 
 def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-    """Write a table and its sub-tables. Values are those that JSON has; TOML writes them the same way."""
-    plain = {key: value for key, value in table.items() if not isinstance(value, Mapping)}
+    """Write a table and its sub-tables. TOML has no null: such a value is left out."""
+    plain = {key: value for key, value in table.items() if value is not None and not isinstance(value, Mapping)}
     if plain:
         yield f"[{'.'.join(_toml_key(key) for key in path)}]"
         for key in sorted(plain):
-            yield f"{_toml_key(key)} = {json.dumps(plain[key], ensure_ascii=True)}"
+            yield f"{_toml_key(key)} = {_toml_value(plain[key])}"
     for key in sorted(table):
         if isinstance(table[key], Mapping):
             yield from _toml(table[key], (*path, key))
 
 
+def _toml_value(value: Any) -> str:
+    if isinstance(value, Mapping):  # inside a list, as container-registry.mirrors has them
+        pairs = (f"{_toml_key(key)} = {_toml_value(value[key])}" for key in sorted(value) if value[key] is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml_value(each) for each in value if each is not None)}]"
+    if isinstance(value, str):
+        return _toml_text(value)
+    return json.dumps(value)  # numbers, true and false are written alike
+
+
+def _toml_text(text: str) -> str:
+    # JSON's escapes are TOML's, but for surrogate pairs (not written here) and DEL (JSON does not escape it).
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def _toml_key(key: str) -> str:
     bare = key.replace("-", "").replace("_", "")
-    return key if bare.isascii() and bare.isalnum() else json.dumps(key)
+    return key if bare.isascii() and bare.isalnum() else _toml_text(key)

@@ -1,7 +1,8 @@
 """Which zones a cluster and each of its node groups use.
 
 The choice only ever grows: the first zones of the region are taken, and a zone is added for a group whose
-instance types none of them offers. Adding a group or a zone therefore never moves a subnet.
+instance types none of them offers. What a group adds depends on that group alone, so that another group, before or
+after it, changes neither its zones nor a subnet.
 """
 
 from __future__ import annotations
@@ -54,38 +55,49 @@ def choose(network: Network, groups: Sequence[NodeGroup], region: str, catalogue
     With listed zones or an existing VPC those are taken as they are.
     """
     if network.existing:
-        return ZoneChoice(tuple(sorted(network.existing.private_subnets)), {})
+        return ZoneChoice(tuple(network.existing.private_subnets), {})
     if not isinstance(network.zones, int):
         return ZoneChoice(tuple(dict.fromkeys(network.zones)), {})
     allowed = [zone for zone in catalogue.zone_ids(region) if zone not in control_plane_excluded()]
     base = tuple(allowed[: network.zones])
     added: dict[str, str] = {}
     for group in groups:
-        present = {*base, *added}
-        pinned = pinned_zones(group)
-        if pinned:
-            added.update({zone: group.name for zone in pinned if zone not in present})
-            continue
-        offered = offered_zones(catalogue, group, region)
-        if present.isdisjoint(offered):
-            # A zone where the control plane may not be can still hold nodes; it comes last.
-            for zone in sorted(offered, key=lambda each: (each not in allowed, each))[:1]:
-                added[zone] = group.name
+        needed = pinned_zones(group)
+        if not needed:
+            offered = offered_zones(catalogue, group, region)
+            needed = () if set(offered) & set(base) else _best_first(offered)[:1]
+        for zone in needed:
+            if zone not in base:
+                added.setdefault(zone, group.name)
     return ZoneChoice(base, added)
 
 
-def of_group(group: NodeGroup, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
-    """Zones of one group: pinned ones, else the base zones that offer its types, else an added one.
+def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
+    """By id; a zone where the control plane may not be can still hold nodes, and comes last."""
+    return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded(), zone)))
 
-    An EFA group gets exactly one: its nodes have to be close together, and EFA traffic does not leave a zone
-    (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits).
+
+def in_one_zone(group: NodeGroup) -> bool:
+    """Whether all nodes of a group have to be in one zone.
+
+    EFA traffic does not leave a zone, and neither does a cluster placement group:
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
+    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster
     """
-    pinned = tuple(sorted(pinned_zones(group)))
+    return group.efa or group.placement_group == "cluster"
+
+
+def of_group(group: NodeGroup, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """Zones of one group: pinned ones, else the base zones that offer its types, else the one it added.
+
+    Of several, a group that has to be in one zone takes the first in the order of the strategy, so that a zone
+    that is listed behind it moves nothing.
+    """
+    pinned = pinned_zones(group)
     if pinned:
-        return pinned
-    offered = set(offered_zones(catalogue, group, region))
-    candidates = (
-        tuple(zone for zone in sorted(choice.base) if zone in offered)
-        or tuple(zone for zone in choice.zone_ids if zone in offered)[:1]
+        return tuple(sorted(set(pinned)))
+    offered = offered_zones(catalogue, group, region)
+    candidates = tuple(zone for zone in choice.base if zone in offered) or tuple(
+        zone for zone in _best_first(offered)[:1] if zone in choice.added
     )
-    return candidates[:1] if group.efa else candidates
+    return candidates[:1] if in_one_zone(group) else tuple(sorted(candidates))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
 
 from eks_hardware.config.catalogue import Catalogue, load
@@ -18,9 +19,11 @@ __all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "checked"]
 _MODULES = (_cluster, _hardware)
 
 
-def check(strategy: Strategy, catalogue: Catalogue | None = None) -> list[Finding]:
+def check(
+    strategy: Strategy, catalogue: Catalogue | None = None, *, today: datetime.date | None = None
+) -> list[Finding]:
     """Return every finding of every rule, without positions, errors first."""
-    context = Context(strategy, catalogue or load())
+    context = Context(strategy, catalogue or load(), today or datetime.date.today())
     findings = [
         Finding(each.code, path, message, each.severity)
         for each in RULES.values()

@@ -127,8 +127,8 @@ def _provider_version(context: Context) -> Iterator[Breach]:
     if wanted is None:
         return
     floor, reason = provider_floor(context.strategy)
-    # Exclusive and upper bounds do not raise the lower end.
-    stated = re.findall(r"(?:^|,)\s*(?:>=|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
+    # Upper bounds and exclusions (!=) do not raise the lower end.
+    stated = re.findall(r"(?:^|,)\s*(?:>=|>|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
     lowest = max((_numbers(text) for text in stated), default=(0, 0, 0))
     if lowest < _numbers(floor):
         yield (
@@ -185,6 +185,36 @@ def _zone_without_subnet(context: Context) -> Iterator[Breach]:
                 yield group_path(group, where), f"{zone} has no subnet; add it to {field}"
 
 
+@rule("ZONE_TOO_FEW", "the region has fewer zones than the network asks for", "config/catalogue (offerings)")
+def _too_few_zones(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    # The default of 3 is met with what the region has.
+    asked = network.zones if "zones" in network.model_fields_set else None
+    if context.region_known and isinstance(asked, int) and len(context.zone_choice().base) < asked:
+        base = context.zone_choice().base
+        yield (
+            "network.zones",
+            f"{context.strategy.region} has {len(base)} zones that EKS allows ({', '.join(base)}), not {asked}",
+        )
+
+
+@rule(
+    "POD_SUBNET_MISSING",
+    "a zone with nodes has no subnet for pods",
+    "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network-tutorial.html",
+)
+def _pod_subnets(context: Context) -> Iterator[Breach]:
+    existing = context.strategy.network.existing
+    if existing is None or not existing.pod_subnets:
+        return
+    for zone in existing.private_subnets:
+        if zone not in existing.pod_subnets:
+            yield (
+                "network.existing.pod_subnets",
+                f"{zone} has a subnet for nodes and none for pods, so that pods there get no address; add one",
+            )
+
+
 @rule("CONTROL_PLANE_ZONES", "the control plane needs subnets in two zones that EKS allows", _NETWORK)
 def _control_plane_zones(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
@@ -205,7 +235,8 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     if len(usable) < 2:
         yield (
             path,
-            f"EKS needs two zones for the control plane, and may not use {', '.join(sorted(control_plane_excluded()))}; "
+            "EKS needs two zones for the control plane, and may not use "
+            f"{', '.join(sorted(control_plane_excluded()))}; "
             f"there {'is' if len(usable) == 1 else 'are'} {len(usable)}",
         )
 
@@ -223,14 +254,14 @@ def _cidr_size(context: Context) -> Iterator[Breach]:
     if not cidrs.LARGEST_VPC_PREFIX <= prefix <= cidrs.SMALLEST_VPC_PREFIX:
         yield (
             "network.cidr",
-            f"{network.cidr} is a /{prefix}; AWS allows at most a /{cidrs.LARGEST_VPC_PREFIX}, and eight zones' subnets "
-            f"need at least a /{cidrs.SMALLEST_VPC_PREFIX}",
+            f"{network.cidr} is a /{prefix}; AWS allows at most a /{cidrs.LARGEST_VPC_PREFIX}, and eight zones' "
+            f"subnets need at least a /{cidrs.SMALLEST_VPC_PREFIX}",
         )
 
 
 @rule(
     "NETWORK_POD_CIDR",
-    "the pod network is outside 100.64.0.0/10 or of the wrong size",
+    "the pod network is outside 100.64.0.0/10, of the wrong size, or overlaps the VPC's",
     "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
 )
 def _pod_cidr(context: Context) -> Iterator[Breach]:
@@ -246,6 +277,8 @@ def _pod_cidr(context: Context) -> Iterator[Breach]:
             f"{pod_cidr} is a /{given.prefixlen}; it has to be between /{cidrs.LARGEST_VPC_PREFIX} and "
             f"/{cidrs.SMALLEST_POD_PREFIX}",
         )
+    elif given.overlaps(ipaddress.IPv4Network(context.strategy.network.cidr)):
+        yield "network.pod_cidr", f"{pod_cidr} overlaps network.cidr {context.strategy.network.cidr}; choose another"
 
 
 _SERVICE_RANGES = tuple(ipaddress.IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
@@ -307,7 +340,7 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
     if nat == "none" and missing:
         yield (
             "network.interface_endpoints",
-            f"without a NAT gateway nodes also need {', '.join(missing)}; add them, or leave the field out for all of them",
+            f"without a NAT gateway nodes also need {', '.join(missing)}; add them, or leave the field out for all",
         )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.resolve import zones
+from eks_hardware.config.resolve import has_pod_subnets, pod_interfaces, zones
 from eks_hardware.config.rules.registry import Breach, Context, group_path, rule
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
@@ -114,7 +114,7 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
                 yield group_path(group, "ami.type"), f"{wanted} does not fit {kind.name}; it takes {allowed}"
 
 
-@rule("AMI_CONFLICT", "an own image goes with neither an AMI type nor a release", _MNG_TEMPLATES)
+@rule("AMI_CONFLICT", "settings of the image contradict each other", _MNG_TEMPLATES)
 def _ami_conflict(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         for name in ("type", "release_version"):
@@ -123,6 +123,12 @@ def _ami_conflict(context: Context) -> Iterator[Breach]:
                     group_path(group, f"ami.{name}"),
                     f"ami.image_id names your own image, so ami.{name} has no meaning; remove one of them",
                 )
+        wanted = group.ami.type
+        if wanted and "family" in group.ami.model_fields_set and not wanted.lower().startswith(group.ami.family):
+            yield (
+                group_path(group, "ami.family"),
+                f"ami.type {wanted} is not {group.ami.family}; remove this line, the type says it",
+            )
 
 
 @rule("EFA_UNSUPPORTED", "EFA is asked for on a type that has none", _EFA_TYPES)
@@ -177,6 +183,21 @@ def _efa_one_zone(context: Context) -> Iterator[Breach]:
 
 
 @rule(
+    "PLACEMENT_GROUP_ONE_ZONE",
+    "a group in a cluster placement group lists several zones",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster",
+)
+def _placement_one_zone(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        # With EFA it is EFA_ONE_ZONE that says so.
+        if group.placement_group == "cluster" and not group.efa and len(group.zones) > 1:
+            yield (
+                group_path(group, "zones"),
+                f"a cluster placement group is in one zone, but {len(group.zones)} are listed; keep one of them",
+            )
+
+
+@rule(
     "EFA_SPOT",
     "EFA nodes are bought as spot",
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
@@ -205,6 +226,39 @@ def _placement(context: Context) -> Iterator[Breach]:
 
 
 @rule(
+    "POD_NETWORK_NO_INTERFACE",
+    "pods have subnets of their own, and a type no network interface for them",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
+)
+def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
+    if not has_pod_subnets(context.strategy.network):
+        return
+    for group, path, kind in _each_type(context):
+        if pod_interfaces(kind, efa=group.efa, custom_networking=True) == 0:
+            fix = "set efa: false, or take" if group.efa else "take"
+            yield (
+                path,
+                f"with pod subnets no pod uses the primary interface, and the first network card of {kind.name} has "
+                f"no other; {fix} network.pod_cidr or pod_subnets out",
+            )
+
+
+@rule(
+    "INSTANCE_STORE_UNSUPPORTED",
+    "Bottlerocket cannot mount local disks one by one",
+    "https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/",
+)
+def _instance_store(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        bottlerocket = (group.ami.type or group.ami.family).lower().startswith("bottlerocket")
+        if bottlerocket and group.instance_store == "mount":
+            yield (
+                group_path(group, "instance_store"),
+                "Bottlerocket joins local disks to one array; use raid0 or none",
+            )
+
+
+@rule(
     "CAPACITY_UNSUPPORTED",
     "a type cannot be bought the way the group says",
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)",
@@ -227,7 +281,7 @@ def _capacity_block(context: Context) -> Iterator[Breach]:
         if group.capacity == "capacity-block" and len(group.instance_types) > 1:
             yield (
                 group_path(group, "instance_types"),
-                f"a capacity block holds one instance type, {len(group.instance_types)} are listed; keep the reserved one",
+                f"a capacity block holds one instance type, {len(group.instance_types)} are listed; keep its own",
             )
 
 

@@ -53,7 +53,7 @@ class Addon(Construct):
             cluster_name=cluster_name,
             addon_name=resolved.name,
             addon_version=resolved.version,
-            configuration_values=json.dumps(values, sort_keys=True) if values else None,
+            configuration_values=json.dumps(values, sort_keys=True, default=dict) if values else None,
             # An adopted cluster may carry a self-managed copy, and a pod may have been edited by hand.
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",

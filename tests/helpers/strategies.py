@@ -1,0 +1,50 @@
+"""Small strategies for tests, and those that ship with the package."""
+
+from __future__ import annotations
+
+import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import eks_hardware.config.loader as loader
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.models import Strategy
+
+TODAY = datetime.date(2026, 11, 20)
+"""Rules about dates are tested as of this day."""
+
+FOLDER = Path(loader.__file__).parent / "strategies"
+SHIPPED = tuple(sorted(file.stem for file in FOLDER.glob("*.yaml")))
+OVERLAYS = ("local", "private")
+
+
+def group(instance_types: str | list[str] = "m6i.xlarge", name: str = "gpu", **fields: Any) -> dict[str, Any]:
+    """A node group as a file writes it."""
+    types = [instance_types] if isinstance(instance_types, str) else instance_types
+    return {"name": name, "instance_types": types, "scaling": {"max": 4}, **fields}
+
+
+SYSTEM = group(name="system", scaling={"min": 2, "max": 4})
+"""The untainted group that every cluster needs."""
+
+
+def document(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """A strategy without findings, and groups beside its system group."""
+    base = {
+        "version": 1,
+        "name": "demo",
+        "region": "us-west-2",
+        "cluster": {"creator_is_admin": True},
+        "node_groups": [SYSTEM, *groups],
+    }
+    return {**base, **fields}
+
+
+def strategy(*groups: dict[str, Any], **fields: Any) -> Strategy:
+    return Strategy.model_validate(document(*groups, **fields))
+
+
+@cache
+def shipped(name: str, overlay: str | None = None) -> Strategy:
+    return load_strategy(FOLDER / f"{name}.yaml", overlays=[overlay] if overlay else []).strategy

@@ -1,0 +1,595 @@
+"""Each rule with what breaks it and what just does not."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from typing import Any, NamedTuple
+
+import pytest
+
+from eks_hardware.config.catalogue import Catalogue
+from eks_hardware.config.errors import Severity, StrategyError
+from eks_hardware.config.loader import parse_strategy
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.config.rules import RULES, check, check_loaded, checked
+from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, shipped
+
+ADMIN = "arn:aws:iam::111122223333:role/admin"
+RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
+EVERY_ENDPOINT = ["ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sts"]
+
+
+class Case(NamedTuple):
+    """A strategy as changes to one without findings: what is found in ``bad``, and not in ``good``."""
+
+    code: str
+    path: str
+    bad: dict[str, Any]
+    good: dict[str, Any]
+    also: frozenset[str] = frozenset()
+    """Codes of further findings in ``bad``."""
+
+
+def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
+
+
+def network(**fields: Any) -> dict[str, Any]:
+    return {"network": fields}
+
+
+def cluster(**fields: Any) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, **fields}}
+
+
+def existing(*zones: str, **fields: Any) -> dict[str, Any]:
+    return network(existing={"vpc_id": "vpc-01234567", "private_subnets": subnets(*zones), **fields})
+
+
+def subnets(*zones: str) -> dict[str, str]:
+    return {zone: f"subnet-{index:08x}" for index, zone in enumerate(zones)}
+
+
+def version(text: str) -> dict[str, Any]:
+    return cluster(kubernetes_version=text)
+
+
+def entry(name: str, arn: str) -> dict[str, Any]:
+    return {"name": name, "principal_arn": arn}
+
+
+def key(region: str) -> str:
+    return f"arn:aws:kms:{region}:111122223333:key/1234abcd"
+
+
+GPU = "node_groups[gpu]"
+FIRST = f"{GPU}.instance_types[0]"
+BOTTLEROCKET = {"family": "bottlerocket"}
+
+CASES = [
+    Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
+    Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.30"), version("1.36")),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.99"), version("1.35")),
+    Case("KUBERNETES_VERSION_ENDING", "cluster.kubernetes_version", version("1.34"), version("1.35")),
+    Case("CLUSTER_NO_ADMIN", "cluster", {"cluster": {}}, {"cluster": {"admins": [ADMIN]}}),
+    Case("CLUSTER_NO_ADMIN", "cluster", {"cluster": {}}, {"cluster": {"access_entries": [entry("a", ADMIN)]}}),
+    Case(
+        "ACCESS_ENTRY_DUPLICATE",
+        "cluster.access_entries[a].principal_arn",
+        cluster(admins=[ADMIN], access_entries=[entry("a", ADMIN)]),
+        cluster(admins=[ADMIN, ADMIN], access_entries=[entry("a", ADMIN + "2")]),
+    ),
+    Case(
+        "ACCESS_ENTRY_DUPLICATE",
+        "cluster.access_entries[b].principal_arn",
+        cluster(access_entries=[entry("a", ADMIN), entry("b", ADMIN)]),
+        cluster(access_entries=[entry("a", ADMIN), entry("b", ADMIN + "2")]),
+    ),
+    Case(
+        "ADDON_REQUIRED",
+        "cluster.addons.vpc-cni.enabled",
+        cluster(addons={"vpc-cni": {"enabled": False}}),
+        cluster(addons={"coredns": {"enabled": False}, "vpc-cni": {}}),
+    ),
+    Case("PROVIDER_VERSION_TOO_LOW", "aws.version", {"aws": {"version": ">= 5.99.0"}}, {"aws": {"version": "5.100.0"}}),
+    Case("ZONE_UNKNOWN", "network.zones[1]", network(zones=["usw2-az1", "use1-az1", "usw2-az2"]), network(zones=2)),
+    Case("ZONE_UNKNOWN", f"{GPU}.zones", one(zones=["usw2-az8"]), one(zones=["usw2-az4"])),
+    Case(
+        "ZONE_UNKNOWN",
+        f"{GPU}.reservation.zone",
+        one("p5.48xlarge", capacity="reserved", reservation={**RESERVATION, "zone": "usw2-az8"}),
+        one("p5.48xlarge", capacity="reserved", reservation=RESERVATION),
+    ),
+    Case(
+        "ZONE_UNKNOWN",
+        "network.existing.private_subnets.euw1-az1",
+        existing("usw2-az1", "usw2-az2", "euw1-az1"),
+        existing("usw2-az1", "usw2-az2"),
+    ),
+    Case("ZONE_TOO_FEW", "network.zones", {**network(zones=6), "region": "eu-west-1"}, {"region": "us-west-1"}),
+    Case("ZONE_TOO_FEW", "network.zones", network(zones=5), network(zones=4)),
+    Case(
+        "ZONE_NOT_IN_NETWORK",
+        f"{GPU}.zones",
+        {**network(zones=["usw2-az1", "usw2-az2"]), **one(zones=["usw2-az3"])},
+        {**network(zones=["usw2-az1", "usw2-az2"]), **one(zones=["usw2-az2"])},
+    ),
+    Case(
+        "ZONE_NOT_IN_NETWORK",
+        f"{GPU}.reservation.zone",
+        {**existing("usw2-az2", "usw2-az3"), **one("p5.48xlarge", capacity="reserved", reservation=RESERVATION)},
+        {**network(zones=2), **one("p5.48xlarge", capacity="reserved", reservation=RESERVATION)},
+    ),
+    Case(
+        "POD_SUBNET_MISSING",
+        "network.existing.pod_subnets",
+        existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
+        existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
+    ),
+    Case("CONTROL_PLANE_ZONES", "network.zones", network(zones=["usw2-az1", "usw2-az1"]), network(zones=2)),
+    Case("CONTROL_PLANE_ZONES", "network.zones", network(zones=[]), {}, frozenset({"GROUP_NO_ZONE"})),
+    Case(
+        "CONTROL_PLANE_ZONES",
+        "network.zones",
+        {**network(zones=["use1-az3", "use1-az1"]), "region": "us-east-1"},
+        {**network(zones=["use1-az3", "use1-az1", "use1-az2"]), "region": "us-east-1"},
+    ),
+    Case("CONTROL_PLANE_ZONES", "network.existing", existing("usw2-az1"), existing("usw2-az1", "usw2-az2")),
+    Case(
+        "CONTROL_PLANE_ZONES",
+        "network.existing.control_plane_subnets.use1-az3",
+        {
+            "region": "us-east-1",
+            **existing("use1-az1", control_plane_subnets=subnets("use1-az1", "use1-az2", "use1-az3")),
+        },
+        {"region": "us-east-1", **existing("use1-az3", "use1-az1", "use1-az2")},
+    ),
+    Case("NETWORK_CIDR_SIZE", "network.cidr", network(cidr="10.0.0.0/15"), network(cidr="10.0.0.0/16")),
+    Case("NETWORK_CIDR_SIZE", "network.cidr", network(cidr="10.0.0.0/23"), network(cidr="10.0.0.0/22")),
+    Case("NETWORK_POD_CIDR", "network.pod_cidr", network(pod_cidr="10.1.0.0/16"), network(pod_cidr="100.64.0.0/16")),
+    Case("NETWORK_POD_CIDR", "network.pod_cidr", network(pod_cidr="100.64.0.0/22"), network(pod_cidr="100.64.0.0/21")),
+    Case("NETWORK_POD_CIDR", "network.pod_cidr", network(pod_cidr="100.64.0.0/15"), network(pod_cidr="100.127.0.0/16")),
+    Case(
+        "NETWORK_POD_CIDR",
+        "network.pod_cidr",
+        network(cidr="100.64.0.0/16", pod_cidr="100.64.0.0/17"),
+        network(cidr="100.64.0.0/16", pod_cidr="100.65.0.0/16"),
+    ),
+    Case("SERVICE_CIDR", "cluster.service_cidr", cluster(service_cidr="172.0.0.0/11"), {}),
+    Case("SERVICE_CIDR", "cluster.service_cidr", cluster(service_cidr="172.16.0.0/25"), {}),
+    Case(
+        "SERVICE_CIDR",
+        "cluster.service_cidr",
+        cluster(service_cidr="100.65.0.0/16"),
+        cluster(service_cidr="172.20.0.0/16"),
+    ),
+    Case(
+        "SERVICE_CIDR",
+        "cluster.service_cidr",
+        cluster(service_cidr="10.0.128.0/20"),
+        cluster(service_cidr="10.1.0.0/24"),
+    ),
+    Case(
+        "NETWORK_PRIVATE", "network.nat_gateways", network(private=True, nat_gateways="single"), network(private=True)
+    ),
+    Case(
+        "NETWORK_PRIVATE",
+        "cluster.endpoint.public_cidrs",
+        {**network(private=True), **cluster(endpoint={"public_cidrs": ["203.0.113.0/24"]})},
+        {**network(private=False), **cluster(endpoint={"public_cidrs": ["203.0.113.0/24"]})},
+    ),
+    Case(
+        "NETWORK_NO_WAY_OUT",
+        "network.interface_endpoints",
+        network(nat_gateways="none", interface_endpoints=EVERY_ENDPOINT[1:]),
+        network(nat_gateways="none", interface_endpoints=EVERY_ENDPOINT),
+    ),
+    Case(
+        "NETWORK_NO_WAY_OUT",
+        "network.interface_endpoints",
+        network(private=True, interface_endpoints=[]),
+        network(interface_endpoints=[]),
+    ),
+    Case(
+        "ENDPOINT_OPEN",
+        "cluster.endpoint.public_cidrs[1]",
+        cluster(endpoint={"public_cidrs": ["203.0.113.0/24", "0.0.0.0/0"]}),
+        cluster(endpoint={"public_cidrs": ["203.0.113.0/24", "128.0.0.0/1"]}),
+    ),
+    Case(
+        "KMS_KEY_REGION",
+        "cluster.secrets_encryption.kms_key_arn",
+        cluster(secrets_encryption={"kms_key_arn": key("eu-west-1")}),
+        cluster(secrets_encryption={"kms_key_arn": key("us-west-2")}),
+    ),
+    Case(
+        "KMS_KEY_REGION",
+        f"{GPU}.disk.kms_key_arn",
+        one(disk={"kms_key_arn": key("us-east-1")}),
+        one(disk={"kms_key_arn": key("us-west-2")}),
+    ),
+    Case("INSTANCE_TYPE_UNKNOWN", FIRST, one("p5.49xlarge"), one("p5.48xlarge")),
+    Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one(["m6i.xlarge", "zz9.metal"]), one()),
+    Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one("p3.2xlarge"), one("p4d.24xlarge")),
+    Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**one("g6.xlarge"), "region": "eu-west-1"}, one("g6.xlarge")),
+    Case(
+        "GROUP_MIXED_ARCHITECTURE",
+        f"{GPU}.instance_types",
+        one(["m6i.xlarge", "m7g.xlarge"]),
+        one(["m6i.xlarge", "m7i.xlarge"]),
+    ),
+    Case(
+        "GROUP_MIXED_ARCHITECTURE",
+        f"{GPU}.instance_types",
+        one(["g5g.xlarge", "inf2.xlarge"]),
+        one("g5g.xlarge"),
+        frozenset({"GROUP_MIXED_HARDWARE"}),
+    ),
+    Case("GROUP_MIXED_HARDWARE", f"{GPU}.instance_types", one(["g5.xlarge", "m6i.xlarge"]), one(["g5.xlarge"])),
+    Case(
+        "GROUP_MIXED_HARDWARE",
+        f"{GPU}.instance_types",
+        one(["trn1.2xlarge", "inf2.xlarge"]),
+        one(["inf2.xlarge", "inf2.8xlarge"]),
+    ),
+    Case("AMI_NONE", FIRST, one("g7.2xlarge"), one("g7.2xlarge", ami={"image_id": "ami-01234567"})),
+    Case(
+        "AMI_NONE",
+        FIRST,
+        {**one("hpc7a.96xlarge", ami=BOTTLEROCKET), "region": "us-east-2"},
+        {**one("hpc7a.96xlarge"), "region": "us-east-2"},
+    ),
+    Case(
+        "AMI_TYPE_MISMATCH",
+        f"{GPU}.ami.type",
+        one("g5g.xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
+        one("g5g.xlarge", ami={"type": "AL2023_ARM_64_NVIDIA"}),
+    ),
+    Case(
+        "AMI_TYPE_MISMATCH",
+        f"{GPU}.ami.type",
+        one("trn1.32xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
+        one("trn1.32xlarge", ami={"type": "BOTTLEROCKET_x86_64"}),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        f"{GPU}.ami.type",
+        one(ami={"image_id": "ami-01234567", "type": "AL2023_x86_64_STANDARD"}),
+        one(ami={"image_id": "ami-01234567"}),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        f"{GPU}.ami.release_version",
+        one(ami={"image_id": "ami-01234567", "release_version": "1.35.0-20261101"}),
+        one(ami={"release_version": "1.35.0-20261101"}),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        f"{GPU}.ami.family",
+        one(ami={"family": "bottlerocket", "type": "AL2023_x86_64_STANDARD"}),
+        one(ami={"family": "bottlerocket", "type": "BOTTLEROCKET_x86_64"}),
+    ),
+    Case("EFA_UNSUPPORTED", FIRST, one("g5.xlarge", efa=True), one("g5.8xlarge", efa=True)),
+    Case("EFA_UNSUPPORTED", FIRST, one("inf2.48xlarge", efa=True), one("inf2.48xlarge", efa=False)),
+    Case(
+        "EFA_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(["p4d.24xlarge", "p5.48xlarge"], efa=True),
+        one(["g5.8xlarge", "g5.12xlarge"], efa=True),
+    ),
+    Case(
+        "EFA_ONE_ZONE",
+        f"{GPU}.zones",
+        one("p5.48xlarge", efa=True, zones=["usw2-az1", "usw2-az2"]),
+        one("p5.48xlarge", efa=True, zones=["usw2-az2"]),
+    ),
+    Case(
+        "PLACEMENT_GROUP_ONE_ZONE",
+        f"{GPU}.zones",
+        one("c6i.8xlarge", placement_group="cluster", zones=["usw2-az1", "usw2-az2"]),
+        one("c6i.8xlarge", placement_group="cluster", zones=["usw2-az2"]),
+    ),
+    Case(
+        "EFA_SPOT",
+        f"{GPU}.capacity",
+        one("p5.48xlarge", efa=True, capacity="spot"),
+        one("p5.48xlarge", efa=False, capacity="spot"),
+    ),
+    Case(
+        "PLACEMENT_GROUP_UNSUPPORTED",
+        f"{GPU}.placement_group",
+        one("t3.large", placement_group="cluster"),
+        one("c6i.8xlarge", placement_group="cluster"),
+    ),
+    Case(
+        "POD_NETWORK_NO_INTERFACE",
+        FIRST,
+        {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=True)},
+        {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=False)},
+    ),
+    Case(
+        "POD_NETWORK_NO_INTERFACE",
+        FIRST,
+        {
+            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
+            **one("p5.48xlarge", efa=True),
+        },
+        {**existing("usw2-az1", "usw2-az2"), **one("p5.48xlarge", efa=True)},
+    ),
+    Case(
+        "INSTANCE_STORE_UNSUPPORTED",
+        f"{GPU}.instance_store",
+        one("g5.xlarge", ami=BOTTLEROCKET, instance_store="mount"),
+        one("g5.xlarge", ami=BOTTLEROCKET, instance_store="raid0"),
+    ),
+    Case(
+        "INSTANCE_STORE_UNSUPPORTED",
+        f"{GPU}.instance_store",
+        one("g5.xlarge", ami={"type": "BOTTLEROCKET_x86_64_NVIDIA"}, instance_store="mount"),
+        one("g5.xlarge", instance_store="mount"),
+    ),
+    Case(
+        "CAPACITY_UNSUPPORTED",
+        f"{GPU}.capacity",
+        one("g5.xlarge", capacity="capacity-block", reservation=RESERVATION),
+        one("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION),
+    ),
+    Case(
+        "CAPACITY_UNSUPPORTED",
+        f"{GPU}.capacity",
+        {**one("hpc7a.96xlarge", capacity="spot"), "region": "us-east-2"},
+        {**one("hpc7a.96xlarge"), "region": "us-east-2"},
+    ),
+    Case(
+        "CAPACITY_BLOCK_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(["p4d.24xlarge", "p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION),
+        one(["p4d.24xlarge", "p5.48xlarge"], capacity="reserved", reservation=RESERVATION),
+    ),
+    Case(
+        "ZONE_NOT_OFFERED",
+        f"{GPU}.zones",
+        one("trn1.32xlarge", zones=["usw2-az2"]),
+        one("trn1.32xlarge", zones=["usw2-az4"]),
+    ),
+    Case(
+        "ZONE_NOT_OFFERED",
+        f"{GPU}.reservation.zone",
+        one("trn1.32xlarge", capacity="capacity-block", reservation={**RESERVATION, "zone": "usw2-az3"}),
+        one("trn1.32xlarge", capacity="capacity-block", reservation=RESERVATION),
+    ),
+    Case(
+        "GROUP_NO_ZONE",
+        f"{GPU}.instance_types",
+        {**network(zones=["usw2-az2", "usw2-az3"]), **one("trn1.32xlarge")},
+        {**network(zones=["usw2-az2", "usw2-az4"]), **one("trn1.32xlarge")},
+    ),
+    Case(
+        "GROUP_NO_ZONE",
+        f"{GPU}.instance_types",
+        {**existing("usw2-az2", "usw2-az3"), **one("trn1.32xlarge")},
+        {**network(zones=2), **one("trn1.32xlarge"), "region": "us-east-1"},
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        {"node_groups": [group("g5.xlarge", scaling={"min": 1, "max": 2})]},
+        {"node_groups": [group("g5.xlarge", scaling={"min": 1, "max": 2}, accelerator_taint=False)]},
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        {"node_groups": [group("m6i.xlarge", scaling={"max": 2})]},
+        {"node_groups": [group("m6i.xlarge", scaling={"desired": 1, "max": 2})]},
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a"}])]},
+        {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a", "effect": "PREFER_NO_SCHEDULE"}])]},
+    ),
+]
+
+# EFA_UNKNOWN_LAYOUT: every type of the catalogue has a layout; test_efa_unknown_layout takes one away.
+OWN_TEST = {"EFA_UNKNOWN_LAYOUT"}
+
+
+def codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
+    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+    return [(finding.code, finding.path) for finding in found]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    found = codes(case.bad)
+    assert [case.path] == [path for code, path in found if code == case.code]
+    assert {case.code, *case.also} == {code for code, _ in found}
+    assert case.code not in {code for code, _ in codes(case.good)}
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} | OWN_TEST == set(RULES)
+
+
+def test_rules_are_described() -> None:
+    for code, rule in RULES.items():
+        assert code == rule.code
+        assert code.isupper()
+        assert rule.summary
+        assert rule.source
+        assert isinstance(rule.severity, Severity)
+
+
+WARNINGS = {"CLUSTER_NO_ADMIN", "EFA_SPOT", "ENDPOINT_OPEN", "KUBERNETES_VERSION_ENDING"}
+
+
+def test_which_rules_warn() -> None:
+    assert {code for code, rule in RULES.items() if rule.severity is Severity.WARNING} == WARNINGS
+
+
+class OneTypeWithoutLayout(Catalogue):
+    def find(self, name: str) -> Any:
+        found = super().find(name)
+        return dataclasses.replace(found, efa_interfaces=()) if found and name == "p5.48xlarge" else found
+
+
+def test_efa_unknown_layout() -> None:
+    given = Strategy.model_validate(document(group("p5.48xlarge", efa=True), group("p4d.24xlarge", "a", efa=True)))
+    found = check(given, OneTypeWithoutLayout(), today=TODAY)
+    assert [(finding.code, finding.path) for finding in found] == [("EFA_UNKNOWN_LAYOUT", FIRST)]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_strategies_have_no_findings(name: str) -> None:
+    assert check(shipped(name), today=TODAY) == []
+
+
+# --- dates
+
+
+@pytest.mark.parametrize(
+    ("kubernetes_version", "today", "expected"),
+    [
+        ("1.34", "2026-09-02", set()),
+        ("1.34", "2026-09-03", {"KUBERNETES_VERSION_ENDING"}),  # 90 days before 2026-12-02
+        ("1.34", "2026-12-02", {"KUBERNETES_VERSION_ENDING"}),
+        ("1.34", "2027-12-02", {"KUBERNETES_VERSION_ENDING"}),  # the last day of extended support
+        ("1.34", "2027-12-03", {"KUBERNETES_VERSION_UNSUPPORTED"}),
+        ("1.31", "2026-11-26", {"KUBERNETES_VERSION_ENDING"}),
+        ("1.31", "2026-11-27", {"KUBERNETES_VERSION_UNSUPPORTED"}),
+        ("1.36", "2030-01-01", {"KUBERNETES_VERSION_ENDING"}),  # the end of extended support is not known
+        ("1.35", "2026-12-26", set()),
+        ("1.35", "2026-12-27", {"KUBERNETES_VERSION_ENDING"}),
+    ],
+)
+def test_versions_end(kubernetes_version: str, today: str, expected: set[str]) -> None:
+    given = Strategy.model_validate(document(**version(kubernetes_version)))
+    found = check(given, today=datetime.date.fromisoformat(today))
+    assert expected == {finding.code for finding in found}
+
+
+# --- provider versions
+
+
+@pytest.mark.parametrize(
+    ("wanted", "enough"),
+    [
+        ("~> 6.0", True),
+        ("= 5.100.0", True),
+        ("5.100.0", True),
+        (">= 5.100", True),
+        ("> 5.100.0", True),
+        (">6", True),
+        (">= 5.100.0, < 7.0.0, != 6.1.0", True),
+        ("< 7, >= 6", True),
+        (" ~>  5.100 ", True),
+        ("< 7", False),
+        ("<= 6.9.0", False),
+        ("!= 6.1", False),
+        ("!= 6.1, < 7", False),
+        (">= 5, < 7", False),
+        ("~> 5.0", False),
+        ("= 5.99.0", False),
+        ("5", False),
+        ("> 5.99.0", False),
+    ],
+)
+def test_provider_range(wanted: str, enough: bool) -> None:
+    assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == codes({"aws": {"version": wanted}})
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted", "enough"),
+    [
+        ({"deletion_protection": False}, ">= 6.0", False),
+        ({"deletion_protection": False}, ">= 6.9", True),
+        ({"control_plane_tier": "tier-xl"}, "~> 6.9", False),
+        ({"control_plane_tier": "tier-xl"}, "~> 6.23", True),
+    ],
+)
+def test_provider_range_of_a_setting(setting: dict[str, Any], wanted: str, enough: bool) -> None:
+    found = codes({**cluster(**setting), "aws": {"version": wanted}})
+    assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == found
+
+
+# --- all at once
+
+
+def test_mistakes_do_not_hide_each_other() -> None:
+    groups = [
+        SYSTEM,
+        group("p5.49xlarge", "unknown", efa=True, zones=["usw2-az7", "usw2-az1"]),
+        group(["g5.xlarge", "m7g.xlarge"], "mixed", efa=True),
+        group("p3.2xlarge", "withdrawn"),
+        group("g7.2xlarge", "image"),
+        group("trn1.32xlarge", "zone", zones=["usw2-az3"]),
+    ]
+    found = codes(
+        {
+            "node_groups": groups,
+            "cluster": {"kubernetes_version": "1.29", "service_cidr": "8.0.0.0/16"},
+            "network": {"cidr": "10.0.0.0/24", "pod_cidr": "10.1.0.0/16"},
+            "aws": {"version": "< 7"},
+        }
+    )
+    assert {
+        ("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version"),
+        ("CLUSTER_NO_ADMIN", "cluster"),
+        ("SERVICE_CIDR", "cluster.service_cidr"),
+        ("NETWORK_CIDR_SIZE", "network.cidr"),
+        ("NETWORK_POD_CIDR", "network.pod_cidr"),
+        ("PROVIDER_VERSION_TOO_LOW", "aws.version"),
+        ("INSTANCE_TYPE_UNKNOWN", "node_groups[unknown].instance_types[0]"),
+        ("EFA_ONE_ZONE", "node_groups[unknown].zones"),
+        ("ZONE_UNKNOWN", "node_groups[unknown].zones"),
+        ("GROUP_MIXED_ARCHITECTURE", "node_groups[mixed].instance_types"),
+        ("GROUP_MIXED_HARDWARE", "node_groups[mixed].instance_types"),
+        ("EFA_UNSUPPORTED", "node_groups[mixed].instance_types[0]"),
+        ("EFA_UNSUPPORTED", "node_groups[mixed].instance_types[1]"),
+        ("INSTANCE_TYPE_WITHDRAWN", "node_groups[withdrawn].instance_types[0]"),
+        ("AMI_NONE", "node_groups[image].instance_types[0]"),
+        ("ZONE_NOT_OFFERED", "node_groups[zone].zones"),
+    } == set(found)
+
+
+def test_errors_come_before_warnings() -> None:
+    given = Strategy.model_validate(document(group("p5.49xlarge"), cluster={}))
+    found = check(given, today=TODAY)
+    assert [finding.code for finding in found] == ["INSTANCE_TYPE_UNKNOWN", "CLUSTER_NO_ADMIN"]
+
+
+TEXT = """\
+version: 1
+name: demo
+region: us-west-2
+node_groups:
+  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
+  - name: gpu
+    instance_types: [p5.48xlarge, p5.49xlarge]
+    scaling: {max: 4}
+"""
+
+
+def test_findings_have_their_place_in_the_file() -> None:
+    loaded = parse_strategy(TEXT, file="demo.yaml")
+    found = {finding.code: finding.position for finding in check_loaded(loaded)}
+    assert found["INSTANCE_TYPE_UNKNOWN"] is not None
+    assert found["INSTANCE_TYPE_UNKNOWN"] == ("demo.yaml", 7, 35)
+
+
+def test_checked_raises_with_everything_or_returns_warnings() -> None:
+    bad, good = parse_strategy(TEXT), parse_strategy(TEXT.replace(", p5.49xlarge", ""))
+    (pair,) = checked([good])
+    assert pair[0] is good
+    assert [finding.code for finding in pair[1]] == ["CLUSTER_NO_ADMIN"]
+    with pytest.raises(StrategyError) as caught:
+        checked([good, bad])
+    assert sorted(finding.code for finding in caught.value.findings) == [
+        "CLUSTER_NO_ADMIN",
+        "CLUSTER_NO_ADMIN",
+        "INSTANCE_TYPE_UNKNOWN",
+    ]
+    assert resolve(good.strategy).name == "demo"

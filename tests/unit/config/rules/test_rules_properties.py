@@ -1,0 +1,115 @@
+"""Whatever the combination: findings, or a strategy that resolves. Never a traceback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.config.rules import check
+from helpers.strategies import SYSTEM, TODAY, document, group
+
+CATALOGUE = load()
+# One type for each kind that behaves differently, so that few examples meet all of them.
+KINDS = {
+    (
+        kind.hardware,
+        kind.architecture,
+        kind.max_efa_interfaces,
+        kind.ami_types,
+        kind.usage_classes,
+        kind.placement_strategies,
+        bool(kind.withdrawn),
+        kind.network_cards[0].max_interfaces,
+    ): kind.name
+    for kind in map(CATALOGUE.get, CATALOGUE.names)
+}
+TYPES = st.one_of(st.sampled_from(sorted(KINDS.values())), st.sampled_from(["p5.49xlarge", "zz9.plural", "m6i.-"]))
+ZONES = st.sampled_from(["use1-az1", "use1-az3", "use1-az6", "usw2-az1", "usw2-az2", "usw2-az4", "usw1-az1", "zz1-az8"])
+REGIONS = st.sampled_from(["us-east-1", "us-west-2", "us-west-1", "eu-west-1", "us-iso-east-1", "us-gov-west-1"])
+
+
+@st.composite
+def groups(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    capacity = draw(st.sampled_from(["on-demand", "spot", "reserved", "capacity-block"]))
+    fields: dict[str, Any] = {"capacity": capacity, "efa": draw(st.booleans())}
+    if capacity in ("reserved", "capacity-block"):
+        fields["reservation"] = {"id": "cr-01234567", "zone": draw(ZONES)}
+    else:
+        fields["zones"] = draw(st.lists(ZONES, max_size=2))
+    fields["placement_group"] = draw(st.sampled_from(["auto", "auto", "cluster", "none"]))
+    fields["ami"] = draw(
+        st.sampled_from(
+            [{}, {}, {"family": "bottlerocket"}, {"type": "AL2023_ARM_64_NVIDIA"}, {"image_id": "ami-01234567"}]
+        )
+    )
+    return group(draw(st.lists(TYPES, min_size=1, max_size=2)), name, **fields)
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> dict[str, Any]:
+    if draw(st.integers(0, 3)) == 0:
+        of_zones = st.dictionaries(ZONES, st.just("subnet-01234567"), max_size=4)
+        existing = {
+            "vpc_id": "vpc-01234567",
+            "private_subnets": draw(of_zones.filter(bool)),
+            "control_plane_subnets": draw(of_zones),
+            "pod_subnets": draw(of_zones),
+        }
+        return {"existing": existing}
+    network: dict[str, Any] = {
+        "cidr": draw(st.sampled_from(["10.0.0.0/16", "10.0.0.0/22", "10.0.0.0/23", "100.64.0.0/10", "0.0.0.0/0"])),
+        "zones": draw(st.one_of(st.integers(2, 6), st.lists(ZONES, max_size=4))),
+        "private": draw(st.booleans()),
+        "nat_gateways": draw(st.sampled_from(["none", "single", "one-per-zone"])),
+    }
+    if draw(st.booleans()):
+        network["pod_cidr"] = draw(st.sampled_from(["100.64.0.0/16", "100.64.0.0/22", "10.0.0.0/16"]))
+    return network
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> dict[str, Any]:
+    given_groups = [draw(groups(f"g{index}")) for index in range(draw(st.integers(0, 2)))]
+    system = [SYSTEM] if draw(st.integers(0, 4)) else []
+    return document(
+        region=draw(REGIONS),
+        network=draw(networks()),
+        node_groups=(system + given_groups) or [SYSTEM],
+        karpenter=draw(st.sampled_from([None, {}])),
+    )
+
+
+@settings(max_examples=100, deadline=None)
+@given(documents())
+def test_findings_or_a_resolved_strategy(given_document: dict[str, Any]) -> None:
+    strategy = Strategy.model_validate(given_document)
+    found = check(strategy, today=TODAY)
+    if any(finding.severity is Severity.ERROR for finding in found):
+        assert all(finding.message and not finding.message.removesuffix("...").endswith(".") for finding in found)
+        return
+    resolved = resolve(strategy)
+    assert len(set(resolved.network.zone_ids)) >= 2
+    for each in resolved.node_groups:
+        assert each.zone_ids
+        assert set(each.zone_ids) <= set(resolved.network.zone_ids)
+        assert each.max_pods is None or each.max_pods >= 4
+        assert each.ami_type != "CUSTOM" or each.image_id
+        if each.placement_group_name or each.efa_interfaces:
+            assert len(each.zone_ids) == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(sorted(KINDS.values())), REGIONS, st.booleans())
+def test_one_plain_group(name: str, region: str, efa: bool) -> None:
+    strategy = Strategy.model_validate(
+        document(group(name, efa=efa), region=region, node_groups=[group(name, efa=efa)])
+    )
+    found = check(strategy, today=TODAY)
+    if not any(finding.severity is Severity.ERROR and finding.code != "NODES_ALL_TAINTED" for finding in found):
+        assert resolve(strategy).node_groups[0].zone_ids

@@ -1,0 +1,71 @@
+"""Facts: each section has a source and a day, and models, rules and facts know the same names."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.config import facts
+from eks_hardware.config.models import Cluster
+from eks_hardware.config.models.cluster import AddonName
+
+FOLDER = Path(facts.__file__).parent
+ROOT = FOLDER.parent.parent
+
+
+def test_every_section_has_a_source_and_a_day() -> None:
+    sections = json.loads((FOLDER / "eks.json").read_text(encoding="utf-8"))
+    del sections["_about"]
+    sections["addons"] = json.loads((FOLDER / "addons.json").read_text(encoding="utf-8"))
+    for name, section in sections.items():
+        assert section["source"].startswith("https://"), name
+        assert datetime.date.fromisoformat(section["as_of"]), name
+
+
+def test_versions() -> None:
+    versions = facts.eks("versions")
+    supported = versions["supported"]
+    assert list(supported) == sorted(supported)
+    assert versions["default"] == Cluster().kubernetes_version
+    assert versions["default"] in supported
+    for dates in supported.values():
+        standard = datetime.date.fromisoformat(dates["standard_until"])
+        assert dates["extended_until"] is None or standard < datetime.date.fromisoformat(dates["extended_until"])
+
+
+def test_addons_are_those_of_the_model() -> None:
+    assert set(typing.get_args(AddonName)) == set(facts.addons())
+    for name, fact in facts.addons().items():
+        assert fact["why"], name
+        assert ("service_account" in fact) == ("namespace" in fact) == ("policies" in fact) == ("source" in fact), name
+        assert fact["default"] or not fact["before_nodes"], name
+
+
+@pytest.mark.parametrize(
+    ("region", "expected"),
+    [("us-west-2", "aws"), ("cn-north-1", "aws-cn"), ("us-gov-east-1", "aws-us-gov"), ("ca-central-1", "aws")],
+)
+def test_partition(region: str, expected: str) -> None:
+    assert expected == facts.partition(region)
+
+
+IMPORTS = """
+import importlib, pkgutil, sys
+import eks_hardware.config as config
+for module in pkgutil.walk_packages(config.__path__, "eks_hardware.config."):
+    importlib.import_module(module.name)
+framework = ("cdktf", "jsii", "constructs", "cdktf_cdktf_provider_aws")
+print([name for name in sys.modules if name.partition(".")[0] in framework])
+print(sum(name.startswith("eks_hardware.config.") for name in sys.modules) > 20)
+"""
+
+
+def test_config_imports_no_framework() -> None:
+    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["[]", "True"]

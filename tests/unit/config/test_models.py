@@ -1,0 +1,261 @@
+"""Models: described, frozen, with valid defaults, and safe against text that Terraform would evaluate."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+
+from eks_hardware.config import models
+from eks_hardware.config.models import AccessEntry, Addon, Disk, Kubelet, NodeGroup, Strategy
+from eks_hardware.config.models.base import Cidr, JsonObject
+from helpers.strategies import document, group
+
+MODELS = [getattr(models, name) for name in models.__all__]
+FIELDS = [pytest.param(model, name, id=f"{model.__name__}.{name}") for model in MODELS for name in model.model_fields]
+ROLE = "arn:aws:iam::111122223333:role/admin"
+
+
+def annotated(field: FieldInfo) -> Any:
+    """The annotation of a field with the limits that stand beside it."""
+    return typing.Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+
+
+def models_within(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from models_within(field.annotation)
+    for argument in typing.get_args(annotation):
+        yield from models_within(argument)
+
+
+def test_every_model_of_a_strategy_is_exported() -> None:
+    assert set(models_within(Strategy)) == set(MODELS)
+
+
+def test_every_field_is_described() -> None:
+    missing = [f"{m.__name__}.{name}" for m in MODELS for name, f in m.model_fields.items() if not f.description]
+    assert missing == []
+    assert all(model.__doc__ for model in MODELS)
+
+
+def test_every_model_is_frozen_and_strict_about_names() -> None:
+    for model in MODELS:
+        assert model.model_config.get("frozen") is True
+        assert model.model_config.get("extra") == "forbid"
+
+
+def test_defaults_are_valid() -> None:
+    for model in MODELS:
+        for name, field in model.model_fields.items():
+            if not field.is_required():
+                default = field.get_default(call_default_factory=True)
+                value = default.model_dump(exclude_unset=True) if isinstance(default, BaseModel) else default
+                assert TypeAdapter(annotated(field)).validate_python(value) == default, f"{model.__name__}.{name}"
+
+
+def test_a_model_cannot_be_changed() -> None:
+    strategy = Strategy.model_validate(document())
+    with pytest.raises(ValidationError):
+        strategy.name = "other"  # type: ignore[misc]
+
+
+# --- text that Terraform would evaluate
+
+HOSTILE = ["${path.root}", "a${b}", "%{ if true }", "a\nb", "a\x00b", "a\x1bb", "\x7f", "a\r", "\t"]
+
+
+def text_leaves(annotation: Any) -> Iterator[Any]:
+    """Every annotation within that takes any text; models within are looked at on their own."""
+    origin = typing.get_origin(annotation)
+    if annotation is str or (origin is typing.Annotated and typing.get_args(annotation)[0] is str):
+        yield annotation
+    elif origin is typing.Annotated:
+        yield from text_leaves(typing.get_args(annotation)[0])
+    elif origin is not typing.Literal and typing.Any not in typing.get_args(annotation):
+        # Mappings to Any: test_json_is_walked.
+        for argument in typing.get_args(annotation):
+            yield from text_leaves(argument)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_no_field_takes_hostile_text(hostile: str) -> None:
+    taken = []
+    checked = 0
+    for model in MODELS:
+        for name, field in model.model_fields.items():
+            leaves = [annotated(field)] if field.annotation is str else list(text_leaves(field.annotation))
+            for leaf in leaves:
+                checked += 1
+                try:
+                    TypeAdapter(leaf).validate_python(hostile)
+                except ValidationError:
+                    continue
+                taken.append(f"{model.__name__}.{name}")
+    assert taken == []
+    assert checked > 50
+
+
+def test_no_field_takes_values_of_any_kind_but_json() -> None:
+    loose = [
+        f"{model.__name__}.{name}"
+        for model in MODELS
+        for name, field in model.model_fields.items()
+        if "Any" in str(field.annotation)
+    ]
+    # Both are JsonObject, which walks the values.
+    assert loose == ["Addon.configuration", "NodeGroup.user_data"]
+
+
+@pytest.mark.parametrize(
+    ("value", "code"),
+    [
+        ({"a": "${b}"}, "text_template"),
+        ({"a": {"b": ["x", {"c": "%{d"}]}}, "text_template"),
+        ({"${a}": 1}, "text_template"),
+        ({"a": {"b\n": 1}}, "text_control_character"),
+        ({"a": "b\x00"}, "text_control_character"),
+        ({"a": "\x7f"}, "text_control_character"),
+        ({"a": float("nan")}, "json_number"),
+        ({"a": [float("-inf")]}, "json_number"),
+        ({"a": {1: 2}}, "json_key"),
+        ({"a": {1, 2}}, "json_type"),
+        ({"a": b"x"}, "json_type"),
+    ],
+)
+def test_json_is_walked(value: dict[str, Any], code: str) -> None:
+    for build in (
+        lambda: TypeAdapter(JsonObject).validate_python(value),
+        lambda: Addon(configuration=value),
+        lambda: NodeGroup.model_validate(group(user_data=value)),
+    ):
+        with pytest.raises(ValidationError) as caught:
+            build()
+        assert [code] == [error["type"] for error in caught.value.errors()]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {},
+        {"a": None, "b": True, "c": 1.5, "d": [1, "x"], "e": {"f.g/h": "é"}},
+        {"corefile": ".:53 {\n\terrors\n}\n"},
+        {"a": "$x {b} 100%"},
+    ],
+)
+def test_json_that_is_taken(value: dict[str, Any]) -> None:
+    assert value == TypeAdapter(JsonObject).validate_python(value)
+
+
+def test_where_json_is_wrong() -> None:
+    with pytest.raises(ValidationError) as caught:
+        Addon(configuration={"a": {"b": [0, {"c.d": "${e}"}]}})
+    assert caught.value.errors()[0]["ctx"] == {"field": "a.b[1][c.d]"}
+
+
+# --- limits
+
+
+def error_types(model: type[BaseModel], given: dict[str, Any]) -> list[str]:
+    try:
+        model.model_validate(given)
+    except ValidationError as error:
+        return [each["type"] for each in error.errors()]
+    return []
+
+
+RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
+PATTERN = "string_pattern_mismatch"
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "expected"),
+    [
+        (Disk, {"type": "io2"}, ["disk_iops"]),
+        (Disk, {"type": "io2", "iops": 3000}, []),
+        (Disk, {"type": "io2", "iops": 3000, "throughput_mibps": 125}, ["disk_throughput"]),
+        (Disk, {"throughput_mibps": 750}, []),
+        (Disk, {"throughput_mibps": 751}, ["disk_throughput"]),
+        (Disk, {"throughput_mibps": 2000, "iops": 8000}, []),
+        (Kubelet, {"image_gc_high_threshold_percent": 80}, ["kubelet_image_gc"]),
+        (Kubelet, {"image_gc_high_threshold_percent": 81}, []),
+        (Kubelet, {"image_gc_low_threshold_percent": 85}, ["kubelet_image_gc"]),
+        (Kubelet, {"image_gc_low_threshold_percent": 0, "image_gc_high_threshold_percent": 1}, []),
+        (Kubelet, {"system_reserved": {"memory": "lots"}}, [PATTERN]),
+        (Kubelet, {"system_reserved": {"memory": "1.5Gi", "cpu": "500m"}, "kube_reserved": {"pid": "1000"}}, []),
+        (NodeGroup, group(capacity="reserved"), ["reservation_missing"]),
+        (NodeGroup, group(reservation=RESERVATION), ["reservation_unused"]),
+        (NodeGroup, group(capacity="reserved", reservation=RESERVATION, zones=["usw2-az2"]), ["reservation_zone"]),
+        (NodeGroup, group(capacity="reserved", reservation=RESERVATION, zones=["usw2-az1"]), []),
+        (NodeGroup, group(capacity="reserved", reservation={"zone": "usw2-az1"}), ["reservation_target"]),
+        (NodeGroup, group(scaling={"min": 2, "max": 1}), ["scaling_bounds"]),
+        (NodeGroup, group(scaling={"min": 2, "desired": 1, "max": 3}), ["scaling_bounds"]),
+        (NodeGroup, group(update={"max_unavailable": 1, "max_unavailable_percentage": 1}), ["update_unavailable"]),
+        (NodeGroup, group(taints=[{"key": f"k{index}"} for index in range(50)]), ["too_long"]),
+        (NodeGroup, group(zones=["us-west-2a"]), [PATTERN]),
+        (NodeGroup, group(zones=["usw2-lax1-az1"]), [PATTERN]),  # local zones hold no managed node groups
+        (NodeGroup, group(instance_types=[]), ["too_short"]),
+        (
+            AccessEntry,
+            {"name": "a", "principal_arn": ROLE, "policies": [{"policy": "AmazonEKSViewPolicy"}] * 2},
+            ["access_policy_duplicate"],
+        ),
+        (Strategy, document(group(), group()), ["name_duplicate"]),
+        (
+            Strategy,
+            document(cluster={"access_entries": [{"name": "a", "principal_arn": ROLE}] * 2}),
+            ["name_duplicate"],
+        ),
+        (Strategy, document(name="a" * 101), ["string_too_long"]),
+        (Strategy, document(name="-a"), [PATTERN]),
+        (Strategy, document(name="a" * 100), []),
+        (Strategy, document(node_groups=[]), ["too_short"]),
+        (Strategy, document(region="US-WEST-2"), [PATTERN]),
+        (Strategy, document(tags={"aws:x": "y"}), ["tag_reserved"]),
+        (Strategy, document(karpenter={"node_policies": ["arn:aws:iam::aws:policy/AmazonS3ReadOnlyAccess"]}), []),
+        (Strategy, document(karpenter={"node_policies": ["arn:aws:iam::1:policy/x"]}), [PATTERN]),
+        (
+            Strategy,
+            document(
+                network={
+                    "cidr": "10.0.0.0/16",
+                    "existing": {"vpc_id": "vpc-01234567", "private_subnets": {"usw2-az1": "subnet-01234567"}},
+                }
+            ),
+            ["network_existing_conflict"],
+        ),
+    ],
+)
+def test_limits(model: type[BaseModel], given: dict[str, Any], expected: list[str]) -> None:
+    assert expected == error_types(model, given)
+
+
+@pytest.mark.parametrize(
+    "version", ["", " ", ",", ">=", ">= 5.100.0,", ">= 5.100.0, ,", ">=> 5", "5.x", "...", "~ 5", "1.2.3.4"]
+)
+def test_garbage_is_no_provider_range(version: str) -> None:
+    assert PATTERN in error_types(Strategy, document(aws={"version": version}))
+
+
+@pytest.mark.parametrize(
+    "cidr",
+    [
+        "10.0.0.0",
+        "10.0.0.0/255.255.0.0",
+        "10.0.0.0/0.0.255.255",
+        "10.0.0.0/016",
+        "10.0.0.1/16",
+        "::/0",
+        "x",
+        "10.0.0.0/33",
+    ],
+)
+def test_cidrs_that_aws_does_not_take(cidr: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        TypeAdapter(Cidr).validate_python(cidr)
+    assert caught.value.errors()[0]["type"] == "cidr_invalid"
