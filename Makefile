@@ -26,7 +26,7 @@ demo-stop: .venv/.installed ## stop what KEEP=1 left running
 	@$(demo) --stop
 
 test: setup ## run all tests, deploying ones included
-	$(python) -m pytest -n 2 $(PYTEST_ARGS)
+	$(python) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
 	$(python) -m pytest tests/unit $(PYTEST_ARGS)
@@ -76,7 +76,8 @@ clean: ## remove everything generated except .venv and node_modules
 	done; \
 	echo 'error: no Python 3.10 or newer on the PATH: install one, https://www.python.org' >&2; \
 	exit 1
-	$(python) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@echo 'installing Python packages (a minute or two the first time)'
+	@$(python) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json

@@ -16,9 +16,9 @@ def validate(
     strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
 ) -> None:
     """Report everything that is wrong in strategy files; exit code 1 if anything is."""
-    from eks_hardware.config.discovery import DEFAULT_FOLDER, discover, read_environment
     from eks_hardware.config.errors import Severity, StrategyError
     from eks_hardware.config.loader import load_strategies
+    from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, discover, read_environment
     from eks_hardware.config.rules import check_loaded
 
     named, overlays = read_environment(os.environ)
@@ -36,6 +36,10 @@ def validate(
         typer.echo(str(finding))
     errors = sum(finding.severity is Severity.ERROR for finding in findings)
     warnings = len(findings) - errors
-    typer.echo(f"{count} file{'s' * (count != 1)}: {errors} error{'s' * (errors != 1)}, {warnings} warning{'s' * (warnings != 1)}")
+    typer.echo(f"{_count(count, 'file')}: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
     if errors or (strict and warnings):
         raise typer.Exit(1)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -169,7 +169,7 @@ class _Demo:
             with self._steps.step("Read back") as step:
                 step.update("asking EKS, EC2, SQS, EventBridge and IAM")
                 clusters = account.clusters(besides=blank)
-                step.result = "what AWS itself says is there:"
+                step.result = "what the emulator says is there:"
             for cluster in clusters:
                 self._console.print()
                 for part in describe(cluster):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.discovery import DEFAULT_FOLDER
 from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.local.readback import Account
 

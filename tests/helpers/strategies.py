@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-import eks_hardware.config.loader as loader
 from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.config.models import Strategy
 
 TODAY = datetime.date(2026, 11, 20)
 """Rules about dates are tested as of this day."""
 
-FOLDER = Path(loader.__file__).parent / "strategies"
+FOLDER = DEFAULT_FOLDER
 SHIPPED = tuple(sorted(file.stem for file in FOLDER.glob("*.yaml")))
 OVERLAYS = ("local", "private")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config.discovery import Selection, discover, read_environment
 from eks_hardware.config.errors import StrategyError
+from eks_hardware.config.loader.discovery import Selection, discover, read_environment
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
-from eks_hardware.config import overlays as ov
-from eks_hardware.config import yaml_source as ys
 from eks_hardware.config.errors import StrategyError
 from eks_hardware.config.loader import load_document, load_documents
+from eks_hardware.config.loader import overlays as ov
+from eks_hardware.config.loader import yaml_source as ys
 
 
 class Model(BaseModel):

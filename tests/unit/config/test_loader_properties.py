@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from eks_hardware.config import yaml_source as ys
 from eks_hardware.config.errors import StrategyError
 from eks_hardware.config.loader import LoadedStrategy, parse_strategy
+from eks_hardware.config.loader import yaml_source as ys
 
 STRATEGY = """\
 version: 1

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config import yaml_source as ys
 from eks_hardware.config.errors import StrategyError
+from eks_hardware.config.loader import yaml_source as ys
 
 
 def found(text: str) -> list[tuple[str, int, int]]:

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from eks_hardware.config import yaml_source as ys
 from eks_hardware.config.errors import Finding, StrategyError
+from eks_hardware.config.loader import yaml_source as ys
 
-DEFAULT_FOLDER = Path(__file__).parent / "strategies"
+DEFAULT_FOLDER = Path(__file__).parent.parent / "strategies"
 SUFFIXES = (".yaml", ".yml")
 
 STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from eks_hardware.config import yaml_source as ys
 from eks_hardware.config.errors import Finding, StrategyError
+from eks_hardware.config.loader import yaml_source as ys
 
-PACKAGED = Path(__file__).parent / "overlays"
+PACKAGED = Path(__file__).parent.parent / "overlays"
 SUFFIXES = (".yaml", ".yml")
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")

@@ -1,0 +1,121 @@
+"""Strategy files in, typed strategies out; or every finding of every file, each with its line and column.
+
+    loaded = load_strategy("config/strategies/mixed-hardware.yaml", overlays=["private"])
+    loaded.strategy.region                              # the typed model
+    loaded.source.locate("node_groups[gpu].efa")        # where it stands
+
+:mod:`yaml_source` reads YAML with positions, :mod:`overlays` merges, :mod:`documents` puts the steps together for
+any model, :mod:`translate` turns pydantic's errors into findings, :mod:`discovery` says which files there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, discover, read_environment
+from eks_hardware.config.loader.documents import Document, Folders, load_document, load_documents
+from eks_hardware.config.loader.yaml_source import SourceMap
+
+if TYPE_CHECKING:
+    from eks_hardware.config.models import Strategy
+
+__all__ = [
+    "Document",
+    "LoadedStrategy",
+    "SourceMap",
+    "discover",
+    "from_environment",
+    "load_document",
+    "load_documents",
+    "load_strategies",
+    "load_strategy",
+    "parse_strategy",
+]
+
+
+@dataclass(frozen=True)
+class LoadedStrategy:
+    """A valid strategy.
+
+    Attributes:
+        strategy: the typed model.
+        source: where every field stands, overlays included.
+        file: the strategy file as findings name it.
+    """
+
+    strategy: Strategy
+    source: SourceMap
+    file: str
+
+
+def load_strategy(
+    file: Path | str, *, overlays: Sequence[str] = (), overlay_folders: Folders | None = None
+) -> LoadedStrategy:
+    """Loads one strategy file.
+
+    Args:
+        file: the YAML file.
+        overlays: names of overlays, laid over the file in this order.
+        overlay_folders: where overlays are; by default ``../overlays`` and ``overlays`` as seen from the
+            file's folder, then those that ship with the package.
+
+    Raises:
+        StrategyError: with every finding.
+    """
+    return _loaded(load_document(Path(file), _model(), overlays=overlays, overlay_folders=overlay_folders))
+
+
+def parse_strategy(text: str, *, file: str = "<string>") -> LoadedStrategy:
+    """Loads a strategy from memory.
+
+    Args:
+        text: the YAML document.
+        file: its name in findings.
+
+    Raises:
+        StrategyError: with every finding.
+    """
+    return _loaded(load_document(text, _model(), file=file))
+
+
+def load_strategies(
+    files: Iterable[Path | str], overlays: Sequence[str] = (), overlay_folders: Folders | None = None
+) -> list[LoadedStrategy]:
+    """Loads several strategy files.
+
+    Raises:
+        StrategyError: with every finding of every file; STRATEGY_NAME_DUPLICATE where two have one name.
+    """
+    documents = load_documents(files, _model(), overlays=overlays, overlay_folders=overlay_folders)
+    return [_loaded(document) for document in documents]
+
+
+def from_environment(
+    environ: Mapping[str, str] = os.environ, default_folder: Path | str = DEFAULT_FOLDER
+) -> list[LoadedStrategy]:
+    """Loads the strategies that ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY`` ask for.
+
+    Args:
+        environ: the environment.
+        default_folder: folder of the strategies when the environment names none.
+
+    Raises:
+        StrategyError: with every finding.
+    """
+    selection = read_environment(environ)
+    return load_strategies(discover(selection.paths, default_folder), selection.overlays)
+
+
+def _model() -> type[Strategy]:
+    # Here and not at the top: the core is used, and tested, without the strategy's models.
+    from eks_hardware.config.models import Strategy
+
+    return Strategy
+
+
+def _loaded(document: Document[Strategy]) -> LoadedStrategy:
+    return LoadedStrategy(document.value, document.source, document.file)

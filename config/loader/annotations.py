@@ -1,0 +1,83 @@
+"""Read a model's annotations: what a place in a file may hold."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, RootModel
+from pydantic.fields import FieldInfo
+
+
+def unwrap(annotation: Any) -> tuple[Any, ...]:
+    """The alternatives an annotation allows besides None, without ``Annotated`` and aliases around them."""
+    origin = typing.get_origin(annotation)
+    if origin is Annotated:
+        return unwrap(typing.get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        members = [member for member in typing.get_args(annotation) if member is not type(None)]
+        return unwrap(members[0]) if len(members) == 1 else tuple(members)
+    if hasattr(annotation, "__value__"):  # type X = ...
+        return unwrap(annotation.__value__)
+    if is_model(annotation) and issubclass(annotation, RootModel):
+        return unwrap(annotation.model_fields["root"].annotation)
+    return (annotation,)
+
+
+def is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def pick(members: tuple[Any, ...], label: object) -> Any:
+    """The member of a union that pydantic's label or tag stands for; None where that cannot be told."""
+    flat = [inner for member in members for inner in unwrap(member)]
+    named = [member for member in flat if getattr(member, "__name__", None) == label]
+    tagged = [member for member in flat if is_model(member) and label in tags(member)]
+    if not named and not tagged and str(label).startswith(_LIST_LABELS):
+        named = [member for member in flat if typing.get_origin(member) in _LISTS]
+    return next(iter(named or tagged), None)
+
+
+_LISTS = (tuple, list, set, frozenset, Sequence)
+_LIST_LABELS = ("tuple", "list", "set", "frozenset", "sequence")
+
+
+def tags(model: Any) -> set[object]:
+    annotations = (info.annotation for info in model.model_fields.values())
+    return {value for item in annotations if typing.get_origin(item) is Literal for value in allowed(item)}
+
+
+def fields(model: Any) -> dict[str, FieldInfo]:
+    """Fields by the name that a file uses."""
+    return {info.alias or name: info for name, info in model.model_fields.items()}
+
+
+def below(annotation: Any, part: str | int) -> tuple[Any, FieldInfo | None]:
+    """The annotation (and the field, if it is one) one step down."""
+    if is_model(annotation):
+        info = fields(annotation).get(str(part))
+        return (info.annotation, info) if info else (None, None)
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is tuple and Ellipsis not in args:
+        return (args[part] if isinstance(part, int) and part < len(args) else None), None
+    if origin in _LISTS and args:
+        return args[0], None
+    if origin in (dict, Mapping) and args:
+        return args[1], None
+    return None, None
+
+
+def allowed(annotation: Any) -> list[Any]:
+    """The values of a Literal or an Enum, of all alternatives together."""
+    members = unwrap(annotation)
+    if len(members) > 1:
+        return [value for member in members for value in allowed(member)]
+    member = members[0]
+    if typing.get_origin(member) is Literal:
+        return list(typing.get_args(member))
+    if isinstance(member, type) and issubclass(member, Enum):
+        return [item.value for item in member]
+    return []

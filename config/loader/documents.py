@@ -1,0 +1,235 @@
+"""Load a document into a model: read, merge overlays, validate, collect every finding."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from eks_hardware.config.errors import Finding, Position, StrategyError
+from eks_hardware.config.loader import overlays as ov
+from eks_hardware.config.loader import yaml_source as ys
+from eks_hardware.config.loader.annotations import below, fields, is_model, unwrap
+from eks_hardware.config.loader.translate import translate
+from eks_hardware.config.loader.yaml_source import SourceMap
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+Folders = Sequence[Path | str]
+
+
+@dataclass(frozen=True)
+class Document(Generic[ModelT]):
+    """What the generic core returns: a valid model and where its fields stand."""
+
+    value: ModelT
+    source: SourceMap
+    file: str
+
+
+# -- strategies
+
+
+@dataclass
+class _Attempt(Generic[ModelT]):
+    """One file on its way: what was read so far and what was found."""
+
+    file: str
+    root: ys.Mapping | None = None
+    document: Document[ModelT] | None = None
+    findings: list[Finding] = field(default_factory=list)
+
+
+def load_document(
+    source: Path | str,
+    model: type[ModelT],
+    *,
+    file: str = "<string>",
+    overlays: Sequence[str] = (),
+    overlay_folders: Folders | None = None,
+) -> Document[ModelT]:
+    """Loads one document into a model.
+
+    Args:
+        source: a file (``Path``), or the text itself (``str``).
+        model: the pydantic model of the whole document.
+        file: name in findings, for text.
+        overlays: names of overlays, laid over the document in this order.
+        overlay_folders: where overlays are; see :func:`load_strategy`.
+
+    Raises:
+        StrategyError: with every finding.
+    """
+    if isinstance(source, Path):
+        attempt = _attempt(source, model, overlays, overlay_folders, {})
+    else:
+        attempt = _Attempt(file)
+        _take(attempt, ys.parse(source, file))
+        _apply_overlays(attempt, overlays, tuple(overlay_folders or (ov.PACKAGED,)), {})
+        _validate(attempt, model)
+    if attempt.document is None:
+        raise StrategyError(_ordered(attempt))
+    return attempt.document
+
+
+def load_documents(
+    files: Iterable[Path | str],
+    model: type[ModelT],
+    *,
+    overlays: Sequence[str] = (),
+    overlay_folders: Folders | None = None,
+) -> list[Document[ModelT]]:
+    """Loads several documents that have a ``name`` each; see :func:`load_strategies`."""
+    read: dict[str, ys.Parsed] = {}
+    attempts = [_attempt(Path(file), model, overlays, overlay_folders, read) for file in files]
+    findings = [finding for attempt in attempts for finding in _ordered(attempt)]
+    findings.extend(_duplicate_strategies(attempts))
+    documents = [attempt.document for attempt in attempts if attempt.document is not None]
+    if findings:
+        # One overlay under many strategies would say the same thing many times.
+        raise StrategyError({str(finding): finding for finding in findings}.values())
+    return documents
+
+
+def _attempt(
+    path: Path,
+    model: type[ModelT],
+    overlays: Sequence[str],
+    overlay_folders: Folders | None,
+    read: dict[str, ys.Parsed],
+) -> _Attempt[ModelT]:
+    attempt: _Attempt[ModelT] = _Attempt(ys.display_name(path))
+    _take(attempt, _read(path))
+    folders = tuple(overlay_folders) if overlay_folders is not None else ov.overlay_folders(path)
+    _apply_overlays(attempt, overlays, folders, read)
+    _validate(attempt, model)
+    return attempt
+
+
+def _read(path: Path, *, may_be_empty: bool = False) -> ys.Parsed:
+    file = ys.display_name(path)
+    try:
+        return ys.parse(ys.read_text(path, file), file, may_be_empty=may_be_empty)
+    except StrategyError as error:
+        return ys.Parsed(None, error.findings)
+
+
+def _take(attempt: _Attempt[ModelT], parsed: ys.Parsed) -> None:
+    attempt.root = parsed.root
+    attempt.findings.extend(parsed.findings)
+
+
+def _apply_overlays(
+    attempt: _Attempt[ModelT], names: Sequence[str], folders: Folders, read: dict[str, ys.Parsed]
+) -> None:
+    if not names:
+        return
+    try:
+        files = ov.find_overlays(names, folders)
+    except StrategyError as error:
+        attempt.findings.extend(error.findings)
+        attempt.root = None  # without its overlays the document is not the one that was asked for
+        return
+    for file in files:
+        parsed = read.setdefault(str(file), _UNREAD)
+        if parsed is _UNREAD:
+            parsed = read[str(file)] = _read(file, may_be_empty=True)
+        attempt.findings.extend(parsed.findings)
+        if parsed.root is None or attempt.root is None:
+            attempt.root = None
+        else:
+            merged = ov.merge(attempt.root, parsed.root)
+            attempt.root = merged if isinstance(merged, ys.Mapping) else None
+
+
+_UNREAD = ys.Parsed(None, ())
+
+
+def _validate(attempt: _Attempt[ModelT], model: type[ModelT]) -> None:
+    root = attempt.root
+    if root is None:
+        return
+    attempt.findings.extend(_duplicate_names("", root, model))
+    try:
+        # As JSON: strict about scalars ("4" is no number, yes is no boolean), but lists and text may become
+        # tuples, enums, addresses.
+        value = model.model_validate_json(json.dumps(root.plain()), strict=True)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_input=False)
+        known = {(finding.code, finding.position) for finding in attempt.findings}
+        for finding in translate(details, root, model):
+            if (finding.code, finding.position) not in known:
+                attempt.findings.append(finding)
+        if not attempt.findings:  # never silent, whatever was dropped above
+            attempt.findings.append(Finding("FIELD_VALUE", "", ys.shown(error), position=root.position))
+        return
+    if not attempt.findings:
+        attempt.document = Document(value, SourceMap(root), attempt.file)
+
+
+def _ordered(attempt: _Attempt[ModelT]) -> list[Finding]:
+    """By file (the strategy first, then its overlays), then position; each once."""
+    unique = list({str(finding): finding for finding in attempt.findings}.values())
+    files = {attempt.file: 0}
+    for finding in unique:
+        files.setdefault(finding.position.file if finding.position else "", len(files))
+
+    def key(finding: Finding) -> tuple[int, int, int]:
+        position = finding.position or Position("")
+        return files[position.file], position.line, position.column
+
+    return sorted(unique, key=key)
+
+
+def _duplicate_strategies(attempts: Iterable[_Attempt[ModelT]]) -> Iterator[Finding]:
+    first: dict[str, Position] = {}
+    for attempt in attempts:
+        node = attempt.root.get("name") if attempt.root else None
+        if not isinstance(node, ys.Scalar) or not isinstance(node.value, str):
+            continue
+        if node.value in first:
+            message = (
+                f"the strategy in {attempt.file} has the name {ys.quoted(node.value)}, "
+                f"as has {first[node.value]}; names are stack ids and cluster names, so give it another"
+            )
+            yield Finding("STRATEGY_NAME_DUPLICATE", "name", message, position=node.position)
+        first.setdefault(node.value, node.position)
+
+
+def _duplicate_names(path: str, node: ys.Node, annotation: Any) -> Iterator[Finding]:
+    """Items with one name, in lists whose items are models with a ``name``; free-form values may repeat."""
+    for member in unwrap(annotation):
+        if isinstance(node, ys.Sequence):
+            held = below(member, 0)[0]
+            if any(is_model(item) and "name" in fields(item) for item in unwrap(held)):
+                yield from _same_names(path, node)
+        for part, child in _collections_in(node):
+            inner = below(member, part)[0]
+            if inner is not None:
+                yield from _duplicate_names(ys.join_path(path, node, part), child, inner)
+
+
+def _collections_in(node: ys.Node) -> Iterator[tuple[str | int, ys.Node]]:
+    parts: Iterable[tuple[str | int, ys.Node]] = ()
+    if isinstance(node, ys.Sequence):
+        parts = enumerate(node.items)
+    elif isinstance(node, ys.Mapping):
+        parts = ((key, entry.node) for key, entry in node.entries.items())
+    return ((part, child) for part, child in parts if isinstance(child, (ys.Sequence, ys.Mapping)))
+
+
+def _same_names(path: str, node: ys.Sequence) -> Iterator[Finding]:
+    first: dict[str, Position] = {}
+    for index, item in enumerate(node.items):
+        name = ys.name_of(item)
+        node_of_name = ys.child_of(item, "name")
+        if name is None or node_of_name is None:
+            continue
+        position = node_of_name.position
+        if name in first:
+            message = f"two items have the name {ys.quoted(name)}, here and at {first[name]}; rename one"
+            yield Finding("NAME_DUPLICATE", ys.join_path(path, node, index), message, position=position)
+        first.setdefault(name, position)
