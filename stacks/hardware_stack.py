@@ -103,5 +103,4 @@ class HardwareStack(TerraformStack):
             if platform.karpenter.queue_name:
                 outputs["karpenter_interruption_queue"] = platform.karpenter.queue_name
         for name, value in outputs.items():
-            output = TerraformOutput(self, f"output-{name}", value=value)
-            output.override_logical_id(name)
+            TerraformOutput(self, name, value=value)

@@ -253,15 +253,18 @@ class Network(Construct):
         )
         for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
             if cidr is not None:
-                VpcSecurityGroupIngressRule(
-                    self,
-                    f"endpoint-from-{key}",
-                    security_group_id=group.id,
-                    description=f"HTTPS from {cidr}",
-                    cidr_ipv4=cidr,
-                    ip_protocol="tcp",
-                    from_port=443,
-                    to_port=443,
+                # Without the rule the endpoints answer nobody.
+                self._egress.append(
+                    VpcSecurityGroupIngressRule(
+                        self,
+                        f"endpoint-from-{key}",
+                        security_group_id=group.id,
+                        description=f"HTTPS from {cidr}",
+                        cidr_ipv4=cidr,
+                        ip_protocol="tcp",
+                        from_port=443,
+                        to_port=443,
+                    )
                 )
         return group
 

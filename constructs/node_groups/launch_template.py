@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from eks_hardware._cdk import (
     Construct,
@@ -25,6 +24,22 @@ from eks_hardware.config.resolve import BlockDevice, ResolvedNodeGroup
 from eks_hardware.config.resolve.merge import merged
 from eks_hardware.config.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.constructs.cluster import ClusterRef
+
+# Where the cluster's details go in the user data of your own image.
+_NAME, _ENDPOINT, _CERTIFICATE, _SERVICE_CIDR = (
+    f"@eks-hardware:{each}@" for each in ("name", "endpoint", "certificate", "service-cidr")
+)
+_NODE_CONFIG_DETAILS = {
+    "cluster": {
+        "name": _NAME,
+        "apiServerEndpoint": _ENDPOINT,
+        "certificateAuthority": _CERTIFICATE,
+        "cidr": _SERVICE_CIDR,
+    }
+}
+_BOTTLEROCKET_DETAILS = {
+    "kubernetes": {"cluster-name": _NAME, "api-server": _ENDPOINT, "cluster-certificate": _CERTIFICATE}
+}
 
 
 def launch_template(
@@ -77,35 +92,27 @@ def launch_template(
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
     """User data in base64. EKS adds the cluster's details to its own images; to your own image nobody does."""
     bottlerocket = group.ami_family == "bottlerocket"
-    settings: Mapping[str, Any] = group.user_data
-    if group.image_id is not None:
-        settings = merged(_cluster_details(cluster, bottlerocket=bottlerocket), settings)
-    if not settings:
-        return None
-    text = bottlerocket_toml(settings) if bottlerocket else node_config(settings)
-    if group.image_id is not None:
-        # The text holds references, which only Terraform can encode.
-        return Fn.base64encode(text)
+    written = bottlerocket_toml if bottlerocket else node_config
+    if group.image_id is None:
+        return _base64(written(group.user_data)) if group.user_data else None
+    details = _BOTTLEROCKET_DETAILS if bottlerocket else _NODE_CONFIG_DETAILS
+    text = written(merged(details, group.user_data))
+    # Only Terraform knows the references, so they go in where the marks stand. All else crosses over in base64:
+    # CDKTF's functions take no text with quotes, and with Fn.raw_string no references.
+    expression = Fn.base64decode(_base64(text))
+    for mark, value in (
+        (_NAME, cluster.name),
+        (_ENDPOINT, cluster.endpoint),
+        (_CERTIFICATE, cluster.certificate_authority),
+        (_SERVICE_CIDR, cluster.service_cidr),
+    ):
+        if mark in text:
+            expression = Fn.replace(expression, mark, value)
+    return Fn.base64encode(expression)
+
+
+def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
-
-
-def _cluster_details(cluster: ClusterRef, *, bottlerocket: bool) -> dict[str, Any]:
-    if bottlerocket:
-        return {
-            "kubernetes": {
-                "cluster-name": cluster.name,
-                "api-server": cluster.endpoint,
-                "cluster-certificate": cluster.certificate_authority,
-            }
-        }
-    return {
-        "cluster": {
-            "name": cluster.name,
-            "apiServerEndpoint": cluster.endpoint,
-            "certificateAuthority": cluster.certificate_authority,
-            "cidr": cluster.service_cidr,
-        }
-    }
 
 
 def _block_device(device: BlockDevice) -> LaunchTemplateBlockDeviceMappings:

@@ -1,0 +1,1 @@
+"""What the tests share; importable as ``helpers`` (``pythonpath`` in pyproject.toml)."""

@@ -1,0 +1,12 @@
+"""Where things lie in the repository."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+ROOT = TESTS.parent
+GOLDEN = TESTS / "golden"
+SHIPPED = ROOT / "config" / "strategies"
+SPECIAL = TESTS / "synth" / "strategies"
+"""Strategies for what no shipped one uses."""

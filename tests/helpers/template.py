@@ -1,0 +1,439 @@
+"""Assertions about a synthesized stack.
+
+A :class:`Template` holds the Terraform JSON of one stack. It looks resources up by type and checks them against
+a subset of what they should say; a failing check names the closest candidate and every place where it differs::
+
+    template = Template.of(stack)
+    template.has("aws_eks_node_group", {"node_group_name": "gpu", "taint": [{"key": "nvidia.com/gpu"}]})
+
+    AssertionError: no aws_eks_node_group matches; of 2 the closest is
+      aws_eks_node_group.platform_nodes-gpu_284AE618 (demo/platform/nodes-gpu/Resource)
+        taint[0].key: expected 'nvidia.com/gpu', got 'aws.amazon.com/neuron'
+
+What is expected may be any JSON value: of a map only the given keys are compared, at every depth; a list is
+compared item by item; everything else has to be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`,
+:class:`Matches` and :class:`Json` say something else where they stand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeGuard
+
+__all__ = [
+    "Absent",
+    "AnyOrder",
+    "Contains",
+    "Difference",
+    "Json",
+    "Matcher",
+    "Matches",
+    "Template",
+    "differences",
+]
+
+Body = dict[str, Any]
+"""What a resource, a data source or an output says, without CDKTF's ``//`` notes."""
+
+_SHOWN_DIFFERENCES = 12
+_SHOWN_CHARACTERS = 300
+_DATA = "data."
+
+# An address inside an expression: aws_vpc.network_vpc_7092732B, data.aws_region.current.
+_ADDRESS = re.compile(r"(?<![\w.-])(?:data\.)?[a-z]\w*\.[A-Za-z_][\w-]*")
+
+# Arguments that hold addresses outside of ${...}.
+_BARE_REFERENCES = frozenset({"depends_on", "replace_triggered_by"})
+
+
+class Stack(Protocol):
+    """What :meth:`Template.of` needs of a ``TerraformStack``."""
+
+    def prepare_stack(self) -> None: ...
+    def run_all_validations(self) -> None: ...
+    def to_terraform(self) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where something is not as expected.
+
+    Attributes:
+        path: the place, as ``scaling_config.min_size`` or ``taint[0].key``; empty for the whole.
+        expected: what should be there.
+        actual: what is there; :data:`Absent` for nothing.
+    """
+
+    path: str
+    expected: object
+    actual: object
+
+    def __str__(self) -> str:
+        return f"{self.path or '(all of it)'}: expected {_shown(self.expected)}, got {_shown(self.actual)}"
+
+
+class Matcher(ABC):
+    """Something to expect that is not a plain value."""
+
+    @abstractmethod
+    def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        """Yield every place where ``actual``, found at ``path``, is not as expected."""
+
+
+class _Absent(Matcher):
+    """Expects that nothing is there, or null; also stands for what was not found."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        if actual is not None and actual is not self:
+            yield Difference(path, self, actual)
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+Absent = _Absent("nothing")
+"""Expects that a key is not there: ``{"iam_instance_profile": Absent}``."""
+
+_NOTHING_MORE = _Absent("nothing more")
+
+
+@dataclass(frozen=True)
+class Matches(Matcher):
+    """Expects text in which a regular expression is found.
+
+    >>> differences(Matches("^ip-[0-9]+$"), "ip-10")
+    []
+    """
+
+    pattern: str
+
+    def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        if not isinstance(actual, str) or not re.search(self.pattern, actual):
+            yield Difference(path, self, actual)
+
+
+class _ItemsMatcher(Matcher):
+    def __init__(self, *items: object) -> None:
+        self.items = items
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.items))})"
+
+
+class AnyOrder(_ItemsMatcher):
+    """Expects a list of exactly these items, in any order.
+
+    >>> differences(AnyOrder("a", "b"), ["b", "a"])
+    []
+    """
+
+    def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        if not _is_list(actual):
+            yield Difference(path, self, actual)
+            return
+        partners = _partners(self.items, actual)
+        taken = set(partners.values())
+        unmatched = [item for index, item in enumerate(self.items) if index not in partners]
+        left = [item for index, item in enumerate(actual) if index not in taken]
+        if len(unmatched) == len(left) == 1:
+            yield from differences(unmatched[0], left[0], f"{path}[{actual.index(left[0])}]")
+        elif unmatched or left:
+            yield Difference(path, AnyOrder(*unmatched) if unmatched else _NOTHING_MORE, left or _NOTHING_MORE)
+
+
+class Contains(_ItemsMatcher):
+    """Expects a list that has these items, wherever and whatever else, or text that has these parts.
+
+    >>> differences(Contains({"key": "a"}), [{"key": "b"}, {"key": "a", "value": 1}])
+    []
+    >>> differences(Contains("eks"), "aws-eks-cluster")
+    []
+    """
+
+    def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        if isinstance(actual, str):
+            missing = [item for item in self.items if str(item) not in actual]
+        elif _is_list(actual):
+            missing = [item for item in self.items if not any(_agrees(item, each) for each in actual)]
+        else:
+            missing = list(self.items)
+        if missing:
+            yield Difference(path, Contains(*missing), actual)
+
+
+@dataclass(frozen=True)
+class Json(Matcher):
+    """Expects text that is JSON and, read, is as expected: policies, add-on configuration, event patterns.
+
+    >>> differences(Json({"a": 1}), '{"a": 1, "b": 2}')
+    []
+    """
+
+    value: object
+
+    def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        if not isinstance(actual, str):
+            yield Difference(path, self, actual)
+            return
+        try:
+            read = json.loads(actual)
+        except ValueError as error:
+            yield Difference(path, self, f"{actual} ({error})")
+            return
+        yield from differences(self.value, read, f"{path}<json>")
+
+
+def differences(expected: object, actual: object, path: str = "") -> list[Difference]:
+    """Compare what is there with what is expected; an empty list means that it matches."""
+    if isinstance(expected, Matcher):
+        return list(expected.differences(actual, path))
+    if isinstance(expected, Mapping):
+        if not isinstance(actual, Mapping):
+            return [Difference(path, expected, actual)]
+        return [
+            found
+            for key, value in expected.items()
+            for found in differences(value, actual.get(key, Absent), _below(path, key))
+        ]
+    if _is_list(expected):
+        if not _is_list(actual):
+            return [Difference(path, expected, actual)]
+        return list(_item_differences(expected, actual, path))
+    # In Python True == 1, in Terraform it is not.
+    same = expected == actual and isinstance(expected, bool) is isinstance(actual, bool)
+    return [] if same else [Difference(path, expected, actual)]
+
+
+class Template:
+    """The Terraform JSON of one stack.
+
+    An address is what ``terraform state list`` prints: ``aws_vpc.network_vpc_7092732B``, and with ``data.`` in
+    front for a data source. A type is the part before the name; ``data.aws_region`` means the data source.
+
+    Args:
+        document: the content of ``cdk.tf.json``.
+    """
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self._paths: dict[str, str] = {}
+        self._bodies: dict[str, Body] = {}
+        for section, prefix in (("resource", ""), ("data", _DATA)):
+            for type_, named in sorted(document.get(section, {}).items()):
+                for name, body in sorted(named.items()):
+                    address = f"{prefix}{type_}.{name}"
+                    self._paths[address] = body.get("//", {}).get("metadata", {}).get("path", "")
+                    self._bodies[address] = _without_notes(body)
+        self._document: Body = _without_notes(document)
+
+    @classmethod
+    def of(cls, stack: Stack) -> Template:
+        """Synthesize a ``TerraformStack`` in memory, with cross-stack references and validations.
+
+        Raises:
+            RuntimeError: when a validation fails, such as a resource whose provider is not defined.
+        """
+        # Without it a reference into another stack dangles.
+        stack.prepare_stack()
+        stack.run_all_validations()
+        return cls(stack.to_terraform())
+
+    @classmethod
+    def from_json(cls, source: Path | str | Mapping[str, Any]) -> Template:
+        """Read ``cdk.tf.json`` from a path, or take its content."""
+        if isinstance(source, Mapping):
+            return cls(source)
+        return cls(json.loads(Path(source).read_text(encoding="utf-8")))
+
+    @property
+    def document(self) -> Body:
+        """All of it, without CDKTF's ``//`` notes."""
+        return self._document
+
+    @property
+    def terraform(self) -> Body:
+        """The ``terraform`` block: backend and required providers."""
+        found: Body = self._document.get("terraform", {})
+        return found
+
+    @property
+    def outputs(self) -> dict[str, Any]:
+        """The value of every output, by name."""
+        return {name: body.get("value") for name, body in self._document.get("output", {}).items()}
+
+    def providers(self, name: str) -> list[Body]:
+        """The configurations of a provider."""
+        found: list[Body] = self._document.get("provider", {}).get(name, [])
+        return found
+
+    def addresses(self) -> dict[str, str]:
+        """The construct path of every resource and data source, by address."""
+        return dict(self._paths)
+
+    def resources(self, type_: str | None = None, where: object = None) -> dict[str, Body]:
+        """The resources of a type that match, by address; without a type all resources, without data sources."""
+        of_type = {
+            address: body
+            for address, body in self._bodies.items()
+            if (not address.startswith(_DATA) if type_ is None else address.rpartition(".")[0] == type_)
+        }
+        if where is None:
+            return of_type
+        return {address: body for address, body in of_type.items() if _agrees(where, body)}
+
+    def data(self, type_: str, where: object = None) -> dict[str, Body]:
+        """The data sources of a type that match, by address."""
+        return self.resources(_DATA + type_, where)
+
+    def address(self, type_: str, where: object = None, *, address_contains: str = "") -> str:
+        """The address of the one resource of a type that matches.
+
+        Args:
+            where: what it says.
+            address_contains: part of its name, such as the ids of its constructs.
+
+        Raises:
+            AssertionError: when none or several match; says which, or how the closest differs.
+        """
+        candidates = {address: body for address, body in self.resources(type_).items() if address_contains in address}
+        found = [address for address, body in candidates.items() if where is None or _agrees(where, body)]
+        if len(found) == 1:
+            return found[0]
+        called = f"{type_} with {address_contains!r} in its address" if address_contains else type_
+        if found:
+            raise AssertionError(f"expected one {called}, got {len(found)}:{self._listed(found)}")
+        raise AssertionError(self._nothing_matches(called, where, candidates, type_))
+
+    def resource(self, type_: str, where: object = None, *, address_contains: str = "") -> Body:
+        """The one resource of a type that matches; see :meth:`address`."""
+        return self._bodies[self.address(type_, where, address_contains=address_contains)]
+
+    def only(self, type_: str) -> Body:
+        """The only resource of a type."""
+        return self.resource(type_)
+
+    def has(self, type_: str, where: object) -> None:
+        """Assert that a resource of a type matches."""
+        candidates = self.resources(type_)
+        if not any(_agrees(where, body) for body in candidates.values()):
+            raise AssertionError(self._nothing_matches(type_, where, candidates, type_))
+
+    def has_no(self, type_: str, where: object = None) -> None:
+        """Assert that no resource of a type matches."""
+        self.count(type_, 0, where)
+
+    def count(self, type_: str, number: int, where: object = None) -> None:
+        """Assert how many resources of a type match."""
+        found = self.resources(type_, where)
+        if len(found) != number:
+            raise AssertionError(f"expected {number} {type_}, got {len(found)}:{self._listed(found)}")
+
+    def references(self, address: str) -> frozenset[str]:
+        """The resources and data sources that one refers to, in expressions and ``depends_on``."""
+        return frozenset(_references(self._bodies[address], False)) & frozenset(self._bodies)
+
+    def dependencies(self, address: str) -> frozenset[str]:
+        """Everything that is made before a resource, and destroyed after it; itself too, if there is a cycle."""
+        found: set[str] = set()
+        waiting = list(self.references(address))
+        while waiting:
+            each = waiting.pop()
+            if each not in found:
+                found.add(each)
+                waiting.extend(self.references(each))
+        return frozenset(found)
+
+    def _nothing_matches(self, called: str, where: object, candidates: Mapping[str, Body], type_: str) -> str:
+        if not candidates:
+            others = self.resources(type_)
+            return f"there is no {called}" + (f"; there are:{self._listed(others)}" if others else "")
+        by_address = {address: differences(where, body) for address, body in candidates.items()}
+        closest = min(by_address, key=lambda address: (len(by_address[address]), address))
+        lines = [f"no {called} matches; of {len(candidates)} the closest is", f"  {self._named(closest)}"]
+        lines += [f"    {found}" for found in by_address[closest][:_SHOWN_DIFFERENCES]]
+        more = len(by_address[closest]) - _SHOWN_DIFFERENCES
+        return "\n".join(lines + ([f"    and {more} more"] if more > 0 else []))
+
+    def _listed(self, addresses: Sequence[str] | Mapping[str, Body]) -> str:
+        return "".join(f"\n  {self._named(address)}" for address in addresses) or " none"
+
+    def _named(self, address: str) -> str:
+        path = self._paths[address]
+        return f"{address} ({path})" if path else address
+
+
+def _agrees(expected: object, actual: object) -> bool:
+    return not differences(expected, actual)
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _below(path: str, key: object) -> str:
+    text = str(key)
+    if not re.fullmatch(r"[\w-]+", text):
+        return f"{path}[{text!r}]"
+    return f"{path}.{text}" if path else text
+
+
+def _item_differences(expected: Sequence[object], actual: Sequence[object], path: str) -> Iterator[Difference]:
+    for index, (item, other) in enumerate(zip(expected, actual, strict=False)):
+        yield from differences(item, other, f"{path}[{index}]")
+    shorter = min(len(expected), len(actual))
+    for index, item in enumerate(expected[shorter:], shorter):
+        yield Difference(f"{path}[{index}]", item, Absent)
+    for index, other in enumerate(actual[shorter:], shorter):
+        yield Difference(f"{path}[{index}]", Absent, other)
+
+
+def _partners(expected: Sequence[object], actual: Sequence[object]) -> dict[int, int]:
+    """Pair as many expected items as possible with an actual one each (augmenting paths)."""
+    by_actual: dict[int, int] = {}
+
+    def assign(index: int, seen: set[int]) -> bool:
+        for candidate in range(len(actual)):
+            if candidate in seen or not _agrees(expected[index], actual[candidate]):
+                continue
+            seen.add(candidate)
+            if candidate not in by_actual or assign(by_actual[candidate], seen):
+                by_actual[candidate] = index
+                return True
+        return False
+
+    for index in range(len(expected)):
+        assign(index, set())
+    return {index: candidate for candidate, index in by_actual.items()}
+
+
+def _references(value: object, bare: bool) -> Iterator[str]:
+    if isinstance(value, str):
+        # $${ is a literal ${.
+        if bare or "${" in value.replace("$${", ""):
+            yield from _ADDRESS.findall(value)
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _references(each, key in _BARE_REFERENCES)
+    elif _is_list(value):
+        for each in value:
+            yield from _references(each, bare)
+
+
+def _without_notes(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _without_notes(each) for key, each in value.items() if key != "//"}
+    if isinstance(value, list):
+        return [_without_notes(each) for each in value]
+    return value
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]}... ({len(text)} characters)"

@@ -1,0 +1,54 @@
+"""What every strategy synthesizes to, held in files: a change of them is seen in review.
+
+``stack.json`` is the Terraform JSON, ``addresses.txt`` the address of every resource with its construct (a line
+that changes is a resource that Terraform replaces), ``user_data.txt`` the user data that the JSON has in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from helpers.paths import GOLDEN, ROOT, SHIPPED, SPECIAL
+from helpers.template import Template
+
+Golden = Callable[[str, str], None]
+
+
+def test_stack(strategy_name: str, templates: Mapping[str, Template], golden: Golden) -> None:
+    document = templates[strategy_name].document
+    golden(f"{strategy_name}/stack.json", json.dumps(document, indent=2, sort_keys=True) + "\n")
+
+
+def test_addresses(strategy_name: str, templates: Mapping[str, Template], golden: Golden) -> None:
+    lines = [f"{address}  {path}\n" for address, path in sorted(templates[strategy_name].addresses().items())]
+    golden(f"{strategy_name}/addresses.txt", "".join(lines))
+
+
+def test_user_data(strategy_name: str, templates: Mapping[str, Template], golden: Golden) -> None:
+    parts = [
+        f"# {body['name']}\n{_readable(body['user_data'])}\n"
+        for body in templates[strategy_name].resources("aws_launch_template").values()
+    ]
+    golden(f"{strategy_name}/user_data.txt", "\n".join(parts))
+
+
+def _readable(user_data: str) -> str:
+    # That of your own image is an expression, which puts references in.
+    match = re.search(r'base64decode\("([^"]*)"\)', user_data)
+    if match is None:
+        return base64.b64decode(user_data).decode()
+    return f"{user_data.replace(match[0], 'TEXT')}\nTEXT =\n{base64.b64decode(match[1]).decode()}"
+
+
+def test_every_golden_folder_has_its_strategy() -> None:
+    strategies = {file.stem for folder in (SHIPPED, SPECIAL) for file in folder.glob("*.yaml")}
+    assert {file.parent.name for file in GOLDEN.glob("*/stack.json")} == strategies
+
+
+def test_nothing_in_it_depends_on_the_machine(strategy_name: str) -> None:
+    text = (GOLDEN / strategy_name / "stack.json").read_text(encoding="utf-8")
+    assert str(ROOT) not in text
+    assert "/tmp/" not in text

@@ -1,0 +1,142 @@
+"""Karpenter's AWS side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from helpers.template import Contains, Json, Matches, Template
+
+if TYPE_CHECKING:
+    from eks_hardware._cdk import TerraformStack
+
+Templates = Mapping[str, Template]
+
+EVENTS = {
+    ("aws.health", "AWS Health Event"),
+    ("aws.ec2", "EC2 Spot Instance Interruption Warning"),
+    ("aws.ec2", "EC2 Instance Rebalance Recommendation"),
+    ("aws.ec2", "EC2 Instance State-change Notification"),
+    ("aws.ec2", "EC2 Capacity Reservation Instance Interruption Warning"),
+}
+
+
+def test_the_controller_gets_its_role_through_pod_identity(templates: Templates) -> None:
+    template = templates["mixed-hardware"]
+    role = template.address("aws_iam_role", {"name": "mixed-hardware-us-west-2-karpenter-controller"})
+    trust = json.loads(template.resources("aws_iam_role")[role]["assume_role_policy"])["Statement"][0]
+    assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+    assert trust["Action"] == ["sts:AssumeRole", "sts:TagSession"]
+    identity = template.address(
+        "aws_eks_pod_identity_association",
+        {"namespace": "kube-system", "service_account": "karpenter", "role_arn": f"${{{role}.arn}}"},
+    )
+    # Its first pod starts with all permissions, its last one stops with them.
+    attached = template.resources("aws_iam_role_policy_attachment", {"role": f"${{{role}.name}}"})
+    assert len(attached) == 6
+    assert set(attached) <= template.dependencies(identity)
+    assert set(template.resources("aws_iam_policy")) <= template.dependencies(identity)
+
+
+def test_its_nodes_may_join(templates: Templates) -> None:
+    template = templates["mixed-hardware"]
+    role = template.address("aws_iam_role", {"name": "mixed-hardware-us-west-2-karpenter-node"})
+    template.has("aws_eks_access_entry", {"type": "EC2_LINUX", "principal_arn": f"${{{role}.arn}}"})
+    policies = template.resources("aws_iam_role_policy_attachment", {"role": f"${{{role}.name}}"})
+    assert {body["policy_arn"].rpartition("/")[2] for body in policies.values()} == {
+        "AmazonEKSWorkerNodePolicy",
+        "AmazonEC2ContainerRegistryPullOnly",
+        "AmazonSSMManagedInstanceCore",
+    }
+    # The controller may pass this role and no other.
+    template.has(
+        "aws_iam_policy",
+        {"policy": Json({"Statement": Contains({"Action": "iam:PassRole", "Resource": f"${{{role}.arn}}"})})},
+    )
+
+
+def test_the_interruption_queue(templates: Templates) -> None:
+    template = templates["mixed-hardware"]
+    queue = template.address(
+        "aws_sqs_queue",
+        {"name": "mixed-hardware-karpenter", "message_retention_seconds": 300, "sqs_managed_sse_enabled": True},
+    )
+    patterns = {
+        (pattern["source"][0], pattern["detail-type"][0])
+        for body in template.resources("aws_cloudwatch_event_rule").values()
+        for pattern in [json.loads(body["event_pattern"])]
+    }
+    assert patterns == EVENTS
+    for rule in template.resources("aws_cloudwatch_event_rule"):
+        template.count("aws_cloudwatch_event_target", 1, {"rule": f"${{{rule}.name}}", "arn": f"${{{queue}.arn}}"})
+
+
+def test_only_its_rules_may_write_to_the_queue_and_nobody_without_tls(templates: Templates) -> None:
+    template = templates["mixed-hardware"]
+    names = sorted(body["name"] for body in template.resources("aws_cloudwatch_event_rule").values())
+    allow, deny = json.loads(template.only("aws_sqs_queue_policy")["policy"])["Statement"]
+    arns = allow["Condition"]["ArnEquals"]["aws:SourceArn"]
+    assert sorted(arn.rpartition("/")[2] for arn in arns) == names
+    assert (allow["Principal"], allow["Action"]) == ({"Service": "events.amazonaws.com"}, "sqs:SendMessage")
+    assert deny["Effect"] == "Deny"
+    assert deny["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_the_queue_can_be_left_out(templates: Templates) -> None:
+    template = templates["existing-network"]
+    for type_ in ("aws_sqs_queue", "aws_sqs_queue_policy", "aws_cloudwatch_event_rule", "aws_cloudwatch_event_target"):
+        template.count(type_, 0)
+    template.has_no("aws_iam_policy", {"policy": Contains("sqs:")})
+    assert "karpenter_interruption_queue" not in template.outputs
+    assert "karpenter_node_role_name" in template.outputs
+
+
+def test_options(templates: Templates) -> None:
+    template = templates["existing-network"]
+    template.has("aws_eks_pod_identity_association", {"namespace": "karpenter", "service_account": "karpenter"})
+    template.has(
+        "aws_iam_role_policy_attachment",
+        {"policy_arn": Matches("::aws:policy/AmazonFSxReadOnlyAccess$"), "role": Contains("karpenter_node")},
+    )
+
+
+def test_without_karpenter_there_is_nothing_of_it(templates: Templates) -> None:
+    template = templates["development"]
+    assert not [path for path in template.addresses().values() if "karpenter" in path]
+    assert not [name for name in template.outputs if "karpenter" in name]
+    template.has_no("aws_eks_access_entry", {"type": "EC2_LINUX"})
+
+
+def test_no_statement_allows_everything(strategy_name: str, templates: Templates) -> None:
+    """A wildcard resource stands only beside a condition, or beside actions that know no resource."""
+    read_only = {"pricing:GetProducts", "iam:ListInstanceProfiles"}
+    for body in templates[strategy_name].resources("aws_iam_policy").values():
+        for statement in json.loads(body["policy"])["Statement"]:
+            actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
+            assert not [action for action in actions if action.endswith("*")]
+            if statement["Resource"] == "*" and "Condition" not in statement:
+                assert set(actions) <= read_only
+
+
+def test_karpenter_alone(stack: TerraformStack) -> None:
+    from eks_hardware.config.models import Karpenter as KarpenterConfig
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import Karpenter
+
+    karpenter = Karpenter.from_config(
+        stack,
+        "karpenter",
+        config=KarpenterConfig(),
+        cluster=ClusterRef.from_existing(stack, "cluster", name="shared"),
+        cluster_name="shared",
+        region="us-west-2",
+    )
+    template = Template.of(stack)
+    template.has(
+        "aws_ec2_tag",
+        {"key": "karpenter.sh/discovery", "value": "shared", "resource_id": Contains("data.aws_eks_cluster.cluster")},
+    )
+    template.count("aws_iam_policy", 6)
+    template.count("aws_eks_cluster", 0)
+    assert karpenter.queue_name

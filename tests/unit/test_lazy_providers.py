@@ -1,0 +1,112 @@
+"""The import hook of the provider packages; without Node, on packages made for the purpose."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from eks_hardware import _lazy_providers
+from eks_hardware._lazy_providers import EAGER_SWITCH, install
+
+MARK = "# Loading modules to ensure their types are registered with the jsii runtime library\n"
+NAME = "a_fake_provider"
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A provider package with two sub-modules, one of them broken; forgotten again afterwards."""
+    folder = tmp_path / NAME
+    folder.mkdir()
+    (folder / "__init__.py").write_text(f"{MARK}from . import bucket, broken\n", encoding="utf-8")
+    (folder / "bucket.py").write_text("class Bucket: ...\n", encoding="utf-8")
+    (folder / "broken.py").write_text("import no_such_dependency\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(_lazy_providers, "PROVIDERS", frozenset({NAME}))
+    monkeypatch.delenv(EAGER_SWITCH, raising=False)
+    install()
+    yield folder
+    for name in [name for name in sys.modules if name.split(".")[0] == NAME]:
+        del sys.modules[name]
+
+
+def _root() -> ModuleType:
+    return importlib.import_module(NAME)
+
+
+@pytest.mark.usefixtures("package")
+def test_the_root_imports_no_submodule() -> None:
+    _root()
+    assert not [name for name in sys.modules if name.startswith(f"{NAME}.")]
+
+
+@pytest.mark.usefixtures("package")
+def test_a_submodule_is_imported_when_it_is_asked_for() -> None:
+    root = _root()
+    assert root.bucket.Bucket.__module__ == f"{NAME}.bucket"
+    assert importlib.import_module(f"{NAME}.bucket") is root.bucket
+
+
+@pytest.mark.usefixtures("package")
+def test_fails_for_an_unknown_name() -> None:
+    with pytest.raises(AttributeError, match=f"module '{NAME}' has no attribute 'nothing'"):
+        _ = _root().nothing
+    assert not hasattr(_root(), "__wrapped__")
+
+
+@pytest.mark.usefixtures("package")
+def test_fails_with_the_cause_when_a_submodule_lacks_a_dependency() -> None:
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+        _ = _root().broken
+
+
+def test_files_of_the_package_are_found(package: Path) -> None:
+    root = _root()
+    assert root.__file__ == str(package / "__init__.py")
+    assert list(root.__path__) == [str(package)]
+
+
+def test_a_package_that_is_already_lazy_is_left_alone(package: Path) -> None:
+    """As jsii-pacmak writes it since 1.135."""
+    (package / "__init__.py").write_text("OWN = 1\n", encoding="utf-8")
+    assert _root().OWN == 1
+
+
+@pytest.mark.usefixtures("package")
+def test_a_package_that_is_already_imported_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ModuleType(NAME)
+    monkeypatch.setitem(sys.modules, NAME, before)
+    install()
+    assert _root() is before
+
+
+@pytest.mark.parametrize(("value", "eager"), [("1", True), ("true", True), ("0", False), ("", False)])
+def test_it_can_be_switched_off(package: Path, monkeypatch: pytest.MonkeyPatch, value: str, eager: bool) -> None:
+    monkeypatch.setenv(EAGER_SWITCH, value)
+    (package / "__init__.py").write_text(f"{MARK}EAGER = True\n", encoding="utf-8")
+    assert getattr(_root(), "__dict__", {}).get("EAGER", False) is eager
+
+
+def test_a_package_that_is_not_installed_is_not_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_lazy_providers, "PROVIDERS", frozenset({"no_such_provider"}))
+    install()
+    with pytest.raises(ModuleNotFoundError, match="no_such_provider"):
+        importlib.import_module("no_such_provider")
+
+
+def test_the_hook_is_installed_once() -> None:
+    install()
+    before = list(sys.meta_path)
+    install()
+    assert sys.meta_path == before
+
+
+def test_the_hook_covers_the_provider() -> None:
+    root = importlib.import_module("cdktf_cdktf_provider_aws")
+    with pytest.raises(AttributeError):
+        _ = root.no_such_resource
+    assert "cdktf_cdktf_provider_aws" in _lazy_providers.PROVIDERS
