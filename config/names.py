@@ -27,8 +27,8 @@ TERRAFORM_WORKSPACE = 90
 _HASH_LENGTH = 8
 
 
-def limited(*parts: str, limit: int) -> str:
-    """Join parts with ``-``; a result longer than ``limit`` keeps its last part and ends in a hash.
+def limited(*parts: str, limit: int, separator: str = "-") -> str:
+    """Join parts; a result longer than ``limit`` keeps its last part and ends in a hash.
 
     The last part says what the thing is (``karpenter-node``), so the first ones are cut.
 
@@ -37,13 +37,13 @@ def limited(*parts: str, limit: int) -> str:
     >>> limited("a" * 40, "us-west-2", "cluster", limit=32)
     'aaaaaaaaaaaaaaa-cluster-e27c67a9'
     """
-    full = "-".join(parts)
+    full = separator.join(parts)
     if len(full) <= limit:
         return full
     digest = _digest(full)
     *first, last = parts
-    tail = f"-{last}-{digest}" if first else f"-{digest}"
-    head = "-".join(first) if first else last
+    tail = f"{separator}{last}-{digest}" if first else f"-{digest}"
+    head = separator.join(first) if first else last
     if len(tail) >= limit:
         return f"{full[: limit - _HASH_LENGTH - 1]}-{digest}"
     return head[: limit - len(tail)].rstrip("-_") + tail

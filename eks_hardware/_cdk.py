@@ -13,12 +13,10 @@ from cdktf import (
     NamedRemoteWorkspace,
     RemoteBackend,
     S3Backend,
-    TerraformElement,
     TerraformOutput,
     TerraformResource,
     TerraformResourceLifecycle,
     TerraformStack,
-    Testing,
     Token,
 )
 from cdktf_cdktf_provider_aws.cloudwatch_event_rule import CloudwatchEventRule
@@ -98,7 +96,7 @@ from cdktf_cdktf_provider_aws.vpc_ipv4_cidr_block_association import VpcIpv4Cidr
 from cdktf_cdktf_provider_aws.vpc_security_group_egress_rule import VpcSecurityGroupEgressRule
 from cdktf_cdktf_provider_aws.vpc_security_group_ingress_rule import VpcSecurityGroupIngressRule
 
-from constructs import Construct, IConstruct
+from constructs import Construct
 
 __all__ = [
     "Annotations",
@@ -141,7 +139,6 @@ __all__ = [
     "EksPodIdentityAssociation",
     "FlowLog",
     "Fn",
-    "IConstruct",
     "ITerraformDependable",
     "IamPolicy",
     "IamRole",
@@ -174,12 +171,10 @@ __all__ = [
     "SqsQueue",
     "SqsQueuePolicy",
     "Subnet",
-    "TerraformElement",
     "TerraformOutput",
     "TerraformResource",
     "TerraformResourceLifecycle",
     "TerraformStack",
-    "Testing",
     "Token",
     "Vpc",
     "VpcEndpoint",

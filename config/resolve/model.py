@@ -258,6 +258,8 @@ class ResolvedNodeGroup(Resolved):
         efa_interfaces: network interfaces of the launch template; empty leaves the one default interface.
         user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty
             leaves everything to EKS.
+        tags: tags of the group and its launch template.
+        instance_tags: tags of what the template launches: instances, volumes, network interfaces.
         max_pods: pods a node, None where the kubelet's own computation is kept.
     """
 
@@ -296,6 +298,7 @@ class ResolvedNodeGroup(Resolved):
     max_unavailable_percentage: int | None
     launch_template_name: str
     tags: Mapping[str, str]
+    instance_tags: Mapping[str, str]
 
     @property
     def efa_count(self) -> int:

@@ -19,6 +19,9 @@ from eks_hardware.config.resolve.model import (
     ResolvedTaint,
 )
 
+# Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
+_SEPARATOR = "/"
+
 _CPU_DISK_GIB = 50
 _ACCELERATED_DISK_GIB = 200
 _ACCELERATED_THROUGHPUT_MIBPS = 500
@@ -65,6 +68,7 @@ def resolve_node_group(
     zone_ids: tuple[str, ...],
     catalogue: Catalogue,
     custom_networking: bool = False,
+    common_tags: Mapping[str, str] | None = None,
 ) -> ResolvedNodeGroup:
     """Derive everything about one node group.
 
@@ -80,6 +84,7 @@ def resolve_node_group(
     store = _instance_store(group, types)
     max_pods = _max_pods(group, types, custom_networking=custom_networking)
     scaling = group.scaling
+    template_name = names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE, separator=_SEPARATOR)
     return ResolvedNodeGroup(
         name=why.strategy("name", group.name),
         workload=why.given("workload", group.workload, when="workload" in given, otherwise="general purpose"),
@@ -215,10 +220,15 @@ def resolve_node_group(
         ),
         launch_template_name=why.rule(
             "launch_template_name",
-            names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE),
+            template_name,
             "cluster and group, at most 128 characters",
         ),
         tags=why.strategy("tags", MappingProxyType(dict(group.tags))),
+        instance_tags=why.rule(
+            "instance_tags",
+            MappingProxyType({"Name": template_name, **(common_tags or {}), **group.tags}),
+            "a provider's default tags do not reach what a launch template launches",
+        ),
         reasons=why.frozen(),
     )
 
@@ -340,7 +350,7 @@ def _taint_reason(group: NodeGroup, kind: InstanceType) -> str:
 
 
 def _placement_group(group: NodeGroup, cluster_name: str, why: Reasons, *, supported: bool) -> str | None:
-    name = names.limited(cluster_name, group.name, limit=names.PLACEMENT_GROUP)
+    name = names.limited(cluster_name, group.name, limit=names.PLACEMENT_GROUP, separator=_SEPARATOR)
     field = "placement_group_name"
     if group.placement_group == "cluster":
         return why.strategy(field, name)

@@ -29,6 +29,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
     choice = zones.choose(strategy.network, strategy.node_groups, region, catalogue)
     custom_networking = has_pod_subnets(strategy.network)
     cluster = resolve_cluster(strategy.cluster, name=name, region=region, custom_networking=custom_networking)
+    provider = _provider(strategy)
     has_efa = any(group.efa for group in strategy.node_groups)
     return ResolvedStrategy(
         name=why.strategy("name", name),
@@ -61,6 +62,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
                     zone_ids=zones.of_group(group, choice, region, catalogue),
                     catalogue=catalogue,
                     custom_networking=custom_networking,
+                    common_tags=provider.default_tags,
                 )
                 for group in strategy.node_groups
             ),
@@ -85,7 +87,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
             when="backend" in strategy.model_fields_set,
             otherwise="a file in the project",
         ),
-        provider=why.rule("provider", _provider(strategy), "see its fields"),
+        provider=why.rule("provider", provider, "see its fields"),
         reasons=why.frozen(),
     )
 

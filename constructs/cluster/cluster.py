@@ -96,12 +96,20 @@ class Cluster(Construct):
 
     @classmethod
     def from_config(
-        cls, scope: Construct, id_: str, *, config: ClusterConfig, name: str, region: str, network: NetworkRef
+        cls,
+        scope: Construct,
+        id_: str,
+        *,
+        config: ClusterConfig,
+        name: str,
+        region: str,
+        network: NetworkRef,
+        iam: IamSettings | None = None,
     ) -> Cluster:
         """Define a cluster from its section of a strategy alone."""
         custom_networking = bool(network.pod_subnet_ids)
         resolved = resolve_cluster(config, name=name, region=region, custom_networking=custom_networking)
-        return cls(scope, id_, resolved=resolved, network=network)
+        return cls(scope, id_, resolved=resolved, network=network, iam=iam)
 
     @property
     def ref(self) -> ClusterRef:

@@ -83,12 +83,13 @@ class Karpenter(Construct):
         cluster: ClusterRef,
         cluster_name: str,
         region: str,
+        iam: IamSettings | None = None,
     ) -> Karpenter:
         """Define Karpenter's AWS side for a cluster that is defined elsewhere."""
         resolved = resolve_karpenter(
             config, cluster_name=cluster_name, region=region, partition=facts.partition(region)
         )
-        return cls(scope, id_, resolved=resolved, cluster=cluster, cluster_name=cluster_name, region=region)
+        return cls(scope, id_, resolved=resolved, cluster=cluster, cluster_name=cluster_name, region=region, iam=iam)
 
     @property
     def controller_role_arn(self) -> str:

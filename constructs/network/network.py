@@ -88,11 +88,19 @@ class Network(Construct):
 
     @classmethod
     def from_config(
-        cls, scope: Construct, id_: str, *, config: NetworkConfig, cluster_name: str, region: str
+        cls,
+        scope: Construct,
+        id_: str,
+        *,
+        config: NetworkConfig,
+        cluster_name: str,
+        region: str,
+        iam: IamSettings | None = None,
     ) -> Network:
         """Define a network from its section of a strategy alone, for a cluster that is defined elsewhere."""
         zones = choose(config, (), region, load())
-        return cls(scope, id_, resolved=resolve_network(config, name=cluster_name, region=region, zones=zones))
+        resolved = resolve_network(config, name=cluster_name, region=region, zones=zones)
+        return cls(scope, id_, resolved=resolved, iam=iam)
 
     @property
     def ref(self) -> NetworkRef:
@@ -287,7 +295,7 @@ class Network(Construct):
         # https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html; the group exists already,
         # so logs:CreateLogGroup is left out.
         actions = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
-        IamRolePolicy(
+        permissions = IamRolePolicy(
             self,
             "flow-log-policy",
             name="write-flow-logs",
@@ -304,4 +312,5 @@ class Network(Construct):
             iam_role_arn=role.role_arn,
             max_aggregation_interval=60,
             tags={"Name": resolved.name},
+            depends_on=[permissions],
         )

@@ -56,7 +56,6 @@ def launch_template(
     EKS refuses some settings in a node group's template (instance profile, subnet, spot options, shutdown behaviour):
     none of them is set. https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
     """
-    tags = {"Name": group.launch_template_name, **group.tags}
     return LaunchTemplate(
         scope,
         id_,
@@ -80,9 +79,8 @@ def launch_template(
             instance_metadata_tags="disabled",
         ),
         monitoring=LaunchTemplateMonitoring(enabled=group.detailed_monitoring),
-        # default_tags do not reach what a launch template launches.
         tag_specifications=[
-            LaunchTemplateTagSpecifications(resource_type=kind, tags=tags)
+            LaunchTemplateTagSpecifications(resource_type=kind, tags=dict(group.instance_tags))
             for kind in ("instance", "network-interface", "volume")
         ],
         tags=dict(group.tags) or None,

@@ -27,7 +27,7 @@ def deployed(deploy: Any, account: Callable[[str], Account]) -> Iterator[Account
 
 def _template(account: Account, group: str) -> dict[str, Any]:
     answer = account.client("ec2").describe_launch_template_versions(
-        LaunchTemplateName=f"{NAME}-{group}", Versions=["$Latest"]
+        LaunchTemplateName=f"{NAME}/{group}", Versions=["$Latest"]
     )
     data: dict[str, Any] = answer["LaunchTemplateVersions"][0]["LaunchTemplateData"]
     return data
@@ -43,7 +43,7 @@ def test_every_card_of_p5_carries_efa(deployed: Account) -> None:
 def test_efa_group_is_in_one_zone_and_one_placement_group(deployed: Account) -> None:
     group = deployed.client("eks").describe_nodegroup(clusterName=NAME, nodegroupName="h100")["nodegroup"]
     assert len(group["subnets"]) == 1
-    assert _template(deployed, "h100")["Placement"]["GroupName"] == f"{NAME}-h100"
+    assert _template(deployed, "h100")["Placement"]["GroupName"] == f"{NAME}/h100"
     assert "Placement" not in _template(deployed, "system")
 
 

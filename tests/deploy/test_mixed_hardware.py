@@ -35,7 +35,7 @@ class Deployed:
 
     def launch_template(self, name: str) -> dict[str, Any]:
         versions = self.account.client("ec2").describe_launch_template_versions(
-            LaunchTemplateName=f"{NAME}-{name}", Versions=["$Latest"]
+            LaunchTemplateName=f"{NAME}/{name}", Versions=["$Latest"]
         )
         data: dict[str, Any] = versions["LaunchTemplateVersions"][0]["LaunchTemplateData"]
         return data
@@ -167,6 +167,9 @@ def test_launch_templates_are_hardened(deployed: Deployed, resolved: ResolvedStr
         assert template["MetadataOptions"]["HttpPutResponseHopLimit"] == 1
         for device in template["BlockDeviceMappings"]:
             assert str(device["Ebs"]["Encrypted"]).lower() == "true"
+        for specification in template["TagSpecifications"]:
+            tags = {tag["Key"]: tag["Value"] for tag in specification["Tags"]}
+            assert tags["eks-hardware/strategy"] == NAME
         assert "NodeConfig" in base64.b64decode(template["UserData"]).decode()
 
 
@@ -269,8 +272,8 @@ def test_placement_groups_of_efa_groups_only(deployed: Deployed) -> None:
     assert sorted(
         (group["GroupName"], group["Strategy"]) for group in found if group["GroupName"].startswith(NAME)
     ) == [
-        (f"{NAME}-gpu-training", "cluster"),
-        (f"{NAME}-trainium-training", "cluster"),
+        (f"{NAME}/gpu-training", "cluster"),
+        (f"{NAME}/trainium-training", "cluster"),
     ]
 
 

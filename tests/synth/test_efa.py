@@ -47,7 +47,7 @@ def test_every_type_gets_the_layout_of_the_catalogue(stack: TerraformStack) -> N
     bodies = {body["name"]: body for body in Template.of(stack).resources("aws_launch_template").values()}
     assert len(bodies) == len(kinds)
     for name, kind in kinds.items():
-        body = bodies[f"demo-{name}"]
+        body = bodies[f"demo/{name}"]
         assert "vpc_security_group_ids" not in body
         assert [
             (each["network_card_index"], each["device_index"], each["interface_type"])
@@ -79,7 +79,7 @@ def test_every_type_gets_the_layout_of_the_catalogue(stack: TerraformStack) -> N
     ],
 )
 def test_interfaces(templates: Templates, strategy: str, group: str, interfaces: int, efa: int) -> None:
-    launch = templates[strategy].resource("aws_launch_template", {"name": f"{strategy}-{group}"})
+    launch = templates[strategy].resource("aws_launch_template", {"name": f"{strategy}/{group}"})
     kinds = [each["interface_type"] for each in launch["network_interfaces"]]
     assert (len(kinds), len(kinds) - kinds.count("interface")) == (interfaces, efa)
     # Exactly one carries IP, and EC2 wants it first: card 0, device 0.

@@ -72,7 +72,7 @@ def test_every_volume_is_encrypted(strategy_name: str, templates: Templates) -> 
 
 def test_instance_metadata_takes_tokens_and_no_pods(strategy_name: str, templates: Templates) -> None:
     for body in templates[strategy_name].resources("aws_launch_template").values():
-        hops = 2 if body["name"] == "node-options-tuned" else 1
+        hops = 2 if body["name"] == "node-options/tuned" else 1
         assert body["metadata_options"] == {
             "http_endpoint": "enabled",
             "http_tokens": "required",
@@ -88,6 +88,9 @@ def test_instances_volumes_and_interfaces_are_tagged(strategy_name: str, templat
             "network-interface",
             "volume",
         ]
+        for each in body["tag_specifications"]:
+            # For cost allocation: a provider's default tags stop at the launch template.
+            assert each["tags"]["eks-hardware/strategy"] == strategy_name
         for each in body["tag_specifications"]:
             assert each["tags"]["Name"] == body["name"]
 
@@ -116,7 +119,7 @@ def test_placement_groups_are_where_they_are_wanted(templates: Templates) -> Non
 
 def test_a_placement_group_is_a_cluster(templates: Templates) -> None:
     template = templates["gpu-training"]
-    address = template.address("aws_placement_group", {"name": "gpu-training-h100", "strategy": "cluster"})
+    address = template.address("aws_placement_group", {"name": "gpu-training/h100", "strategy": "cluster"})
     assert group_of(template, "h100")[1]["placement"] == {"group_name": f"${{{address}.name}}"}
 
 

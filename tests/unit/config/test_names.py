@@ -112,4 +112,4 @@ def test_told_apart() -> None:
 
 
 def test_system_group_has_a_launch_template_name_too() -> None:
-    assert resolve(strategy()).node_groups[0].launch_template_name == f"demo-{SYSTEM['name']}"
+    assert resolve(strategy()).node_groups[0].launch_template_name == f"demo/{SYSTEM['name']}"

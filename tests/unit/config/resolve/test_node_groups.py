@@ -83,7 +83,7 @@ def test_hardware(
     )
     assert (interfaces, efa_count) == (len(resolved.efa_interfaces), resolved.efa_count)
     assert ("arm64" if "ARM" in ami_type else "x86_64") == resolved.architecture
-    assert ("demo-gpu" if efa else None) == resolved.placement_group_name
+    assert ("demo/gpu" if efa else None) == resolved.placement_group_name
     size, throughput = (50, 125) if hardware == "cpu" else (200, 500)
     assert (BlockDevice("/dev/xvda", size, "gp3", None, throughput, None),) == resolved.block_devices
     assert bool(taints) == resolved.tainted
@@ -155,8 +155,8 @@ def test_every_type_has_pods_and_a_disk() -> None:
 @pytest.mark.parametrize(
     ("fields", "capacity_type", "market", "target", "in_template", "placement_group", "node_repair"),
     [
-        ({}, "ON_DEMAND", None, None, False, "demo-gpu", True),
-        ({"capacity": "spot"}, "SPOT", None, None, False, "demo-gpu", True),
+        ({}, "ON_DEMAND", None, None, False, "demo/gpu", True),
+        ({"capacity": "spot"}, "SPOT", None, None, False, "demo/gpu", True),
         (
             {"capacity": "reserved", "reservation": RESERVATION},
             "ON_DEMAND",
@@ -189,7 +189,7 @@ def test_every_type_has_pods_and_a_disk() -> None:
             None,
             CapacityTarget(None, "arn:aws:resource-groups:us-west-2:111122223333:group/gpus"),
             False,
-            "demo-gpu",
+            "demo/gpu",
             True,
         ),
     ],
@@ -225,7 +225,7 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
     ("scaling.max", {"scaling": {"max": 9}}, "max_size", 9),
     ("scaling.autoscaled", {"scaling": {"max": 4, "autoscaled": True}}, "autoscaled", True),
     ("capacity", {"capacity": "spot"}, "capacity", "spot"),
-    ("placement_group", {"placement_group": "cluster"}, "placement_group_name", "demo-gpu"),
+    ("placement_group", {"placement_group": "cluster"}, "placement_group_name", "demo/gpu"),
     ("placement_group", {"efa": True, "placement_group": "none"}, "placement_group_name", None),
     ("ami.family", {"ami": {"family": "bottlerocket"}}, "ami_type", "BOTTLEROCKET_x86_64_NVIDIA"),
     ("ami.type", {"ami": {"type": "BOTTLEROCKET_x86_64_NVIDIA"}}, "ami_family", "bottlerocket"),
@@ -314,7 +314,7 @@ def test_every_field_is_overridden_by_some_test() -> None:
 
 
 def test_names_hold_the_cluster_and_the_group() -> None:
-    assert built().launch_template_name == "demo-gpu"
+    assert built().launch_template_name == "demo/gpu"
     assert built(efa=False).placement_group_name is None
 
 
@@ -328,8 +328,8 @@ def test_efa_security_group_only_with_efa() -> None:
     ("name", "fields", "expected"),
     [
         ("vt1.24xlarge", {}, None),  # EFA, but no cluster placement group
-        ("vt1.24xlarge", {"placement_group": "cluster"}, "demo-gpu"),  # PLACEMENT_GROUP_UNSUPPORTED refuses it
-        ("p5.48xlarge", {}, "demo-gpu"),
+        ("vt1.24xlarge", {"placement_group": "cluster"}, "demo/gpu"),  # PLACEMENT_GROUP_UNSUPPORTED refuses it
+        ("p5.48xlarge", {}, "demo/gpu"),
     ],
 )
 def test_placement_group_where_the_type_can_join_one(name: str, fields: dict[str, Any], expected: str | None) -> None:
