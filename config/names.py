@@ -11,6 +11,7 @@ import hashlib
 IAM_ROLE = 64
 """https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html"""
 IAM_POLICY = 128
+INSTANCE_PROFILE = 128
 EVENT_RULE = 64
 """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html"""
 SQS_QUEUE = 80

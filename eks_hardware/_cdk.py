@@ -60,12 +60,14 @@ from cdktf_cdktf_provider_aws.eks_node_group import (
 )
 from cdktf_cdktf_provider_aws.eks_pod_identity_association import EksPodIdentityAssociation
 from cdktf_cdktf_provider_aws.flow_log import FlowLog
+from cdktf_cdktf_provider_aws.iam_instance_profile import IamInstanceProfile
 from cdktf_cdktf_provider_aws.iam_policy import IamPolicy
 from cdktf_cdktf_provider_aws.iam_role import IamRole
 from cdktf_cdktf_provider_aws.iam_role_policy import IamRolePolicy
 from cdktf_cdktf_provider_aws.iam_role_policy_attachment import IamRolePolicyAttachment
 from cdktf_cdktf_provider_aws.internet_gateway import InternetGateway
 from cdktf_cdktf_provider_aws.kms_alias import KmsAlias
+from cdktf_cdktf_provider_aws.kms_grant import KmsGrant
 from cdktf_cdktf_provider_aws.kms_key import KmsKey
 from cdktf_cdktf_provider_aws.launch_template import (
     LaunchTemplate,
@@ -140,12 +142,14 @@ __all__ = [
     "FlowLog",
     "Fn",
     "ITerraformDependable",
+    "IamInstanceProfile",
     "IamPolicy",
     "IamRole",
     "IamRolePolicy",
     "IamRolePolicyAttachment",
     "InternetGateway",
     "KmsAlias",
+    "KmsGrant",
     "KmsKey",
     "LaunchTemplate",
     "LaunchTemplateBlockDeviceMappings",

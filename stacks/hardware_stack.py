@@ -100,6 +100,8 @@ class HardwareStack(TerraformStack):
         if platform.karpenter:
             outputs["karpenter_controller_role_arn"] = platform.karpenter.controller_role_arn
             outputs["karpenter_node_role_name"] = platform.karpenter.node_role_name
+            if platform.karpenter.instance_profile_name:
+                outputs["karpenter_instance_profile_name"] = platform.karpenter.instance_profile_name
             if platform.karpenter.queue_name:
                 outputs["karpenter_interruption_queue"] = platform.karpenter.queue_name
         for name, value in outputs.items():

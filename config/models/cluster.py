@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware.config.models.base import Cidr, IamPrincipalArn, JsonObject, KmsKeyArn, Name, StrategyModel, Text
@@ -42,6 +42,19 @@ class Endpoint(StrategyModel):
     )
 
 
+def _not_of_the_system(value: str) -> str:
+    # EKS refuses them: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html
+    if value.startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
+        raise PydanticCustomError(
+            "access_group_reserved",
+            "is reserved by EKS; give the policy AmazonEKSClusterAdminPolicy instead of system:masters",
+        )
+    return value
+
+
+KubernetesGroup = Annotated[Text, AfterValidator(_not_of_the_system)]
+
+
 class AccessPolicy(StrategyModel):
     """One EKS access policy of an access entry."""
 
@@ -59,7 +72,7 @@ class AccessEntry(StrategyModel):
 
     name: Name = Field(description="Name of this entry; part of its Terraform address, never sent to AWS.")
     principal_arn: IamPrincipalArn = Field(description="ARN of the IAM role or user.")
-    kubernetes_groups: tuple[Text, ...] = Field(
+    kubernetes_groups: tuple[KubernetesGroup, ...] = Field(
         default=(), description="Kubernetes groups for RBAC, beside or instead of policies."
     )
     policies: tuple[AccessPolicy, ...] = Field(default=(), description="EKS access policies of the principal.")

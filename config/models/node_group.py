@@ -123,8 +123,8 @@ class Ami(StrategyModel):
     )
     release_version: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._-]+$", max_length=64)] | None = Field(
         default=None,
-        description="AMI release to pin, such as 1.35.0-20261101. Without it a new group takes the newest release "
-        "and keeps it: Terraform does not move it afterwards.",
+        description="AMI release to pin, such as 1.35.0-20261101. Without it EKS takes the newest release when "
+        "the group is made, and again whenever its launch template changes (disk, tags, kubelet): pin it for training.",
     )
     image_id: Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")] | None = Field(
         default=None, description="Your own image (AMI type CUSTOM), built on the EKS image of `family`."
@@ -142,7 +142,7 @@ class Disk(StrategyModel):
     iops: Annotated[int, Field(ge=3000, le=80000)] | None = Field(
         default=None, description="Provisioned IOPS; gp3 comes with 3,000."
     )
-    throughput_mibps: Annotated[int, Field(ge=125, le=2000)] | None = Field(
+    throughput_mibps: Annotated[int, Field(ge=125, le=1000)] | None = Field(
         default=None, description="Throughput in MiB/s, gp3 only; default 125, or 500 for accelerated nodes."
     )
     kms_key_arn: KmsKeyArn | None = Field(
@@ -180,7 +180,7 @@ class Disk(StrategyModel):
 class Taint(StrategyModel):
     """A taint on every node of the group."""
 
-    key: LabelKey = Field(description="Taint key.")
+    key: Annotated[LabelKey, StringConstraints(max_length=63)] = Field(description="Taint key.")
     value: LabelValue = Field(default="", description="Taint value.")
     effect: TaintEffect = Field(default="NoSchedule", description="Taint effect, in either spelling.")
 
@@ -233,6 +233,12 @@ class Update(StrategyModel):
     max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="Number of nodes.")
     max_unavailable_percentage: Annotated[int, Field(ge=1, le=100)] | None = Field(
         default=None, description="Percentage of the nodes."
+    )
+
+    strategy: Literal["default", "minimal"] | None = Field(
+        default=None,
+        description="'default' starts new nodes before old ones go, 'minimal' the other way round: for capacity that "
+        "cannot be doubled, such as a full reservation. Raises the lower end of the AWS provider range.",
     )
 
     @model_validator(mode="after")

@@ -175,7 +175,9 @@ def _addons(
             given or Addon(),
             role_name=names.limited(name, region, addon_name, limit=names.IAM_ROLE),
             partition=partition,
-            derived=_vpc_cni_configuration(custom_networking) if addon_name == "vpc-cni" else {},
+            derived=_vpc_cni_configuration(custom_networking)
+            if addon_name == "vpc-cni"
+            else fact.get("configuration", {}),
             asked_for=given is not None,
         )
 

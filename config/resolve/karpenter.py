@@ -36,8 +36,10 @@ def node_policy_arns(partition: str) -> tuple[str, ...]:
     return tuple(f"arn:{partition}:iam::aws:policy/{name}" for name in NODE_POLICIES)
 
 
-def resolve_karpenter(karpenter: Karpenter, *, cluster_name: str, region: str, partition: str) -> ResolvedKarpenter:
-    """Derive Karpenter's AWS side."""
+def resolve_karpenter(
+    karpenter: Karpenter, *, cluster_name: str, region: str, partition: str, private: bool = False
+) -> ResolvedKarpenter:
+    """Derive Karpenter's AWS side; ``private`` is a network without a way to the internet."""
     why = Reasons()
     given = karpenter.model_fields_set
     queue = names.limited(cluster_name, "karpenter", limit=names.SQS_QUEUE) if karpenter.interruption_queue else None
@@ -79,6 +81,13 @@ def resolve_karpenter(karpenter: Karpenter, *, cluster_name: str, region: str, p
             "node_policy_arns",
             tuple(dict.fromkeys((*node_policy_arns(partition), *karpenter.node_policies))),
             "join the cluster, pull images, Systems Manager session; and the strategy's own",
+        ),
+        instance_profile_name=why.rule(
+            "instance_profile_name",
+            names.limited(cluster_name, region, "karpenter-node", limit=names.INSTANCE_PROFILE) if private else None,
+            "IAM has no endpoint in a VPC, so that Karpenter cannot make one itself"
+            if private
+            else "Karpenter makes one for each EC2NodeClass",
         ),
         queue_name=why.given(
             "queue_name",

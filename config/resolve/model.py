@@ -128,6 +128,8 @@ class ResolvedNetwork(Resolved):
         cidr: IPv4 network of the VPC, None for an existing one.
         pod_cidr: second network, for pods.
         zone_ids: zones that have subnets, in the order of their ids.
+        control_plane_zone_ids: zones of the control plane's interfaces, fixed for the cluster's life.
+        endpoint_zone_ids: zones that have the interface endpoints.
         subnets: subnets to make, by role and zone.
         nat_zone_ids: zones that have a NAT gateway.
         nat_zone_by_zone: for each zone the zone whose NAT gateway its private subnet uses.
@@ -140,11 +142,13 @@ class ResolvedNetwork(Resolved):
     cidr: str | None
     pod_cidr: str | None
     zone_ids: tuple[str, ...]
+    control_plane_zone_ids: tuple[str, ...]
     subnets: tuple[ResolvedSubnet, ...]
     nat_zone_ids: tuple[str, ...]
     nat_zone_by_zone: Mapping[str, str]
     gateway_endpoints: tuple[str, ...]
     interface_endpoints: tuple[str, ...]
+    endpoint_zone_ids: tuple[str, ...]
     flow_logs: FlowLogs | None
     flow_log_role_name: str
     discovery_tag: str
@@ -296,6 +300,7 @@ class ResolvedNodeGroup(Resolved):
     node_repair: bool
     max_unavailable: int | None
     max_unavailable_percentage: int | None
+    update_strategy: str | None
     launch_template_name: str
     tags: Mapping[str, str]
     instance_tags: Mapping[str, str]
@@ -330,6 +335,7 @@ class ResolvedKarpenter(Resolved):
     policy_names: Mapping[str, str]
     node_role_name: str
     node_policy_arns: tuple[str, ...]
+    instance_profile_name: str | None
     queue_name: str | None
     rules: tuple[InterruptionRule, ...]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from eks_hardware.config import facts, names
@@ -22,15 +22,23 @@ _PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
 _INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
 
+_CONTROL_PLANE_ZONES = 2
 
-def resolve_network(network: Network, *, name: str, region: str, zones: ZoneChoice) -> ResolvedNetwork:
-    """Derive everything about the network of the cluster ``name``."""
+
+def resolve_network(
+    network: Network, *, name: str, region: str, zones: ZoneChoice, addons: Sequence[str] = ()
+) -> ResolvedNetwork:
+    """Derive everything about the network of the cluster ``name``.
+
+    ``addons`` are the cluster's add-ons: without NAT gateways they decide on endpoints too.
+    """
     why = Reasons()
     existing = network.existing
     nat = _nat_mode(network)
     zone_ids = zones.zone_ids
     nat_zones = () if existing else _nat_zones(nat, zones)
-    subnets = () if existing else tuple(_subnets(network, zone_ids, discovery=name))
+    control_plane = _control_plane_zones(network, zones)
+    subnets = () if existing else tuple(_subnets(network, zones, control_plane, discovery=name))
     return ResolvedNetwork(
         name=why.strategy("name", name),
         region=why.strategy("region", region),
@@ -47,6 +55,11 @@ def resolve_network(network: Network, *, name: str, region: str, zones: ZoneChoi
             otherwise="pods share the nodes' subnets",
         ),
         zone_ids=why.rule("zone_ids", zone_ids, _zones_reason(network, zones)),
+        control_plane_zone_ids=why.rule(
+            "control_plane_zone_ids",
+            control_plane,
+            "the first two that EKS allows: it takes no other zones once the cluster exists",
+        ),
         subnets=why.rule(
             "subnets",
             subnets,
@@ -70,11 +83,16 @@ def resolve_network(network: Network, *, name: str, region: str, zones: ZoneChoi
         ),
         interface_endpoints=why.given(
             "interface_endpoints",
-            () if existing else _interface_endpoints(network, nat),
+            () if existing else _interface_endpoints(network, nat, addons),
             when=network.interface_endpoints is not None,
             otherwise="all that nodes need: there is no NAT gateway"
             if nat == "none"
             else "none: NAT gateways reach AWS",
+        ),
+        endpoint_zone_ids=why.rule(
+            "endpoint_zone_ids",
+            () if existing else tuple(sorted(zones.base)),
+            "not in zones that were added for one group: an endpoint costs per zone, and not every service is in each",
         ),
         flow_logs=why.given(
             "flow_logs",
@@ -91,7 +109,10 @@ def resolve_network(network: Network, *, name: str, region: str, zones: ZoneChoi
             "discovery_tag", name, f"{DISCOVERY_TAG} on the private subnets, for Karpenter's selectors"
         ),
         existing=why.given(
-            "existing", _existing(network), when=existing is not None, otherwise="the stack makes its own VPC"
+            "existing",
+            _existing(network, control_plane),
+            when=existing is not None,
+            otherwise="the stack makes its own VPC",
         ),
         reasons=why.frozen(),
     )
@@ -113,14 +134,28 @@ def _nat_zones(mode: str, zones: ZoneChoice) -> tuple[str, ...]:
     return {"none": (), "single": zones.base[:1], "one-per-zone": zones.zone_ids}[mode]
 
 
-def _subnets(network: Network, zone_ids: tuple[str, ...], *, discovery: str) -> Iterator[ResolvedSubnet]:
+def _control_plane_zones(network: Network, zones: ZoneChoice) -> tuple[str, ...]:
+    """Zones of the control plane's interfaces: two, and the same two whatever is added later.
+
+    EKS refuses to change the set of zones of a cluster
+    (https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, aws/containers-roadmap#170).
+    """
+    existing = network.existing
+    if existing and existing.control_plane_subnets:
+        return tuple(existing.control_plane_subnets)
     excluded = control_plane_excluded()
-    for zone in zone_ids:
+    return tuple(zone for zone in zones.base if zone not in excluded)[:_CONTROL_PLANE_ZONES]
+
+
+def _subnets(
+    network: Network, zones: ZoneChoice, control_plane: tuple[str, ...], *, discovery: str
+) -> Iterator[ResolvedSubnet]:
+    for zone in zones.zone_ids:
         private_tags = {**_INTERNAL_LOAD_BALANCER, DISCOVERY_TAG: discovery}
         yield _subnet(SubnetRole.PRIVATE, zone, cidrs.private(network.cidr, zone), private_tags)
         if not network.private:
             yield _subnet(SubnetRole.PUBLIC, zone, cidrs.public(network.cidr, zone), _PUBLIC_LOAD_BALANCER)
-        if zone not in excluded:
+        if zone in control_plane:
             yield _subnet(SubnetRole.CONTROL_PLANE, zone, cidrs.control_plane(network.cidr, zone), {})
         if network.pod_cidr is not None:
             yield _subnet(SubnetRole.POD, zone, cidrs.pods(network.pod_cidr, zone), {})
@@ -130,19 +165,22 @@ def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) 
     return ResolvedSubnet(role, zone_id, cidr, MappingProxyType(dict(tags)))
 
 
-def _interface_endpoints(network: Network, nat: str) -> tuple[str, ...]:
+def _interface_endpoints(network: Network, nat: str, addons: Sequence[str]) -> tuple[str, ...]:
     if network.interface_endpoints is not None:
         return tuple(sorted(set(network.interface_endpoints)))
-    return tuple(sorted(facts.eks("interface_endpoints")["nodes"])) if nat == "none" else ()
+    if nat != "none":
+        return ()
+    known = facts.eks("interface_endpoints")
+    of_addons = {service for addon in addons for service in known["addons"].get(addon, ())}
+    return tuple(sorted({*known["nodes"], *of_addons}))
 
 
-def _existing(network: Network) -> ExistingSubnets | None:
+def _existing(network: Network, control_plane_zones: tuple[str, ...]) -> ExistingSubnets | None:
     given = network.existing
     if given is None:
         return None
-    control_plane = given.control_plane_subnets or {
-        zone: subnet for zone, subnet in given.private_subnets.items() if zone not in control_plane_excluded()
-    }
+    of_control_plane = given.control_plane_subnets or given.private_subnets
+    control_plane = {zone: of_control_plane[zone] for zone in control_plane_zones}
     return ExistingSubnets(
         given.vpc_id,
         MappingProxyType(dict(given.private_subnets)),

@@ -107,7 +107,7 @@ def resolve_node_group(
             "release_version",
             group.ami.release_version,
             when=group.ami.release_version is not None,
-            otherwise="the newest when the group is made, and kept from then on",
+            otherwise="the newest when the group is made or its launch template changes",
         ),
         kubernetes_version=why.rule("kubernetes_version", kubernetes_version, "the cluster's"),
         capacity=why.given("capacity", group.capacity, when="capacity" in given, otherwise="on demand"),
@@ -217,6 +217,12 @@ def resolve_node_group(
             group.update.max_unavailable_percentage,
             when=group.update.max_unavailable_percentage is not None,
             otherwise="a number of nodes is used",
+        ),
+        update_strategy=why.given(
+            "update_strategy",
+            group.update.strategy.upper() if group.update.strategy else None,
+            when=group.update.strategy is not None,
+            otherwise="EKS's: new nodes start before old ones go",
         ),
         launch_template_name=why.rule(
             "launch_template_name",

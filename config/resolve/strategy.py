@@ -38,7 +38,13 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
         partition=why.rule("partition", partition, f"{region} belongs to it"),
         network=why.rule(
             "network",
-            resolve_network(strategy.network, name=name, region=region, zones=choice),
+            resolve_network(
+                strategy.network,
+                name=name,
+                region=region,
+                zones=choice,
+                addons=[addon.name for addon in cluster.addons],
+            ),
             "see its fields",
         ),
         cluster=why.rule("cluster", cluster, "see its fields"),
@@ -75,7 +81,13 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
         ),
         karpenter=why.given(
             "karpenter",
-            resolve_karpenter(strategy.karpenter, cluster_name=name, region=region, partition=partition)
+            resolve_karpenter(
+                strategy.karpenter,
+                cluster_name=name,
+                region=region,
+                partition=partition,
+                private=strategy.network.private,
+            )
             if strategy.karpenter
             else None,
             when=strategy.karpenter is not None,
@@ -124,6 +136,7 @@ def provider_floor(strategy: Strategy) -> tuple[str, str]:
     used = {
         "deletion_protection": strategy.cluster.deletion_protection is not None,
         "control_plane_scaling_config": strategy.cluster.control_plane_tier != "standard",
+        "update_strategy": any(group.update.strategy for group in strategy.node_groups),
     }
     for setting, since in versions["since"].items():
         if used[setting] and _version(since["version"]) > _version(floor):

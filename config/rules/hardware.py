@@ -286,6 +286,22 @@ def _capacity_block(context: Context) -> Iterator[Breach]:
 
 
 @rule(
+    "CAPACITY_BLOCK_MINIMUM",
+    "a capacity block's group wants nodes outside the block's time",
+    _CAPACITY_BLOCKS,
+    severity=Severity.WARNING,
+)
+def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        if group.capacity == "capacity-block" and group.scaling.min > 0:
+            yield (
+                group_path(group, "scaling.min"),
+                f"EKS takes the nodes away before the block ends, and min {group.scaling.min} asks for them back; "
+                "set min to 0 and raise desired while the block runs",
+            )
+
+
+@rule(
     "ZONE_NOT_OFFERED",
     "a zone of a group does not offer its instance types",
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",

@@ -11,6 +11,7 @@ from eks_hardware._cdk import (
     Ec2Tag,
     EksAccessEntry,
     EksPodIdentityAssociation,
+    IamInstanceProfile,
     IamPolicy,
     SqsQueue,
     SqsQueuePolicy,
@@ -63,6 +64,17 @@ class Karpenter(Construct):
         self._region = region
         self._queue = self._interruption_queue(resolved.queue_name) if resolved.queue_name else None
         self._node_role = self._define_node_role(cluster, cluster_name, iam)
+        self._instance_profile = (
+            IamInstanceProfile(
+                self,
+                "instance-profile",
+                name=resolved.instance_profile_name,
+                path=iam.path,
+                role=self._node_role.role_name,
+            )
+            if resolved.instance_profile_name
+            else None
+        )
         self._controller_role = self._define_controller_role(cluster, cluster_name, iam)
         # Exactly one security group carries the tag: Karpenter would put every one it finds on its nodes.
         Ec2Tag(
@@ -100,6 +112,11 @@ class Karpenter(Construct):
     def node_role_name(self) -> str:
         """Name of the role of Karpenter's nodes, for ``spec.role`` of an EC2NodeClass (token)."""
         return self._node_role.role_name
+
+    @property
+    def instance_profile_name(self) -> str | None:
+        """Name of the nodes' instance profile, for ``spec.instanceProfile`` in a private network (token)."""
+        return self._instance_profile.name if self._instance_profile else None
 
     @property
     def queue_name(self) -> str | None:

@@ -234,6 +234,7 @@ class Network(Construct):
         if not self._resolved.interface_endpoints:
             return
         group = self._endpoint_security_group()
+        zones = self._resolved.endpoint_zone_ids
         for service in self._resolved.interface_endpoints:
             self._egress.append(
                 VpcEndpoint(
@@ -243,7 +244,7 @@ class Network(Construct):
                     service_name=f"com.amazonaws.{region}.{service}",
                     vpc_endpoint_type="Interface",
                     private_dns_enabled=True,
-                    subnet_ids=list(self._ids(SubnetRole.PRIVATE).values()),
+                    subnet_ids=[self._subnets[SubnetRole.PRIVATE][zone].id for zone in zones],
                     security_group_ids=[group.id],
                     tags={"Name": f"{self._resolved.name}-{service}"},
                 )
@@ -300,7 +301,11 @@ class Network(Construct):
             "flow-log-policy",
             name="write-flow-logs",
             role=role.role_name,
-            policy=policy(allow("WriteFlowLogs", actions, [f"{logs.arn}:*"])),
+            policy=policy(
+                allow("WriteFlowLogs", actions, [f"{logs.arn}:*"]),
+                # Knows no resource-level permission below the account's groups.
+                allow("FindLogGroup", ["logs:DescribeLogGroups"], ["*"]),
+            ),
         )
         FlowLog(
             self,

@@ -16,6 +16,7 @@ from eks_hardware._cdk import (
     EksNodeGroupTaint,
     EksNodeGroupUpdateConfig,
     ITerraformDependable,
+    KmsGrant,
     PlacementGroup,
     Token,
 )
@@ -23,16 +24,29 @@ from eks_hardware.config.catalogue import load
 from eks_hardware.config.models import NodeGroup as NodeGroupConfig
 from eks_hardware.config.resolve import ResolvedNodeGroup, resolve_node_group
 from eks_hardware.constructs.cluster import ClusterRef
-from eks_hardware.constructs.iam import Role
+from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.launch_template import launch_template
+
+_AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+_VOLUME_KEY_USE = (
+    "CreateGrant",
+    "Decrypt",
+    "DescribeKey",
+    "Encrypt",
+    "GenerateDataKey",
+    "GenerateDataKeyWithoutPlaintext",
+    "ReEncryptFrom",
+    "ReEncryptTo",
+)
 
 
 class NodeGroup(Construct):
     """Defines a managed node group with its launch template: NVIDIA GPU, Trainium, Inferentia or CPU.
 
     Creates: ``aws_eks_node_group``, ``aws_launch_template``; with EFA ``aws_placement_group`` unless the group has a
-    reservation; with an autoscaler two data sources that read the size it chose.
+    reservation; with a volume key of its own ``aws_kms_grant``; with an autoscaler two data sources that read the
+    size it chose.
 
     Args:
         resolved: the group (``eks_hardware.config.resolve.resolve_node_group``).
@@ -99,8 +113,11 @@ class NodeGroup(Construct):
             ]
             or None,
             tags=dict(resolved.tags) or None,
-            depends_on=[*cluster.before_nodes, *role.permissions, *network.egress],
+            depends_on=[*cluster.before_nodes, *role.permissions, *network.egress, *self._volume_key_grants()],
         )
+        if resolved.update_strategy:
+            # The binding does not know it yet.
+            self._group.add_override("update_config.update_strategy", resolved.update_strategy)
 
     @classmethod
     def from_config(
@@ -173,6 +190,23 @@ class NodeGroup(Construct):
             )
         # With groups of its own on an interface, EKS does not add the cluster's.
         return (self._cluster.security_group_id, efa_security_group_id)
+
+    def _volume_key_grants(self) -> list[KmsGrant]:
+        """Let Auto Scaling use the group's own volume keys: without a grant its nodes end while they start.
+
+        Source: https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
+        """
+        keys = dict.fromkeys(device.kms_key_arn for device in self._resolved.block_devices if device.kms_key_arn)
+        return [
+            KmsGrant(
+                self,
+                f"volume-key-grant-{key.rpartition('/')[2]}",
+                key_id=key,
+                grantee_principal=f"arn:{key.split(':')[1]}:iam::{account_id(self)}:role/{_AUTO_SCALING_ROLE}",
+                operations=list(_VOLUME_KEY_USE),
+            )
+            for key in keys
+        ]
 
     def _placement_group_name(self) -> str | None:
         name = self._resolved.placement_group_name

@@ -320,3 +320,9 @@ def test_a_cluster_that_exists_already(stack: TerraformStack) -> None:
     }
     assert ref.name == "shared"
     assert not ref.before_nodes
+
+
+def test_node_monitoring_reaches_tainted_gpu_nodes(templates: Templates) -> None:
+    """Its DCGM agent tolerates nothing by default, and GPU nodes then count as broken (containers-roadmap#2567)."""
+    addon = templates["mixed-hardware"].resource("aws_eks_addon", {"addon_name": "eks-node-monitoring-agent"})
+    assert json.loads(addon["configuration_values"]) == {"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}

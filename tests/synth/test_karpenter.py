@@ -140,3 +140,15 @@ def test_karpenter_alone(stack: TerraformStack) -> None:
     template.count("aws_iam_policy", 6)
     template.count("aws_eks_cluster", 0)
     assert karpenter.queue_name
+
+
+def test_private_network_gets_an_instance_profile(templates: Templates) -> None:
+    """IAM has no endpoint in a VPC: Karpenter cannot make the profile there itself."""
+    private = templates["private-network"]
+    profile = private.only("aws_iam_instance_profile")
+    assert (
+        profile["role"]
+        == f"${{{private.address('aws_iam_role', {'name': 'private-network-us-east-1-karpenter-node'})}.name}}"
+    )
+    assert "karpenter_instance_profile_name" in private.outputs()
+    assert not templates["mixed-hardware"].resources("aws_iam_instance_profile")

@@ -59,9 +59,11 @@ def test_every_zone_has_a_tagged_subnet_of_each_role(templates: Templates) -> No
         "control-plane": {},
     }
     zones = {"usw2-az1", "usw2-az2", "usw2-az3"}
-    template.count("aws_subnet", len(roles) * len(zones))
-    for zone in zones:
-        for role, tags in roles.items():
+    # Two zones for the control plane, whatever is added: EKS refuses to change their set.
+    expected = [(zone, role) for zone in zones for role in roles if (zone, role) != ("usw2-az3", "control-plane")]
+    template.count("aws_subnet", len(expected))
+    for zone, role in expected:
+        for tags in [roles[role]]:
             subnet = template.resource(
                 "aws_subnet", {"availability_zone_id": zone}, address_contains=f"network_{role}-{zone}"
             )

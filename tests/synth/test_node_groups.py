@@ -399,3 +399,43 @@ def test_fails_for_a_zone_without_a_subnet(define: Callable[..., Any]) -> None:
 def test_fails_for_efa_without_a_security_group(define: Callable[..., Any]) -> None:
     with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA theirs/nodes: .*efa_security_group_id"):
         define(instance_types=["p4d.24xlarge"], efa=True)
+
+
+def test_auto_scaling_may_use_a_volume_key(synthesize: Callable[..., Template]) -> None:
+    """Without a grant the nodes end while they start, and nobody says why."""
+    key = "arn:aws:kms:us-west-2:111122223333:key/0a1b2c3d-0000-4000-8000-000000000000"
+    template = synthesize(
+        node_groups=[
+            {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}},
+            {
+                "name": "gpu",
+                "instance_types": ["g6.2xlarge"],
+                "scaling": {"max": 2},
+                "disk": {"kms_key_arn": key},
+                "ami": {"family": "bottlerocket"},
+            },
+        ]
+    )
+    grant = template.only("aws_kms_grant")
+    assert grant["key_id"] == key
+    assert grant["grantee_principal"].endswith(
+        ":role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+    )
+    assert "CreateGrant" in grant["operations"]
+    group = template.resource("aws_eks_node_group", {"node_group_name": "gpu"})
+    assert template.address("aws_kms_grant") in group["depends_on"]
+
+
+def test_minimal_update_strategy_raises_the_provider_version(synthesize: Callable[..., Template]) -> None:
+    template = synthesize(
+        node_groups=[
+            {
+                "name": "system",
+                "instance_types": ["m7i.xlarge"],
+                "scaling": {"min": 2, "max": 3},
+                "update": {"strategy": "minimal"},
+            }
+        ]
+    )
+    assert template.only("aws_eks_node_group")["update_config"]["update_strategy"] == "MINIMAL"
+    assert template.terraform["required_providers"]["aws"]["version"] == ">= 6.26.0, < 7.0.0"

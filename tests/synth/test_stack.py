@@ -22,6 +22,7 @@ NAMES = {
     ("aws_cloudwatch_log_group", "name"): (512, r"[\w./#-]+"),
     ("aws_eks_cluster", "name"): (100, r"[0-9A-Za-z][\w-]*"),
     ("aws_eks_node_group", "node_group_name"): (63, r"[0-9A-Za-z][\w-]*"),
+    ("aws_iam_instance_profile", "name"): (128, r"[\w+=,.@-]+"),
     ("aws_iam_policy", "name"): (128, r"[\w+=,.@-]+"),
     ("aws_iam_policy", "description"): (1000, r"[ -~]*"),
     ("aws_iam_role", "name"): (64, r"[\w+=,.@-]+"),

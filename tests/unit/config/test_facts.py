@@ -43,7 +43,8 @@ def test_addons_are_those_of_the_model() -> None:
     assert set(typing.get_args(AddonName)) == set(facts.addons())
     for name, fact in facts.addons().items():
         assert fact["why"], name
-        assert ("service_account" in fact) == ("namespace" in fact) == ("policies" in fact) == ("source" in fact), name
+        assert ("service_account" in fact) == ("namespace" in fact) == ("policies" in fact), name
+        assert "source" in fact or not {"policies", "configuration"} & set(fact), name
         assert fact["default"] or not fact["before_nodes"], name
 
 

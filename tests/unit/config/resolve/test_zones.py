@@ -53,6 +53,28 @@ def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | No
             assert len(each.zone_ids) == 1
 
 
+@pytest.mark.parametrize(
+    ("region", "before", "after", "groups"),
+    [
+        ("us-east-1", {}, {}, [group("p6-b200.48xlarge", "b200", efa=True)]),
+        ("us-west-2", {}, {}, [group("trn1n.32xlarge", "trn1n", efa=True)]),
+        ("us-west-2", {"zones": 2}, {"zones": 3}, []),
+        ("us-west-2", {"zones": ["usw2-az3", "usw2-az2"]}, {"zones": ["usw2-az3", "usw2-az2", "usw2-az1"]}, []),
+    ],
+    ids=["group", "other-group", "count", "list"],
+)
+def test_a_zone_more_leaves_the_control_plane_where_it_is(
+    region: str, before: dict[str, Any], after: dict[str, Any], groups: list[dict[str, Any]]
+) -> None:
+    """EKS refuses another set of zones for a cluster that exists (aws/containers-roadmap#170)."""
+    first = resolve(strategy(region=region, network=before)).network
+    second = resolve(strategy(*groups, region=region, network=after)).network
+    assert len(second.zone_ids) > len(first.zone_ids)
+    assert first.control_plane_zone_ids == second.control_plane_zone_ids
+    assert first.of_role(SubnetRole.CONTROL_PLANE) == second.of_role(SubnetRole.CONTROL_PLANE)
+    assert len(second.control_plane_zone_ids) == 2
+
+
 TRN1 = {"instance_types": "trn1.32xlarge", "efa": True}
 BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "usw2-az4"}}
 

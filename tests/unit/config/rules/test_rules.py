@@ -350,6 +350,12 @@ CASES = [
         one(["p4d.24xlarge", "p5.48xlarge"], capacity="reserved", reservation=RESERVATION),
     ),
     Case(
+        "CAPACITY_BLOCK_MINIMUM",
+        f"{GPU}.scaling.min",
+        one(["p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, scaling={"min": 1, "max": 2}),
+        one(["p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, scaling={"max": 2}),
+    ),
+    Case(
         "ZONE_NOT_OFFERED",
         f"{GPU}.zones",
         one("trn1.32xlarge", zones=["usw2-az2"]),
@@ -423,7 +429,7 @@ def test_rules_are_described() -> None:
         assert isinstance(rule.severity, Severity)
 
 
-WARNINGS = {"CLUSTER_NO_ADMIN", "EFA_SPOT", "ENDPOINT_OPEN", "KUBERNETES_VERSION_ENDING"}
+WARNINGS = {"CAPACITY_BLOCK_MINIMUM", "CLUSTER_NO_ADMIN", "EFA_SPOT", "ENDPOINT_OPEN", "KUBERNETES_VERSION_ENDING"}
 
 
 def test_which_rules_warn() -> None:
