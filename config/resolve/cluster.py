@@ -70,7 +70,7 @@ def resolve_cluster(cluster: Cluster, *, name: str, region: str, custom_networki
             "log_group_kept",
             logging.keep_on_destroy,
             when="keep_on_destroy" in logging.model_fields_set,
-            otherwise="the stack owns it, so that a second deploy finds no leftover",
+            otherwise="the stack owns it",
         ),
         secrets_encrypted=why.given(
             "secrets_encrypted",

@@ -150,5 +150,5 @@ def test_private_network_gets_an_instance_profile(templates: Templates) -> None:
         profile["role"]
         == f"${{{private.address('aws_iam_role', {'name': 'private-network-us-east-1-karpenter-node'})}.name}}"
     )
-    assert "karpenter_instance_profile_name" in private.outputs()
+    assert "karpenter_instance_profile_name" in private.outputs
     assert not templates["mixed-hardware"].resources("aws_iam_instance_profile")
