@@ -16,8 +16,9 @@ EVENT_RULE = 64
 """https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutRule.html"""
 SQS_QUEUE = 80
 """https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_CreateQueue.html"""
-LAUNCH_TEMPLATE = 128
-"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateLaunchTemplate.html"""
+LAUNCH_TEMPLATE = 125
+"""EC2 allows 128, the AWS provider 125:
+https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/ec2/ec2_launch_template.go"""
 PLACEMENT_GROUP = 255
 SECURITY_GROUP = 255
 KMS_ALIAS = 256

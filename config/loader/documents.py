@@ -140,8 +140,14 @@ def _apply_overlays(
         attempt.findings.extend(parsed.findings)
         if parsed.root is None or attempt.root is None:
             attempt.root = None
-        else:
-            merged = ov.merge(attempt.root, parsed.root)
+            continue
+        try:
+            overlay = ov.scoped(parsed.root, attempt.root)
+        except StrategyError as error:
+            attempt.findings.extend(error.findings)
+            continue
+        if overlay is not None:
+            merged = ov.merge(attempt.root, overlay)
             attempt.root = merged if isinstance(merged, ys.Mapping) else None
 
 

@@ -17,6 +17,9 @@ from eks_hardware.config.loader import yaml_source as ys
 PACKAGED = Path(__file__).parent.parent / "overlays"
 SUFFIXES = (".yaml", ".yml")
 
+# Which strategies an overlay is for; not a field of a strategy.
+_SCOPE = "strategies"
+
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
@@ -69,6 +72,26 @@ def _files(folder: Path) -> list[Path]:
         return [file for file in folder.iterdir() if file.suffix in SUFFIXES and _NAME.fullmatch(file.stem)]
     except OSError:  # most strategies have no overlay folder beside them
         return []
+
+
+def scoped(overlay: ys.Mapping, strategy: ys.Mapping) -> ys.Mapping | None:
+    """The overlay without its ``strategies`` list; None where that list leaves this strategy out.
+
+    Raises:
+        StrategyError: OVERLAY_STRATEGIES for anything but a list of names.
+    """
+    scope = overlay.get(_SCOPE)
+    if scope is None:
+        return overlay
+    names = scope.plain()
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        message = "needs a list of the strategies' names that this overlay is for, such as [research]"
+        raise StrategyError([Finding("OVERLAY_STRATEGIES", _SCOPE, message, position=scope.position)])
+    name = strategy.get("name")
+    if name is None or name.plain() not in names:
+        return None
+    rest = {key: entry for key, entry in overlay.entries.items() if key != _SCOPE}
+    return ys.Mapping(rest, overlay.position, overlay.size, overlay.height, overlay.removed)
 
 
 def merge(base: ys.Node, over: ys.Node) -> ys.Node:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from eks_hardware.config.models.base import Arn, ClusterName, KmsKeyArn, Name, StrategyModel, Tags, Text
+from eks_hardware.config.models.base import Arn, ClusterName, IamPolicyArn, KmsKeyArn, Name, StrategyModel, Tags, Text
 from eks_hardware.config.models.cluster import Cluster
 from eks_hardware.config.models.network import Network
 from eks_hardware.config.models.node_group import NodeGroup
@@ -27,7 +27,7 @@ class Karpenter(StrategyModel):
     interruption_queue: bool = Field(
         default=True, description="Tell Karpenter of spot interruptions, health events and state changes."
     )
-    node_policies: tuple[Arn, ...] = Field(
+    node_policies: tuple[IamPolicyArn, ...] = Field(
         default=(), description="Further managed policies for the role of Karpenter's nodes."
     )
 
@@ -98,7 +98,7 @@ class AwsProvider(StrategyModel):
         description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', or a higher lower end where a "
         "setting needs it.",
     )
-    permissions_boundary_arn: Arn | None = Field(
+    permissions_boundary_arn: IamPolicyArn | None = Field(
         default=None, description="Permissions boundary for every IAM role the stack makes."
     )
     iam_path: Annotated[str, StringConstraints(pattern=r"^/([A-Za-z0-9+=,.@_-]+/)*$", max_length=512)] = Field(

@@ -268,6 +268,7 @@ class ResolvedNodeGroup(Resolved):
     """
 
     name: str
+    cluster_name: str
     workload: str
     hardware: Hardware
     instance_types: tuple[str, ...]

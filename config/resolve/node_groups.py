@@ -87,6 +87,7 @@ def resolve_node_group(
     template_name = names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE, separator=_SEPARATOR)
     return ResolvedNodeGroup(
         name=why.strategy("name", group.name),
+        cluster_name=why.strategy("cluster_name", cluster_name),
         workload=why.given("workload", group.workload, when="workload" in given, otherwise="general purpose"),
         hardware=why.catalogue("hardware", first.hardware, _describe(first)),
         instance_types=why.strategy("instance_types", group.instance_types),
@@ -227,7 +228,7 @@ def resolve_node_group(
         launch_template_name=why.rule(
             "launch_template_name",
             template_name,
-            "cluster and group, at most 128 characters",
+            "cluster and group, at most 125 characters",
         ),
         tags=why.strategy("tags", MappingProxyType(dict(group.tags))),
         instance_tags=why.rule(

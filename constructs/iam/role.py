@@ -13,6 +13,7 @@ from eks_hardware._cdk import (
     TerraformResource,
     TerraformStack,
 )
+from eks_hardware.config.names import told_apart
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Role(Construct):
     Args:
         name: name of the role, at most 64 characters.
         assume_role_policy: trust policy as JSON (``eks_hardware.config.policies.document``).
-        policy_arns: managed policies; each is attached under the last part of its ARN.
+        policy_arns: managed policies; each is attached under the last part of its ARN (a second of that name under a
+            hash too).
         settings: path and permissions boundary.
     """
 
@@ -62,10 +64,11 @@ class Role(Construct):
             assume_role_policy=assume_role_policy,
             permissions_boundary=settings.permissions_boundary_arn,
         )
-        self._attachments: list[TerraformResource] = [
-            IamRolePolicyAttachment(self, arn.rpartition("/")[2], role=self._role.name, policy_arn=arn)
-            for arn in policy_arns
-        ]
+        self._attachments: list[TerraformResource] = []
+        for arn in policy_arns:
+            name = arn.rpartition("/")[2]
+            # Two paths, or AWS and the account, can hold policies of one name.
+            self.attach(told_apart(name, arn) if self.node.try_find_child(name) else name, arn)
 
     @property
     def role_arn(self) -> str:

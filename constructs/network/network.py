@@ -239,7 +239,7 @@ class Network(Construct):
             self._egress.append(
                 VpcEndpoint(
                     self,
-                    f"endpoint-{service.replace('.', '-')}",
+                    f"interface-endpoint-{service}",
                     vpc_id=self._vpc.id,
                     service_name=f"com.amazonaws.{region}.{service}",
                     vpc_endpoint_type="Interface",

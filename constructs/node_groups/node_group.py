@@ -219,7 +219,8 @@ class NodeGroup(Construct):
 
         Ignoring changes instead would fail as soon as ``min`` is raised above what is running
         (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879). The Auto Scaling group is looked up
-        by the tags that EKS puts on it, so that the look-up finds nothing before the first apply and never fails.
+        by the tags that EKS puts on it and by names that are known while planning: a reference to the cluster would put
+        the look-up off to the apply, where ``for_each`` is refused. Before the first apply it finds nothing.
         """
         resolved = self._resolved
         if not resolved.autoscaled:
@@ -228,7 +229,7 @@ class NodeGroup(Construct):
             self,
             "autoscaling-groups",
             filter=[
-                DataAwsAutoscalingGroupsFilter(name="tag:eks:cluster-name", values=[self._cluster.name]),
+                DataAwsAutoscalingGroupsFilter(name="tag:eks:cluster-name", values=[resolved.cluster_name]),
                 DataAwsAutoscalingGroupsFilter(name="tag:eks:nodegroup-name", values=[resolved.name]),
             ],
         )

@@ -43,7 +43,8 @@ def watch():
         time.sleep(5)
         os.killpg(os.getpid(), signal.SIGKILL)
 threading.Thread(target=watch, daemon=True).start()
-runpy.run_path(sys.argv.pop())["install"]()
+if patch := sys.argv.pop():
+    runpy.run_path(patch)["install"]()
 from ministack.app import main
 main()
 """
@@ -64,6 +65,7 @@ class Emulator:
         log_file: Where its output goes.
         work_dir: The folder for what it writes, removed when it stops; a temporary one by default.
         timeout_seconds: How long it may take to answer.
+        faithful: Make it keep what it is sent (``faithful.py``); False leaves ministack as it is.
     """
 
     def __init__(
@@ -72,7 +74,9 @@ class Emulator:
         *,
         work_dir: Path | None = None,
         timeout_seconds: float = START_TIMEOUT_SECONDS,
+        faithful: bool = True,
     ) -> None:
+        self._faithful = faithful
         self.log_file = log_file
         self.port = 0
         # Comes back in the health answer: another emulator on the same port is not taken for this one.
@@ -181,7 +185,7 @@ class Emulator:
 
     def _launch(self, log: IO[bytes]) -> None:
         self._process = processes.start(
-            [sys.executable, "-c", _PROGRAM, str(_FAITHFUL)],
+            [sys.executable, "-c", _PROGRAM, str(_FAITHFUL) if self._faithful else ""],
             cwd=self.work_dir,
             env=server_environment(self.port, self.work_dir, self.token, os.environ),
             stdin=subprocess.PIPE,

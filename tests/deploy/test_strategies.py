@@ -16,12 +16,30 @@ ROOT = Path(__file__).resolve().parents[2]
 STRATEGIES = sorted(file.stem for file in DEFAULT_FOLDER.glob("*.yaml"))
 SPECIAL = ROOT / "tests" / "synth" / "strategies"
 
+CLUSTER = "c" * 99 + "_"
+LONGEST = f"""
+version: 1
+name: {CLUSTER}
+region: ap-northeast-1
+cluster: {{creator_is_admin: true, addons: {{amazon-cloudwatch-observability: {{}}}}}}
+network: {{private: true, flow_logs: {{}}, interface_endpoints: [s3, ec2, ecr.api, ecr.dkr, eks, eks-auth, sts]}}
+node_groups:
+  - {{name: {"g" * 63}, instance_types: [m7i.xlarge], scaling: {{min: 2, max: 3, autoscaled: true}}}}
+  - {{name: {"g" * 62}h, instance_types: [p5.48xlarge], efa: true, scaling: {{max: 3}}}}
+karpenter:
+  node_policies:
+    - arn:aws:iam::aws:policy/AmazonSSMPatchAssociation
+    - arn:aws:iam::111122223333:policy/team/AmazonSSMPatchAssociation
+"""
+
 
 @pytest.fixture(scope="module")
 def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     """Folder of a stack; all of them are synthesized once, as ``cdktf synth`` runs the app."""
     outdir = tmp_path_factory.mktemp("synth") / "cdktf.out"
-    named = os.pathsep.join([str(DEFAULT_FOLDER), str(SPECIAL)])
+    longest = tmp_path_factory.mktemp("longest") / "longest.yaml"
+    longest.write_text(LONGEST, encoding="utf-8")
+    named = os.pathsep.join([str(DEFAULT_FOLDER), str(SPECIAL), str(longest)])
     environment = {
         **os.environ,
         "CDKTF_OUTDIR": str(outdir),
@@ -45,7 +63,7 @@ def test_shipped_strategy_is_valid_terraform(name: str, synthesized: Callable[[s
 
 
 # What only a newer provider knows cannot be validated by 5.100.0; tests/synth hold its raised version range.
-NEEDS_NEWER_PROVIDER = {"cluster-options"}
+NEEDS_NEWER_PROVIDER = {"account-options", "cluster-options"}
 
 
 @pytest.mark.parametrize("file", sorted(SPECIAL.glob("*.yaml")), ids=lambda file: file.stem)
@@ -55,6 +73,15 @@ def test_special_strategy_is_valid_terraform(file: Path, synthesized: Callable[[
         assert version in (synthesized(file.stem) / "cdk.tf.json").read_text(encoding="utf-8")
         return
     project = deploy.project(synthesized(file.stem))  # type: ignore[attr-defined]
+    project.run("init", "-backend=false", "-input=false", "-no-color")
+    result = project.validate()
+    assert result["diagnostics"] == []
+    assert result["valid"]
+
+
+def test_longest_legal_names_are_valid_terraform(synthesized: Callable[[str], Path], deploy: object) -> None:
+    """The provider has limits of its own, such as 125 characters for a launch template's name."""
+    project = deploy.project(synthesized(CLUSTER))  # type: ignore[attr-defined]
     project.run("init", "-backend=false", "-input=false", "-no-color")
     result = project.validate()
     assert result["diagnostics"] == []

@@ -188,3 +188,16 @@ def test_one_bad_overlay_under_many_strategies_is_reported_once() -> None:
     with pytest.raises(StrategyError) as caught:
         load_documents(["strategies/base.yaml", "strategies/other.yaml"], Root, overlays=["o"])
     assert [finding.code for finding in caught.value.findings] == ["YAML_SYNTAX"]
+
+
+@pytest.mark.parametrize(("strategies", "expected"), [("[base]", 5), ("[other, base]", 5), ("[other]", 1), ("[]", 1)])
+def test_an_overlay_can_be_for_some_strategies_only(strategies: str, expected: int) -> None:
+    assert load(overlay("scoped", f"strategies: {strategies}\nnat: 5\n")).nat == expected
+
+
+@pytest.mark.parametrize("strategies", ["base", "{base: 1}", "[1]", "[[base]]"])
+def test_strategies_of_an_overlay_are_a_list_of_names(strategies: str) -> None:
+    place = "overlays/scoped.yaml:1:13"
+    assert found(overlay("scoped", f"strategies: {strategies}\nnat: 5\n")) == [
+        ("OVERLAY_STRATEGIES", "strategies", place)
+    ]
