@@ -91,7 +91,6 @@ def test_instances_volumes_and_interfaces_are_tagged(strategy_name: str, templat
         for each in body["tag_specifications"]:
             # For cost allocation: a provider's default tags stop at the launch template.
             assert each["tags"]["eks-hardware/strategy"] == strategy_name
-        for each in body["tag_specifications"]:
             assert each["tags"]["Name"] == body["name"]
 
 

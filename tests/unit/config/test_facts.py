@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime
 import json
-import subprocess
-import sys
 import typing
 from pathlib import Path
 
@@ -54,19 +52,3 @@ def test_addons_are_those_of_the_model() -> None:
 )
 def test_partition(region: str, expected: str) -> None:
     assert expected == facts.partition(region)
-
-
-IMPORTS = """
-import importlib, pkgutil, sys
-import eks_hardware.config as config
-for module in pkgutil.walk_packages(config.__path__, "eks_hardware.config."):
-    importlib.import_module(module.name)
-framework = ("cdktf", "jsii", "constructs", "cdktf_cdktf_provider_aws")
-print([name for name in sys.modules if name.partition(".")[0] in framework])
-print(sum(name.startswith("eks_hardware.config.") for name in sys.modules) > 20)
-"""
-
-
-def test_config_imports_no_framework() -> None:
-    done = subprocess.run([sys.executable, "-c", IMPORTS], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["[]", "True"]
