@@ -29,7 +29,7 @@ test: setup ## run all tests, deploying ones included
 	$(python) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
-	$(python) -m pytest tests/unit $(PYTEST_ARGS)
+	$(python) -m pytest tests/unit -n 2 $(PYTEST_ARGS)
 
 lint: .venv/.installed types ## ruff, and mypy in strict mode
 	$(python) -m ruff check .
