@@ -305,12 +305,29 @@ class NodeGroup(StrategyModel):
         default=False, description="Let pods reach instance metadata (hop limit 2); use Pod Identity instead."
     )
     detailed_monitoring: bool = Field(default=False, description="EC2 metrics every minute instead of every five.")
-    tags: Tags = Field(default_factory=dict, description="Tags for this group's instances and volumes.")
+    tags: Tags = Field(
+        default_factory=dict,
+        max_length=10,
+        description="Tags for this group's instances and volumes (AWS allows 50 in all, EKS adds some).",
+    )
     user_data: JsonObject = Field(
         default_factory=dict,
         description="Operating-system settings merged over the derived ones: a NodeConfig `spec` on AL2023, "
         "`settings` on Bottlerocket.",
     )
+
+    @model_validator(mode="after")
+    def _nothing_twice(self) -> NodeGroup:
+        for field, items in (
+            ("instance_types", self.instance_types),
+            ("taints", tuple((taint.key, taint.effect.replace("_", "").lower()) for taint in self.taints)),
+        ):
+            for index, item in enumerate(items):
+                if item in items[:index]:
+                    raise PydanticCustomError(
+                        "item_duplicate", "the item is listed twice; remove one", {"field": f"{field}[{index}]"}
+                    )
+        return self
 
     @model_validator(mode="after")
     def _reservation_goes_with_capacity(self) -> NodeGroup:

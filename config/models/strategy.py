@@ -121,7 +121,7 @@ class Strategy(StrategyModel):
         description="Karpenter's AWS side; an empty map takes every default, without it there is none.",
     )
     backend: Backend = Field(default=LocalBackend(), description="Where Terraform keeps its state.")
-    tags: Tags = Field(default_factory=dict, max_length=40, description="Tags for everything in the stack.")
+    tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for everything in the stack.")
     aws: AwsProvider = Field(default=AwsProvider(), description="AWS provider settings.")
 
     @model_validator(mode="after")

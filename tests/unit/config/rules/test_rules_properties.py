@@ -48,7 +48,7 @@ def groups(draw: st.DrawFn, name: str) -> dict[str, Any]:
             [{}, {}, {"family": "bottlerocket"}, {"type": "AL2023_ARM_64_NVIDIA"}, {"image_id": "ami-01234567"}]
         )
     )
-    return group(draw(st.lists(TYPES, min_size=1, max_size=2)), name, **fields)
+    return group(draw(st.lists(TYPES, min_size=1, max_size=2, unique=True)), name, **fields)
 
 
 @st.composite
