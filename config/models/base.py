@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
@@ -16,6 +16,20 @@ class StrategyModel(BaseModel):
     """Base of every model in a strategy file: immutable, and an unknown field is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False)
+
+
+def refuse_second(values: Sequence[object], field: str, code: str, message: str) -> None:
+    """Raise for the first value that stands a second time.
+
+    Args:
+        values: what has to be unique.
+        field: path of the field at fault, with ``{index}`` in place of its position.
+        code: type of the error.
+        message: its text, with ``{value}`` in place of the value.
+    """
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise PydanticCustomError(code, message, {"value": str(value), "field": field.format(index=index)})
 
 
 def _no_control_characters_or_template(value: str) -> str:

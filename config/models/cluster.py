@@ -7,7 +7,16 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
-from eks_hardware.config.models.base import Cidr, IamPrincipalArn, JsonObject, KmsKeyArn, Name, StrategyModel, Text
+from eks_hardware.config.models.base import (
+    Cidr,
+    IamPrincipalArn,
+    JsonObject,
+    KmsKeyArn,
+    Name,
+    StrategyModel,
+    Text,
+    refuse_second,
+)
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
@@ -79,15 +88,12 @@ class AccessEntry(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_policies(self) -> AccessEntry:
-        seen: set[str] = set()
-        for index, each in enumerate(self.policies):
-            if each.policy in seen:
-                raise PydanticCustomError(
-                    "access_policy_duplicate",
-                    "{policy} is listed twice; list its namespaces together",
-                    {"policy": each.policy, "field": f"policies[{index}].policy"},
-                )
-            seen.add(each.policy)
+        refuse_second(
+            [each.policy for each in self.policies],
+            "policies[{index}].policy",
+            "access_policy_duplicate",
+            "{value} is listed twice; list its namespaces together",
+        )
         return self
 
 
@@ -176,13 +182,10 @@ class Cluster(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_entry_names(self) -> Cluster:
-        seen: set[str] = set()
-        for index, entry in enumerate(self.access_entries):
-            if entry.name in seen:
-                raise PydanticCustomError(
-                    "name_duplicate",
-                    "two access entries are called '{name}'; names are unique within a cluster",
-                    {"name": entry.name, "field": f"access_entries[{index}].name"},
-                )
-            seen.add(entry.name)
+        refuse_second(
+            [entry.name for entry in self.access_entries],
+            "access_entries[{index}].name",
+            "name_duplicate",
+            "two access entries are called '{value}'; names are unique within a cluster",
+        )
         return self

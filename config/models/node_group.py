@@ -15,6 +15,7 @@ from eks_hardware.config.models.base import (
     StrategyModel,
     Tags,
     ZoneId,
+    refuse_second,
 )
 
 Workload = Literal["system", "general", "training", "inference", "development"]
@@ -318,15 +319,11 @@ class NodeGroup(StrategyModel):
 
     @model_validator(mode="after")
     def _nothing_twice(self) -> NodeGroup:
-        for field, items in (
-            ("instance_types", self.instance_types),
-            ("taints", tuple((taint.key, taint.effect.replace("_", "").lower()) for taint in self.taints)),
-        ):
-            for index, item in enumerate(items):
-                if item in items[:index]:
-                    raise PydanticCustomError(
-                        "item_duplicate", "the item is listed twice; remove one", {"field": f"{field}[{index}]"}
-                    )
+        message = "'{value}' is listed twice; remove one"
+        refuse_second(self.instance_types, "instance_types[{index}]", "item_duplicate", message)
+        # Both spellings of an effect are one effect.
+        taints = [f"{taint.key}:{taint.effect.replace('_', '').lower()}" for taint in self.taints]
+        refuse_second(taints, "taints[{index}]", "item_duplicate", message)
         return self
 
     @model_validator(mode="after")

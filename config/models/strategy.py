@@ -5,9 +5,18 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
-from eks_hardware.config.models.base import Arn, ClusterName, IamPolicyArn, KmsKeyArn, Name, StrategyModel, Tags, Text
+from eks_hardware.config.models.base import (
+    Arn,
+    ClusterName,
+    IamPolicyArn,
+    KmsKeyArn,
+    Name,
+    StrategyModel,
+    Tags,
+    Text,
+    refuse_second,
+)
 from eks_hardware.config.models.cluster import Cluster
 from eks_hardware.config.models.network import Network
 from eks_hardware.config.models.node_group import NodeGroup
@@ -126,13 +135,10 @@ class Strategy(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_group_names(self) -> Strategy:
-        seen: set[str] = set()
-        for index, group in enumerate(self.node_groups):
-            if group.name in seen:
-                raise PydanticCustomError(
-                    "name_duplicate",
-                    "two node groups are called '{name}'; names are unique within a strategy",
-                    {"name": group.name, "field": f"node_groups[{index}].name"},
-                )
-            seen.add(group.name)
+        refuse_second(
+            [group.name for group in self.node_groups],
+            "node_groups[{index}].name",
+            "name_duplicate",
+            "two node groups are called '{value}'; names are unique within a strategy",
+        )
         return self
