@@ -29,6 +29,8 @@ def install() -> None:
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)
+    if {"_ACTION_MAP", "_p"} <= ec2.keys():
+        _repeat_answers(ec2["_ACTION_MAP"], ec2["_p"])
     eks = vars(importlib.import_module("ministack.services.eks"))
     if {"_create_cluster", "_clusters"} <= eks.keys():
         _complete_eks(eks, "_create_cluster", "Cluster", lambda body: eks["_clusters"].get(body.get("name")))
@@ -39,6 +41,30 @@ def install() -> None:
             "Nodegroup",
             lambda cluster, body: eks["_nodegroups"].get(f"{cluster}/{body.get('nodegroupName')}"),
         )
+
+
+def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[..., Any]) -> None:
+    """Answer a repeated EC2 create call as the first time, as EC2 does for one client token.
+
+    The provider's client sends a call again when a connection breaks; ministack then finds the name taken.
+    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
+    """
+    answers: dict[tuple[str, str], Any] = {}
+
+    def once(name: str, own: Callable[..., Any]) -> Callable[..., Any]:
+        def create(params: Mapping[str, Any], *arguments: Any) -> Any:
+            key = (name, str(value_of(params, "ClientToken") or ""))
+            if key[1] and key in answers:
+                return answers[key]
+            answer = own(params, *arguments)
+            # status, headers, body: an error is no answer to keep.
+            if key[1] and isinstance(answer, tuple) and answer[0] < 300:
+                answers[key] = answer
+            return answer
+
+        return create
+
+    actions.update({name: once(name, own) for name, own in actions.items() if name.startswith("Create")})
 
 
 def _complete_launch_templates(ec2: dict[str, Any]) -> None:

@@ -163,6 +163,19 @@ def test_detached_runs_on_until_it_is_stopped(tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
+def test_repeats_its_answer_to_one_client_token(account: Callable[[str], Account]) -> None:
+    """The provider's client sends a call again when a connection breaks; EC2 then answers as the first time."""
+    ec2 = account("eu-west-1").client("ec2")
+    call = {"LaunchTemplateName": "twice", "LaunchTemplateData": {"EbsOptimized": True}, "ClientToken": "token-1"}
+    first = ec2.create_launch_template(**call)["LaunchTemplate"]["LaunchTemplateId"]
+    try:
+        assert ec2.create_launch_template(**call)["LaunchTemplate"]["LaunchTemplateId"] == first
+        with pytest.raises(ec2.exceptions.ClientError, match="AlreadyExists"):
+            ec2.create_launch_template(**{**call, "ClientToken": "token-2"})
+    finally:
+        ec2.delete_launch_template(LaunchTemplateId=first)
+
+
 _INTERFACE = {"DeviceIndex": 0, "InterfaceType": "efa-only", "NetworkCardIndex": 1}
 # What stock ministack accepts and does not give back, each with where it would be: the reason for faithful.py.
 FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {
