@@ -23,6 +23,8 @@ PLACEMENT_GROUP = 255
 SECURITY_GROUP = 255
 KMS_ALIAS = 256
 TAG_VALUE = 256
+EFS_TOKEN = 64
+"""https://docs.aws.amazon.com/efs/latest/ug/API_CreateFileSystem.html (CreationToken)"""
 TERRAFORM_WORKSPACE = 90
 """https://developer.hashicorp.com/terraform/cloud-docs/workspaces/create (at most 90 characters)"""
 
@@ -49,6 +51,19 @@ def limited(*parts: str, limit: int, separator: str = "-") -> str:
     if len(tail) >= limit:
         return f"{full[: limit - _HASH_LENGTH - 1]}-{digest}"
     return head[: limit - len(tail)].rstrip("-_") + tail
+
+
+def security_group(cluster_name: str, purpose: str) -> str:
+    """Name of a security group.
+
+    EC2 refuses names that begin as its ids do:
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html (GroupName)
+
+    >>> security_group("sg-demo", "efa")
+    'eks-sg-demo-efa'
+    """
+    first = ("eks",) if cluster_name.lower().startswith("sg-") else ()
+    return limited(*first, cluster_name, purpose, limit=SECURITY_GROUP)
 
 
 def told_apart(readable: str, whole: str) -> str:

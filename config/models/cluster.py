@@ -31,6 +31,7 @@ AddonName = Literal[
     "aws-ebs-csi-driver",
     "aws-efs-csi-driver",
     "aws-fsx-csi-driver",
+    "aws-mountpoint-s3-csi-driver",
     "coredns",
     "eks-node-monitoring-agent",
     "eks-pod-identity-agent",

@@ -1,44 +1,34 @@
-"""The root of a strategy file, and its small sections: Karpenter, backend, provider."""
+"""The root of a strategy file, and its small sections: backend, provider."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from eks_hardware.config.models.base import (
     Arn,
     ClusterName,
     IamPolicyArn,
     KmsKeyArn,
-    Name,
     StrategyModel,
     Tags,
     Text,
     refuse_second,
 )
 from eks_hardware.config.models.cluster import Cluster
+from eks_hardware.config.models.karpenter import Karpenter
+from eks_hardware.config.models.kubernetes import Kubernetes
 from eks_hardware.config.models.network import Network
 from eks_hardware.config.models.node_group import NodeGroup
+from eks_hardware.config.models.storage import Storage
 
 # https://developer.hashicorp.com/terraform/language/expressions/version-constraints
 _CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]+(\.[0-9]+){0,2} *"
 VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CONSTRAINT})*$", max_length=100)]
 
 Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$")]
-
-
-class Karpenter(StrategyModel):
-    """Karpenter's AWS side: controller role, node role, interruption queue, discovery tags."""
-
-    namespace: Name = Field(default="kube-system", description="Namespace that the controller runs in.")
-    service_account: Name = Field(default="karpenter", description="Service account of the controller.")
-    interruption_queue: bool = Field(
-        default=True, description="Tell Karpenter of spot interruptions, health events and state changes."
-    )
-    node_policies: tuple[IamPolicyArn, ...] = Field(
-        default=(), description="Further managed policies for the role of Karpenter's nodes."
-    )
 
 
 class LocalBackend(StrategyModel):
@@ -127,18 +117,29 @@ class Strategy(StrategyModel):
     node_groups: tuple[NodeGroup, ...] = Field(min_length=1, description="Managed node groups.")
     karpenter: Karpenter | None = Field(
         default=None,
-        description="Karpenter's AWS side; an empty map takes every default, without it there is none.",
+        description="Karpenter; an empty map takes every default, without it there is none.",
     )
+    kubernetes: Kubernetes = Field(default=Kubernetes(), description="What runs on the cluster, and how it gets there.")
+    storage: Storage = Field(default=Storage(), description="Shared file systems and buckets.")
     backend: Backend = Field(default=LocalBackend(), description="Where Terraform keeps its state.")
     tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for everything in the stack.")
     aws: AwsProvider = Field(default=AwsProvider(), description="AWS provider settings.")
 
     @model_validator(mode="after")
-    def _unique_group_names(self) -> Strategy:
+    def _unique_names(self) -> Strategy:
         refuse_second(
             [group.name for group in self.node_groups],
             "node_groups[{index}].name",
             "name_duplicate",
             "two node groups are called '{value}'; names are unique within a strategy",
         )
+        # Placement groups and node-level resources are named after groups and pools alike.
+        groups = [group.name for group in self.node_groups]
+        for index, pool in enumerate(self.karpenter.node_pools if self.karpenter else ()):
+            if pool.name in groups:
+                raise PydanticCustomError(
+                    "name_duplicate",
+                    "a node group and a node pool are called '{value}'; names are unique within a strategy",
+                    {"value": pool.name, "field": f"karpenter.node_pools[{index}].name"},
+                )
         return self

@@ -11,9 +11,28 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
 from eks_hardware.config import models
-from eks_hardware.config.models import AccessEntry, Addon, Disk, Kubelet, NodeGroup, Strategy
+from eks_hardware.config.errors import StrategyError
+from eks_hardware.config.loader import parse_strategy
+from eks_hardware.config.models import (
+    AccessEntry,
+    Addon,
+    Budget,
+    Chart,
+    Disk,
+    Disruption,
+    FsxLustre,
+    GpuSharing,
+    Karpenter,
+    Kubelet,
+    Kubernetes,
+    NodeGroup,
+    NodePool,
+    NodeTemplate,
+    PoolReservation,
+    Strategy,
+)
 from eks_hardware.config.models.base import Cidr, JsonObject
-from helpers.strategies import document, group
+from helpers.strategies import document, group, pool
 
 MODELS = [getattr(models, name) for name in models.__all__]
 FIELDS = [pytest.param(model, name, id=f"{model.__name__}.{name}") for model in MODELS for name in model.model_fields]
@@ -35,7 +54,8 @@ def models_within(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def test_every_model_of_a_strategy_is_exported() -> None:
-    assert set(models_within(Strategy)) == set(MODELS)
+    # NodeTemplate is what groups and pools have in common; no file has one.
+    assert {*models_within(Strategy), NodeTemplate} == set(MODELS)
 
 
 def test_every_field_is_described() -> None:
@@ -108,8 +128,14 @@ def test_no_field_takes_values_of_any_kind_but_json() -> None:
         for name, field in model.model_fields.items()
         if "Any" in str(field.annotation)
     ]
-    # Both are JsonObject, which walks the values.
-    assert loose == ["Addon.configuration", "NodeGroup.user_data"]
+    # All are JsonObject, which walks the values.
+    assert sorted(loose) == [
+        "Addon.configuration",
+        "Chart.values",
+        "NodeGroup.user_data",
+        "NodePool.user_data",
+        "NodeTemplate.user_data",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +159,8 @@ def test_json_is_walked(value: dict[str, Any], code: str) -> None:
         lambda: TypeAdapter(JsonObject).validate_python(value),
         lambda: Addon(configuration=value),
         lambda: NodeGroup.model_validate(group(user_data=value)),
+        lambda: NodePool.model_validate(pool(user_data=value)),
+        lambda: Chart(values=value),
     ):
         with pytest.raises(ValidationError) as caught:
             build()
@@ -216,6 +244,53 @@ PATTERN = "string_pattern_mismatch"
             document(cluster={"access_entries": [{"name": "a", "principal_arn": ROLE}] * 2}),
             ["name_duplicate"],
         ),
+        (NodePool, pool(), []),
+        (NodePool, {"name": "a", "limits": {}}, ["node_pool_hardware"]),
+        (NodePool, {"name": "a", "instance_families": ["m7i"]}, ["missing"]),
+        (NodePool, pool(instance_types=["m7i.xlarge"], accelerator="l4"), ["node_pool_hardware"]),
+        (NodePool, pool(instance_types=["m7i.xlarge"], instance_sizes=["xlarge"]), ["node_pool_hardware"]),
+        (NodePool, pool(instance_types=["m7i.xlarge", "m7i.xlarge"]), ["item_duplicate"]),
+        (NodePool, pool(instance_families=["m7i", "m7i"]), ["item_duplicate"]),
+        (NodePool, pool(capacity=["spot", "spot"]), ["item_duplicate"]),
+        (NodePool, pool(capacity=[]), ["too_short"]),
+        (NodePool, pool(taints=[{"key": "a"}, {"key": "a", "effect": "NO_SCHEDULE"}]), ["item_duplicate"]),
+        (NodePool, pool(capacity=["on-demand", "reserved"]), ["reservation_missing"]),
+        (NodePool, pool(reservations=[RESERVATION]), ["reservation_unused"]),
+        (NodePool, pool(capacity=["capacity-block", "spot"], reservations=[RESERVATION]), []),
+        (NodePool, pool(weight=101), ["less_than_equal"]),
+        (NodePool, pool(limits={"gpu": 1}), ["literal_error"]),
+        (NodePool, pool(limits={"cpu": "lots"}), [PATTERN, "int_parsing"]),
+        (NodePool, pool(ami={"version": "20260810"}), [PATTERN]),
+        (NodePool, pool(accelerator="L4"), [PATTERN]),
+        (PoolReservation, {"zone": "usw2-az1"}, ["reservation_target"]),
+        (PoolReservation, {"id": "cr-01234567", "zone": "usw2-az1", "tags": {"a": "b"}}, ["reservation_target"]),
+        (PoolReservation, {"id": "cr-01234567"}, ["reservation_zone"]),
+        (PoolReservation, {**RESERVATION, "owner_account_id": "111122223333"}, ["reservation_target"]),
+        (PoolReservation, {"tags": {"a": "b"}, "owner_account_id": "111122223333"}, []),
+        (Budget, {"nodes": "101%"}, [PATTERN]),
+        (Budget, {"nodes": "100%"}, []),
+        (Budget, {"nodes": "0", "schedule": "0 8 * * mon-fri"}, ["budget_schedule"]),
+        (Budget, {"nodes": "0", "duration": "8h"}, ["budget_schedule"]),
+        (Budget, {"nodes": "0", "schedule": "@daily", "duration": "8h"}, []),
+        (Budget, {"nodes": "0", "schedule": "every day", "duration": "8h"}, [PATTERN]),
+        (Disruption, {"expire_after": "never", "consolidate_after": "1h30m"}, []),
+        (Disruption, {"expire_after": "30d"}, [PATTERN, "literal_error"]),
+        (Disruption, {"termination_grace_period": "never"}, [PATTERN]),
+        (Karpenter, {"node_pools": [pool(), pool()]}, ["name_duplicate"]),
+        (Karpenter, {"replicas": 0}, ["greater_than_equal"]),
+        (Strategy, document(group("m7i.xlarge", "a"), karpenter={"node_pools": [pool("a")]}), ["name_duplicate"]),
+        (Kubernetes, {"teams": [{"name": "a"}, {"name": "a"}]}, ["name_duplicate"]),
+        (Kubernetes, {"charts": {"nginx": {}}}, ["literal_error"]),
+        (Chart, {"version": ">= 1.0"}, [PATTERN]),
+        (Chart, {"version": "v26.7.0"}, []),
+        (Chart, {"repository": "http://mirror.example.com"}, [PATTERN]),
+        (GpuSharing, {}, ["gpu_sharing_way"]),
+        (GpuSharing, {"time_slicing": {"replicas": 2}, "mig_profile": "1g.10gb"}, ["gpu_sharing_way"]),
+        (GpuSharing, {"time_slicing": {"replicas": 1}}, ["greater_than_equal"]),
+        (GpuSharing, {"mig_profile": "1g.10gb"}, []),
+        (FsxLustre, {"size_gib": 3600}, ["fsx_size"]),
+        (FsxLustre, {"size_gib": 4800}, []),
+        (FsxLustre, {"deployment": "scratch-2", "throughput_mibps_per_tib": 125}, ["fsx_deployment"]),
         (Strategy, document(name="a" * 101), ["string_too_long"]),
         (Strategy, document(name="-a"), [PATTERN]),
         (Strategy, document(name="a" * 100), []),
@@ -264,3 +339,45 @@ def test_cidrs_that_aws_does_not_take(cidr: str) -> None:
     with pytest.raises(ValidationError) as caught:
         TypeAdapter(Cidr).validate_python(cidr)
     assert caught.value.errors()[0]["type"] == "cidr_invalid"
+
+
+# --- where a model's own errors are in the file
+
+POOLS = """\
+version: 1
+name: demo
+region: us-west-2
+node_groups:
+  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
+karpenter:
+  node_pools:
+    - name: none
+      limits: {cpu: 1}
+    - name: two
+      instance_types: [g5.xlarge]
+      accelerator: l4
+      limits: {nvidia.com/gpu: 1}
+    - name: reserved
+      instance_types: [p5.48xlarge]
+      capacity: [reserved]
+      reservations:
+        - {id: cr-01234567}
+      limits: {nvidia.com/gpu: lots}
+      disruption:
+        budgets:
+          - {nodes: "10%", schedule: "@daily"}
+"""
+
+
+def test_errors_of_a_pool_have_their_place() -> None:
+    with pytest.raises(StrategyError) as caught:
+        parse_strategy(POOLS, file="demo.yaml")
+    found = {finding.path: (finding.code, finding.position) for finding in caught.value.findings}
+    pools = "karpenter.node_pools"
+    assert found == {
+        f"{pools}[none]": ("NODE_POOL_HARDWARE", ("demo.yaml", 8, 7)),
+        f"{pools}[two].accelerator": ("NODE_POOL_HARDWARE", ("demo.yaml", 12, 20)),
+        f"{pools}[reserved].reservations[0].id": ("RESERVATION_ZONE", ("demo.yaml", 18, 16)),
+        f"{pools}[reserved].limits[nvidia.com/gpu]": ("FIELD_PATTERN", ("demo.yaml", 19, 32)),
+        f"{pools}[reserved].disruption.budgets[0].schedule": ("BUDGET_SCHEDULE", ("demo.yaml", 22, 38)),
+    }

@@ -1,0 +1,110 @@
+"""``kubernetes``: what runs on the cluster, and how it gets there."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from eks_hardware.config.models.base import JsonObject, Name, StrategyModel, Text, refuse_second
+from eks_hardware.config.models.node_template import Quantity
+
+ChartName = Literal[
+    "aws-efa-k8s-device-plugin",
+    "aws-load-balancer-controller",
+    "cluster-autoscaler",
+    "dcgm-exporter",
+    "gpu-operator",
+    "karpenter",
+    "karpenter-crd",
+    "kube-prometheus-stack",
+    "kueue",
+    "neuron-helm-chart",
+    "nvidia-device-plugin",
+]
+
+
+class Chart(StrategyModel):
+    """Settings of one Helm chart."""
+
+    version: Annotated[str, StringConstraints(pattern=r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$")] | None = (
+        Field(default=None, description="Exact version in place of the toolkit's.")
+    )
+    repository: Annotated[Text, StringConstraints(pattern=r"^(https|oci)://[^ ]+$", max_length=512)] | None = Field(
+        default=None, description="Where the chart is pulled from, such as a mirror in ECR; without the chart's name."
+    )
+    values: JsonObject = Field(default_factory=dict, description="Chart values, merged over the derived ones.")
+
+
+class ContainerDefaults(StrategyModel):
+    """What a container gets that does not say."""
+
+    requests: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Requests.")
+    limits: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Limits.")
+
+
+class Team(StrategyModel):
+    """A namespace with a quota."""
+
+    name: Name = Field(description="Namespace.")
+    quota: dict[
+        Literal[
+            "cpu",
+            "memory",
+            "pods",
+            "persistentvolumeclaims",
+            "nvidia.com/gpu",
+            "aws.amazon.com/neuron",
+            "aws.amazon.com/neuroncore",
+            "vpc.amazonaws.com/efa",
+        ],
+        Quantity | int,
+    ] = Field(default_factory=dict, description="The most that all pods of the namespace ask for together.")
+    container_defaults: ContainerDefaults = Field(
+        default=ContainerDefaults(), description="Requests and limits of containers that state none (LimitRange)."
+    )
+
+
+class Kubernetes(StrategyModel):
+    """Charts and objects on the cluster. Device plugins and Karpenter follow from the hardware."""
+
+    delivery: Literal["helm", "manifests"] = Field(
+        default="helm",
+        description="'helm': Terraform installs the charts. 'manifests': nothing talks to the cluster; manifests and "
+        "chart values are written for Argo CD, Flux or kubectl.",
+    )
+    stack: Literal["same", "separate"] = Field(
+        default="same",
+        description="'separate' puts the charts into a second stack, <name>-kubernetes, for a plan runner that cannot "
+        "reach the cluster's API.",
+    )
+    charts: dict[ChartName, Chart] = Field(
+        default_factory=dict, description="Version, repository or values of single charts."
+    )
+    gpu_operator: bool = Field(
+        default=False,
+        description="NVIDIA GPU Operator in place of the plain device plugin; MIG on AL2023 needs it.",
+    )
+    dcgm_exporter: bool = Field(default=False, description="GPU metrics for Prometheus.")
+    neuron_monitor: bool = Field(default=False, description="Neuron metrics for Prometheus.")
+    prometheus: bool = Field(
+        default=False, description="kube-prometheus-stack with dashboards for the hardware of this strategy."
+    )
+    kueue: bool = Field(
+        default=False, description="Kueue with a flavor per hardware, and quotas from the strategy's limits."
+    )
+    load_balancer_controller: bool = Field(default=False, description="AWS Load Balancer Controller.")
+    cluster_autoscaler: bool = Field(
+        default=False, description="Cluster Autoscaler for groups with `scaling.autoscaled`, in place of Karpenter."
+    )
+    teams: tuple[Team, ...] = Field(default=(), max_length=200, description="Namespaces with quotas.")
+
+    @model_validator(mode="after")
+    def _unique_team_names(self) -> Kubernetes:
+        refuse_second(
+            [team.name for team in self.teams],
+            "teams[{index}].name",
+            "name_duplicate",
+            "two teams are called '{value}'; names are unique within a strategy",
+        )
+        return self
