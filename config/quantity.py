@@ -1,0 +1,30 @@
+"""Kubernetes quantities as numbers (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/)."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+_SUFFIXES = {
+    "": Fraction(1),
+    "m": Fraction(1, 1000),
+    "k": Fraction(1000),
+    **{letter: Fraction(1000 ** (index + 2)) for index, letter in enumerate("MGTPE")},
+    **{f"{letter}i": Fraction(1024 ** (index + 1)) for index, letter in enumerate("KMGTPE")},
+}
+_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
+
+
+def amount(quantity: str | int) -> Fraction:
+    """The number that a quantity stands for, exactly.
+
+    Raises:
+        ValueError: for a text that is no quantity.
+
+    >>> amount("1.5Gi") == 1610612736, amount("500m") == Fraction(1, 2), amount(16)
+    (True, True, Fraction(16, 1))
+    """
+    match = _QUANTITY.fullmatch(str(quantity))
+    if match is None or match[2] not in _SUFFIXES:
+        raise ValueError(f"{quantity!r} is not a quantity")
+    return Fraction(match[1]) * _SUFFIXES[match[2]]
