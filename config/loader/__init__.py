@@ -11,11 +11,12 @@ any model, :mod:`translate` turns pydantic's errors into findings, :mod:`discove
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from eks_hardware.config.errors import Finding, StrategyError
 from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, discover, read_environment
 from eks_hardware.config.loader.documents import Document, Folders, load_document, load_documents
 from eks_hardware.config.loader.yaml_source import SourceMap
@@ -91,7 +92,26 @@ def load_strategies(
         StrategyError: with every finding of every file; STRATEGY_NAME_DUPLICATE where two have one name.
     """
     documents = load_documents(files, _model(), overlays=overlays, overlay_folders=overlay_folders)
-    return [_loaded(document) for document in documents]
+    loaded = [_loaded(document) for document in documents]
+    if findings := list(_same_stacks(loaded)):
+        raise StrategyError(findings)
+    return loaded
+
+
+def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
+    """A strategy whose second stack, for its charts, would have the name of another strategy."""
+    files = {each.strategy.name: each.file for each in loaded}
+    for each in loaded:
+        kubernetes = each.strategy.kubernetes
+        second = f"{each.strategy.name}-kubernetes"
+        if kubernetes.stack == "separate" and kubernetes.delivery == "helm" and second in files:
+            yield Finding(
+                "STRATEGY_NAME_DUPLICATE",
+                "kubernetes.stack",
+                f"the stack of its charts is called {second!r}, as is the strategy in {files[second]}; give one of the "
+                "two strategies another name",
+                position=each.source.locate("kubernetes.stack"),
+            )
 
 
 def from_environment(

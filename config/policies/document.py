@@ -35,8 +35,8 @@ def _one_or_many(values: Sequence[str]) -> str | list[str]:
 
 
 def policy(*statements: Statement) -> str:
-    """A policy document as compact JSON."""
-    return json.dumps({"Version": "2012-10-17", "Statement": list(statements)}, separators=(",", ":"))
+    """A policy document as compact JSON; read-only maps are maps too."""
+    return json.dumps({"Version": "2012-10-17", "Statement": list(statements)}, separators=(",", ":"), default=dict)
 
 
 def assumed_by_service(service: str, *, account_id: str | None = None) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from eks_hardware.config.policies.document import Statement, allow, policy
 
-KEYS = ("node-lifecycle", "iam", "eks", "interruption", "zonal-shift", "discovery")
+KEYS = ("node-lifecycle", "iam", "eks", "interruption", "zonal-shift", "discovery", "volume-keys")
 """The policies, by the key that is part of their Terraform address."""
 
 _LAUNCHED = ("fleet", "instance", "volume", "network-interface", "launch-template", "spot-instances-request")
@@ -25,10 +25,11 @@ def documents(
     account_id: str,
     node_role_arn: str,
     queue_arn: str | None,
+    volume_key_arns: Sequence[str] = (),
 ) -> dict[str, str]:
     """The policy documents by key; ``account_id`` and the ARNs may be Terraform references.
 
-    Without a queue there is no ``interruption`` policy.
+    Without a queue there is no ``interruption`` policy, without keys of the user's no ``volume-keys``.
     """
     tags = _Tags(cluster_name)
     cluster_arn = f"arn:{partition}:eks:{region}:{account_id}:cluster/{cluster_name}"
@@ -49,6 +50,7 @@ def documents(
             )
         ],
         "discovery": _discovery(region, partition, account_id),
+        "volume-keys": _volume_keys(volume_key_arns, region),
     }
     return {key: policy(*statements[key]) for key in KEYS if statements[key]}
 
@@ -218,6 +220,30 @@ def _discovery(region: str, partition: str, account_id: str) -> list[Statement]:
             "AllowInstanceProfileReadActions",
             ["iam:GetInstanceProfile"],
             [f"arn:{partition}:iam::{account_id}:instance-profile/*"],
+        ),
+    ]
+
+
+def _volume_keys(key_arns: Sequence[str], region: str) -> list[Statement]:
+    """What EC2 does in the controller's name with the keys of node pools' volumes.
+
+    Without it a node ends while it starts. EC2 Fleet of type ``instant`` launches as whoever calls it, so that the
+    permissions are the controller's own and not those of a service-linked role.
+    Sources: https://docs.aws.amazon.com/ebs/latest/userguide/ebs-encryption-requirements.html,
+    https://karpenter.sh/v1.14/troubleshooting/#node-terminates-before-ready-on-failed-encrypted-ebs-volume
+    """
+    if not key_arns:
+        return []
+    # In some partitions the service's name ends in amazonaws.com.cn.
+    through_ec2 = {"StringLike": {"kms:ViaService": f"ec2.{region}.amazonaws.com*"}}
+    use = ["Decrypt", "DescribeKey", "GenerateDataKeyWithoutPlaintext", "ReEncryptFrom", "ReEncryptTo"]
+    return [
+        allow("AllowVolumeKeyUse", [f"kms:{each}" for each in use], key_arns, through_ec2),
+        allow(
+            "AllowVolumeKeyGrants",
+            ["kms:CreateGrant"],
+            key_arns,
+            {**through_ec2, "Bool": {"kms:GrantIsForAWSResource": "true"}},
         ),
     ]
 

@@ -1,11 +1,15 @@
 """From a strategy to everything that follows from it: the one place where anything is derived."""
 
+from eks_hardware.config.resolve.advertised import advertised
 from eks_hardware.config.resolve.cluster import resolve_cluster
+from eks_hardware.config.resolve.gpu_sharing import mig_profiles
 from eks_hardware.config.resolve.karpenter import node_policy_arns, resolve_karpenter
+from eks_hardware.config.resolve.kubernetes import resolve_kubernetes
 from eks_hardware.config.resolve.model import (
     BlockDevice,
     CapacityTarget,
     ExistingSubnets,
+    GpuShares,
     InterruptionRule,
     Origin,
     Reason,
@@ -17,41 +21,88 @@ from eks_hardware.config.resolve.model import (
     ResolvedNetwork,
     ResolvedNodeGroup,
     ResolvedProvider,
-    ResolvedStrategy,
     ResolvedSubnet,
     ResolvedTaint,
     SubnetRole,
 )
+from eks_hardware.config.resolve.model_kubernetes import (
+    CapacityOverlay,
+    DisruptionBudget,
+    ReservationSelector,
+    ResolvedBucket,
+    ResolvedChart,
+    ResolvedDisruption,
+    ResolvedEfs,
+    ResolvedFsxLustre,
+    ResolvedKubernetes,
+    ResolvedNodePool,
+    ResolvedStorage,
+    ResolvedTeam,
+    ServicePolicy,
+    ServiceRole,
+)
+from eks_hardware.config.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
-from eks_hardware.config.resolve.node_groups import pod_interfaces, resolve_node_group
+from eks_hardware.config.resolve.node import pod_interfaces
+from eks_hardware.config.resolve.node_groups import resolve_node_group
+from eks_hardware.config.resolve.node_pools import (
+    accelerator_resource,
+    known_to_karpenter,
+    pool_types,
+    resolve_node_pool,
+)
+from eks_hardware.config.resolve.storage import resolve_storage
 from eks_hardware.config.resolve.strategy import provider_floor, resolve
 
 __all__ = [
     "BlockDevice",
+    "CapacityOverlay",
     "CapacityTarget",
+    "DisruptionBudget",
     "ExistingSubnets",
+    "GpuShares",
     "InterruptionRule",
     "Origin",
     "Reason",
+    "ReservationSelector",
     "Resolved",
     "ResolvedAccessEntry",
     "ResolvedAddon",
+    "ResolvedBucket",
+    "ResolvedChart",
     "ResolvedCluster",
+    "ResolvedDisruption",
+    "ResolvedEfs",
+    "ResolvedFsxLustre",
     "ResolvedKarpenter",
+    "ResolvedKubernetes",
     "ResolvedNetwork",
     "ResolvedNodeGroup",
+    "ResolvedNodePool",
     "ResolvedProvider",
+    "ResolvedStorage",
     "ResolvedStrategy",
     "ResolvedSubnet",
     "ResolvedTaint",
+    "ResolvedTeam",
+    "ServicePolicy",
+    "ServiceRole",
     "SubnetRole",
+    "accelerator_resource",
+    "advertised",
     "has_pod_subnets",
+    "known_to_karpenter",
+    "mig_profiles",
     "node_policy_arns",
     "pod_interfaces",
+    "pool_types",
     "provider_floor",
     "resolve",
     "resolve_cluster",
     "resolve_karpenter",
+    "resolve_kubernetes",
     "resolve_network",
     "resolve_node_group",
+    "resolve_node_pool",
+    "resolve_storage",
 ]

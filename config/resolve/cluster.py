@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eks_hardware.config import facts, names
 from eks_hardware.config.models import Addon, Cluster
+from eks_hardware.config.policies.document import Statement
 from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import Reasons, ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 
-def resolve_cluster(cluster: Cluster, *, name: str, region: str, custom_networking: bool = False) -> ResolvedCluster:
-    """Derive everything about the control plane of the cluster ``name``."""
+def resolve_cluster(
+    cluster: Cluster,
+    *,
+    name: str,
+    region: str,
+    custom_networking: bool = False,
+    needed_addons: Mapping[str, Sequence[Statement]] | None = None,
+) -> ResolvedCluster:
+    """Derive everything about the control plane of the cluster ``name``.
+
+    Args:
+        needed_addons: add-ons that are on because of something outside ``cluster``, such as a CSI driver, with the
+            permissions that this something needs; none stands for the managed policies of the add-on.
+    """
     why = Reasons()
     given = cluster.model_fields_set
     partition = facts.partition(region)
@@ -130,9 +143,10 @@ def resolve_cluster(cluster: Cluster, *, name: str, region: str, custom_networki
                     region=region,
                     partition=partition,
                     custom_networking=custom_networking,
+                    needed=needed_addons or {},
                 )
             ),
-            "the add-ons that are on by default, and those asked for",
+            "the add-ons that are on by default, those asked for, and those that storage needs",
         ),
         discovery_tag=why.rule("discovery_tag", name, "on the cluster security group, for Karpenter's selector"),
         reasons=why.frozen(),
@@ -162,12 +176,18 @@ def _access_entries(cluster: Cluster, partition: str) -> Iterator[ResolvedAccess
 
 
 def _addons(
-    cluster: Cluster, *, name: str, region: str, partition: str, custom_networking: bool
+    cluster: Cluster,
+    *,
+    name: str,
+    region: str,
+    partition: str,
+    custom_networking: bool,
+    needed: Mapping[str, Sequence[Statement]],
 ) -> Iterator[ResolvedAddon]:
     by_name = {str(each): addon for each, addon in cluster.addons.items()}
     for addon_name, fact in facts.addons().items():
         given = by_name.get(addon_name)
-        if not (given.enabled if given else fact["default"]):
+        if not (given.enabled if given else fact["default"] or addon_name in needed):
             continue
         yield _addon(
             addon_name,
@@ -179,6 +199,7 @@ def _addons(
             if addon_name == "vpc-cni"
             else fact.get("configuration", {}),
             asked_for=given is not None,
+            statements=needed.get(addon_name, ()),
         )
 
 
@@ -191,9 +212,13 @@ def _addon(
     partition: str,
     derived: Mapping[str, Any],
     asked_for: bool,
+    statements: Sequence[Statement],
 ) -> ResolvedAddon:
     why = Reasons()
-    account = fact.get("service_account")
+    # Who names an add-on wants all that it can do, such as making file systems for claims.
+    policies = fact.get("policies", ()) if asked_for or not statements else ()
+    own = () if policies else tuple(frozen(each) for each in statements)
+    account = fact.get("service_account") if policies or own else None
     source = fact.get("source", "")
     return ResolvedAddon(
         name=why.given("name", name, when=asked_for, otherwise=fact["why"]),
@@ -210,14 +235,17 @@ def _addon(
             "derived values, the strategy's over them" if given.configuration else "derived",
         ),
         service_account=why.rule("service_account", account, source or "needs no AWS permission"),
-        namespace=why.rule("namespace", fact.get("namespace"), source or "needs no AWS permission"),
+        namespace=why.rule("namespace", fact["namespace"] if account else None, source or "needs no AWS permission"),
         role_name=why.rule(
             "role_name", role_name if account else None, "cluster, region and add-on, at most 64 characters"
         ),
         policy_arns=why.rule(
             "policy_arns",
-            tuple(f"arn:{partition}:iam::aws:policy/{policy}" for policy in fact.get("policies", ())),
+            tuple(f"arn:{partition}:iam::aws:policy/{policy}" for policy in policies),
             source or "needs no AWS permission",
+        ),
+        statements=why.rule(
+            "statements", own, "what the strategy's storage needs" if own else "managed policies say it all"
         ),
         reasons=why.frozen(),
     )

@@ -43,6 +43,8 @@ def resolve_karpenter(
     why = Reasons()
     given = karpenter.model_fields_set
     queue = names.limited(cluster_name, "karpenter", limit=names.SQS_QUEUE) if karpenter.interruption_queue else None
+    keys = tuple(dict.fromkeys(pool.disk.kms_key_arn for pool in karpenter.node_pools if pool.disk.kms_key_arn))
+    unneeded = {*(() if queue else ("interruption",)), *(() if keys else ("volume-keys",))}
     return ResolvedKarpenter(
         namespace=why.given(
             "namespace",
@@ -67,7 +69,7 @@ def resolve_karpenter(
                 {
                     key: names.limited(cluster_name, region, f"karpenter-{key}", limit=names.IAM_POLICY)
                     for key in policies.KEYS
-                    if key != "interruption" or queue
+                    if key not in unneeded
                 }
             ),
             "split as Karpenter splits them: one policy would pass 6,144 characters with a long cluster name",
@@ -96,6 +98,13 @@ def resolve_karpenter(
             otherwise="nodes are drained before an interruption",
         ),
         rules=why.rule("rules", tuple(_rules(cluster_name)) if queue else (), "the five events that Karpenter acts on"),
+        volume_key_arns=why.rule(
+            "volume_key_arns",
+            keys,
+            "Karpenter launches nodes in its own name, so that it needs the use of their volumes' keys"
+            if keys
+            else "no node pool has a key of its own",
+        ),
         reasons=why.frozen(),
     )
 

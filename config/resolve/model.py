@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from eks_hardware.config.catalogue import EfaInterface, Hardware
-from eks_hardware.config.models import AssumeRole, FlowLogs, LocalBackend, RemoteBackend, S3Backend
+from eks_hardware.config.models import AssumeRole, FlowLogs
 
 T = TypeVar("T")
 
@@ -181,6 +181,7 @@ class ResolvedAddon(Resolved):
         configuration: configuration values, JSON-serializable; empty for none.
         service_account: the account with a Pod Identity role, None when it needs no AWS permission.
         policy_arns: managed policies of that role.
+        statements: statements of its own policy document; empty for none.
     """
 
     name: str
@@ -191,6 +192,7 @@ class ResolvedAddon(Resolved):
     namespace: str | None
     role_name: str | None
     policy_arns: tuple[str, ...]
+    statements: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,6 +253,24 @@ class CapacityTarget:
     resource_group_arn: str | None
 
 
+@dataclass(frozen=True)
+class GpuShares:
+    """How the GPUs of a node are given to pods.
+
+    Attributes:
+        config: name of the sharing, also the value of the node label that selects it (``time-slicing-4``,
+            ``all-1g.10gb``).
+        resource: extended resource that pods ask for: ``nvidia.com/gpu`` or ``nvidia.com/gpu.shared``.
+        shares_per_gpu: pods that get a part of one GPU at the same time.
+        mig_profile: ``1g.10gb``, None for time slicing.
+    """
+
+    config: str
+    resource: str
+    shares_per_gpu: int
+    mig_profile: str | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class ResolvedNodeGroup(Resolved):
     """One managed node group with its launch template.
@@ -262,6 +282,7 @@ class ResolvedNodeGroup(Resolved):
         efa_interfaces: network interfaces of the launch template; empty leaves the one default interface.
         user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty
             leaves everything to EKS.
+        shell: shell script lines that run before the node joins (AL2023 only).
         tags: tags of the group and its launch template.
         instance_tags: tags of what the template launches: instances, volumes, network interfaces.
         max_pods: pods a node, None where the kubelet's own computation is kept.
@@ -296,6 +317,7 @@ class ResolvedNodeGroup(Resolved):
     instance_store: str
     max_pods: int | None
     user_data: Mapping[str, Any]
+    shell: tuple[str, ...]
     metadata_hop_limit: int
     detailed_monitoring: bool
     node_repair: bool
@@ -305,6 +327,7 @@ class ResolvedNodeGroup(Resolved):
     launch_template_name: str
     tags: Mapping[str, str]
     instance_tags: Mapping[str, str]
+    gpu_shares: GpuShares | None
 
     @property
     def efa_count(self) -> int:
@@ -328,7 +351,11 @@ class InterruptionRule:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedKarpenter(Resolved):
-    """Karpenter's AWS side."""
+    """Karpenter's AWS side.
+
+    Attributes:
+        volume_key_arns: the user's keys for volumes of node pools, each once.
+    """
 
     namespace: str
     service_account: str
@@ -339,35 +366,18 @@ class ResolvedKarpenter(Resolved):
     instance_profile_name: str | None
     queue_name: str | None
     rules: tuple[InterruptionRule, ...]
+    volume_key_arns: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedProvider(Resolved):
-    """The AWS provider block and its version range."""
+    """The AWS provider block and its version range, and that of the Helm provider."""
 
     version: str
+    helm_version: str
     profile: str | None
     assume_role: AssumeRole | None
     account_id: str | None
     default_tags: Mapping[str, str]
     permissions_boundary_arn: str | None
     iam_path: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResolvedStrategy(Resolved):
-    """Everything that follows from one strategy file."""
-
-    name: str
-    description: str
-    region: str
-    partition: str
-    network: ResolvedNetwork
-    cluster: ResolvedCluster
-    node_role_name: str
-    node_policy_arns: tuple[str, ...]
-    node_groups: tuple[ResolvedNodeGroup, ...]
-    efa_security_group_name: str | None
-    karpenter: ResolvedKarpenter | None
-    backend: LocalBackend | S3Backend | RemoteBackend
-    provider: ResolvedProvider

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
-from eks_hardware.config import facts, names
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
+from eks_hardware.config import names
+from eks_hardware.config.catalogue import Catalogue, InstanceType
 from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.resolve import user_data
+from eks_hardware.config.resolve import node
+from eks_hardware.config.resolve.advertised import GPU, advertised
+from eks_hardware.config.resolve.gpu_sharing import gpu_shares, sharing_labels, sharing_settings
 from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import (
-    BlockDevice,
     CapacityTarget,
+    GpuShares,
     Reasons,
     ResolvedNodeGroup,
-    ResolvedTaint,
 )
-
-# Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
-_SEPARATOR = "/"
-
-_CPU_DISK_GIB = 50
-_ACCELERATED_DISK_GIB = 200
-_ACCELERATED_THROUGHPUT_MIBPS = 500
-_GP3_DEFAULT_THROUGHPUT_MIBPS = 125
 
 # Capacity as a strategy writes it -> capacityType of the EKS API. A reservation is On-Demand capacity with a target.
 _CAPACITY_TYPES = {
@@ -34,30 +26,6 @@ _CAPACITY_TYPES = {
     "reserved": "ON_DEMAND",
     "capacity-block": "CAPACITY_BLOCK",
 }
-
-_TAINT_EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-}
-
-# The taint that keeps other pods off the hardware; device plugins tolerate these keys.
-_TAINT_KEYS = {
-    Hardware.NVIDIA_GPU: "nvidia.com/gpu",
-    Hardware.TRAINIUM: "aws.amazon.com/neuron",
-    Hardware.INFERENTIA: "aws.amazon.com/neuron",
-}
-
-# Labels that the device plugins' charts select on; where a node has no NFD they have to be set by hand:
-# https://github.com/NVIDIA/k8s-device-plugin (affinity), https://github.com/aws/eks-charts (EFA plugin).
-_PLUGIN_LABELS = {
-    Hardware.NVIDIA_GPU: {"nvidia.com/gpu.present": "true"},
-    Hardware.TRAINIUM: {"aws.amazon.com/neuron.present": "true"},
-    Hardware.INFERENTIA: {"aws.amazon.com/neuron.present": "true"},
-}
-_EFA_LABEL = {"vpc.amazonaws.com/efa.present": "true"}
-
-_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
 
 
 def resolve_node_group(
@@ -69,6 +37,7 @@ def resolve_node_group(
     catalogue: Catalogue,
     custom_networking: bool = False,
     common_tags: Mapping[str, str] | None = None,
+    shell: tuple[str, ...] = (),
 ) -> ResolvedNodeGroup:
     """Derive everything about one node group.
 
@@ -77,19 +46,21 @@ def resolve_node_group(
     why = Reasons()
     types = tuple(catalogue.get(name) for name in group.instance_types)
     first = types[0]
+    hardware = first.hardware
     given = group.model_fields_set
     capacity_block = group.capacity == "capacity-block"
     ami_type, bottlerocket = _ami(group, types)
     efa = first.efa_interfaces if group.efa else ()
-    store = _instance_store(group, types)
-    max_pods = _max_pods(group, types, custom_networking=custom_networking)
+    store = node.instance_store(group, types)
+    shares = gpu_shares(group, types)
+    max_pods = node.max_pods(group, types, custom_networking=custom_networking)
     scaling = group.scaling
-    template_name = names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE, separator=_SEPARATOR)
+    template_name = names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE, separator=node.SEPARATOR)
     return ResolvedNodeGroup(
         name=why.strategy("name", group.name),
         cluster_name=why.strategy("cluster_name", cluster_name),
         workload=why.given("workload", group.workload, when="workload" in given, otherwise="general purpose"),
-        hardware=why.catalogue("hardware", first.hardware, _describe(first)),
+        hardware=why.catalogue("hardware", hardware, node.describe(first)),
         instance_types=why.strategy("instance_types", group.instance_types),
         architecture=why.catalogue("architecture", first.architecture, f"the architecture of {first.name}"),
         ami_type=why.strategy("ami_type", ami_type)
@@ -155,8 +126,17 @@ def resolve_node_group(
             when="autoscaled" in scaling.model_fields_set,
             otherwise="the strategy owns the number of nodes",
         ),
-        labels=why.rule("labels", _labels(group, first), "hardware, workload, accelerator, and what plugins select on"),
-        taints=why.rule("taints", _taints(group, first), _taint_reason(group, first)),
+        labels=why.rule(
+            "labels",
+            MappingProxyType(
+                {
+                    **sharing_labels(shares, bottlerocket=bottlerocket),
+                    **node.labels(group, types, bottlerocket=bottlerocket),
+                }
+            ),
+            "hardware, workload, accelerator, and what plugins select on",
+        ),
+        taints=why.rule("taints", node.taints(group, hardware), node.taint_reason(group, hardware)),
         efa_interfaces=why.catalogue(
             "efa_interfaces",
             efa,
@@ -164,10 +144,18 @@ def resolve_node_group(
             if efa
             else "EFA is not asked for",
         ),
-        placement_group_name=_placement_group(
-            group, cluster_name, why, supported="cluster" in first.placement_strategies
+        placement_group_name=node.placement_group(
+            group,
+            cluster_name,
+            why,
+            reserved=group.reservation is not None,
+            supported="cluster" in first.placement_strategies,
         ),
-        block_devices=why.rule("block_devices", _block_devices(group, first, bottlerocket), _disk_reason(group, first)),
+        block_devices=why.rule(
+            "block_devices",
+            node.block_devices(group, hardware, bottlerocket=bottlerocket),
+            node.disk_reason(group, hardware),
+        ),
         instance_store=why.given(
             "instance_store",
             store,
@@ -185,8 +173,17 @@ def resolve_node_group(
         ),
         user_data=why.rule(
             "user_data",
-            frozen(_user_data(group, first, bottlerocket=bottlerocket, max_pods=max_pods, store=store)),
+            frozen(
+                merged(
+                    sharing_settings(shares, types, bottlerocket=bottlerocket),
+                    node.system_settings(group, first, bottlerocket=bottlerocket, max_pods=max_pods, store=store),
+                )
+            ),
             "Bottlerocket settings" if bottlerocket else "spec of an AL2023 NodeConfig",
+        ),
+        shell=why.rule("shell", () if bottlerocket else shell, "runs before the node joins" if shell else "nothing"),
+        gpu_shares=why.given(
+            "gpu_shares", shares, when=group.gpu_sharing is not None, otherwise="a pod gets whole accelerators"
         ),
         metadata_hop_limit=why.rule(
             "metadata_hop_limit",
@@ -230,22 +227,17 @@ def resolve_node_group(
             template_name,
             "cluster and group, at most 125 characters",
         ),
-        tags=why.strategy("tags", MappingProxyType(dict(group.tags))),
+        tags=why.rule(
+            "tags",
+            MappingProxyType({**_autoscaler_tags(group, first, shares), **group.tags}),
+            "the strategy's, and for an autoscaler what a node will advertise",
+        ),
         instance_tags=why.rule(
             "instance_tags",
             MappingProxyType({"Name": template_name, **(common_tags or {}), **group.tags}),
             "a provider's default tags do not reach what a launch template launches",
         ),
         reasons=why.frozen(),
-    )
-
-
-def _describe(kind: InstanceType) -> str:
-    accelerator = kind.accelerator
-    return (
-        f"{kind.name} has {accelerator.count} x {accelerator.name}"
-        if accelerator
-        else f"{kind.name} has no accelerator"
     )
 
 
@@ -267,137 +259,26 @@ def _ami_reason(group: NodeGroup, kind: InstanceType, ami_type: str) -> str:
     return f"{group.ami.family} with what {kind.accelerator.name if kind.accelerator else kind.architecture} needs"
 
 
-def _instance_store(group: NodeGroup, types: tuple[InstanceType, ...]) -> str:
-    if group.instance_store is not None:
-        return group.instance_store
-    return "raid0" if all(kind.instance_store for kind in types) else "none"
+# Cluster Autoscaler knows labels, taints, CPU, memory and whole NVIDIA GPUs of a group without nodes; of what else a
+# node will advertise only these tags tell it:
+# https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/README.md
+_AUTOSCALER_RESOURCE = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
-def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
-    """Network interfaces of the first card whose addresses pods get; None where the type's are not known.
-
-    An ``efa-only`` interface has no address, and with custom networking no pod uses the primary interface:
-    https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html
-    """
-    most = kind.network_cards[0].max_interfaces if kind.network_cards else None
-    if most is None:
-        return None
-    layout = kind.efa_interfaces if efa else ()
-    taken = sum(1 for each in layout if each.network_card_index == 0 and each.interface_type == "efa-only")
-    return most - taken - (1 if custom_networking else 0)
-
-
-def _max_pods(
-    group: NodeGroup,
-    types: tuple[InstanceType, ...],
-    *,
-    custom_networking: bool,
-) -> int | None:
-    """Pods a node, the least of the group's types.
-
-    EKS does not see prefix delegation when it computes this for a managed node group
-    (https://github.com/aws/containers-roadmap/issues/138), so that it is set.
-    """
-    if group.kubelet.max_pods is not None:
-        return group.kubelet.max_pods
-    limits = facts.eks("max_pods")
-    pods: list[int] = []
-    for kind in types:
-        interfaces = pod_interfaces(kind, efa=group.efa, custom_networking=custom_networking)
-        if interfaces is None or not kind.ipv4_per_interface:
-            return None
-        addresses = interfaces * (kind.ipv4_per_interface - 1) * limits["addresses_per_prefix"] + 2
-        cap = limits["small"] if kind.vcpus < limits["small_vcpus_below"] else limits["large"]
-        pods.append(min(addresses, cap))
-    return min(pods)
-
-
-def _user_data(
-    group: NodeGroup, kind: InstanceType, *, bottlerocket: bool, max_pods: int | None, store: str
-) -> dict[str, Any]:
-    if bottlerocket:
-        derived = user_data.bottlerocket_settings(
-            group.kubelet, max_pods=max_pods, instance_store=store, neuron=kind.hardware in _NEURON
-        )
-    else:
-        derived = user_data.node_config_spec(group.kubelet, max_pods=max_pods, instance_store=store)
-    return merged(derived, group.user_data)
+def _autoscaler_tags(group: NodeGroup, kind: InstanceType, shares: GpuShares | None) -> dict[str, str]:
+    if not group.scaling.autoscaled:
+        return {}
+    efa_count = sum(1 for each in kind.efa_interfaces if each.is_efa) if group.efa else 0
+    resources = advertised(kind, efa_count=efa_count, shares=shares)
+    if shares is None:
+        resources.pop(GPU, None)
+    return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
 
 
 def _capacity_target(group: NodeGroup) -> CapacityTarget | None:
     if group.reservation is None:
         return None
     return CapacityTarget(group.reservation.id, group.reservation.resource_group_arn)
-
-
-def _labels(group: NodeGroup, kind: InstanceType) -> Mapping[str, str]:
-    derived = {"hardware-type": kind.hardware.value, "workload-type": group.workload}
-    if kind.accelerator:
-        derived["accelerator"] = kind.accelerator.label_name
-    derived |= _PLUGIN_LABELS.get(kind.hardware, {})
-    if group.efa:
-        derived |= _EFA_LABEL
-    return MappingProxyType({**derived, **group.labels})
-
-
-def _taints(group: NodeGroup, kind: InstanceType) -> tuple[ResolvedTaint, ...]:
-    own = tuple(
-        ResolvedTaint(taint.key, taint.value, _TAINT_EFFECTS.get(taint.effect, taint.effect)) for taint in group.taints
-    )
-    key = _TAINT_KEYS.get(kind.hardware)
-    if key is None or not group.accelerator_taint or any(taint.key == key for taint in own):
-        return own
-    return (ResolvedTaint(key, "true", "NO_SCHEDULE"), *own)
-
-
-def _taint_reason(group: NodeGroup, kind: InstanceType) -> str:
-    if kind.hardware not in _TAINT_KEYS:
-        return "nothing to keep other pods from"
-    return "only pods that ask for the accelerator land here" if group.accelerator_taint else "switched off"
-
-
-def _placement_group(group: NodeGroup, cluster_name: str, why: Reasons, *, supported: bool) -> str | None:
-    name = names.limited(cluster_name, group.name, limit=names.PLACEMENT_GROUP, separator=_SEPARATOR)
-    field = "placement_group_name"
-    if group.placement_group == "cluster":
-        return why.strategy(field, name)
-    if group.placement_group == "none":
-        return why.strategy(field, None)
-    if group.efa and group.reservation is None and not supported:
-        return why.catalogue(field, None, "the type cannot be in a cluster placement group")
-    if group.efa and group.reservation is None:
-        return why.rule(field, name, "EFA nodes are placed close together")
-    if group.reservation is not None:
-        # https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661
-        return why.rule(field, None, "a placement group that the reservation lacks leaves its capacity unused")
-    return why.rule(field, None, "only EFA needs one")
-
-
-def _block_devices(group: NodeGroup, kind: InstanceType, bottlerocket: bool) -> tuple[BlockDevice, ...]:
-    disk = group.disk
-    accelerated = kind.hardware is not Hardware.CPU
-    throughput = disk.throughput_mibps
-    if throughput is None and disk.type == "gp3":
-        throughput = _ACCELERATED_THROUGHPUT_MIBPS if accelerated else _GP3_DEFAULT_THROUGHPUT_MIBPS
-    images = BlockDevice(
-        # Bottlerocket keeps images and logs on its second volume; the first holds the read-only system.
-        device_name="/dev/xvdb" if bottlerocket else "/dev/xvda",
-        size_gib=disk.size_gib or (_ACCELERATED_DISK_GIB if accelerated else _CPU_DISK_GIB),
-        volume_type=disk.type,
-        iops=disk.iops,
-        throughput_mibps=throughput,
-        kms_key_arn=disk.kms_key_arn,
-    )
-    if not bottlerocket:
-        return (images,)
-    system = BlockDevice("/dev/xvda", 4, "gp3", None, None, disk.kms_key_arn)
-    return (system, images)
-
-
-def _disk_reason(group: NodeGroup, kind: InstanceType) -> str:
-    if group.disk.size_gib is not None:
-        return "size as the strategy says"
-    return "accelerator images are large" if kind.accelerator else "room for images and logs"
 
 
 def _max_unavailable(group: NodeGroup) -> int | None:

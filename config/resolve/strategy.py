@@ -6,13 +6,18 @@ from types import MappingProxyType
 
 from eks_hardware.config import facts, names
 from eks_hardware.config.catalogue import Catalogue, load
-from eks_hardware.config.models import LocalBackend, RemoteBackend, S3Backend, Strategy
+from eks_hardware.config.models import LocalBackend, NodeTemplate, RemoteBackend, S3Backend, Strategy
 from eks_hardware.config.resolve import zones
 from eks_hardware.config.resolve.cluster import resolve_cluster
 from eks_hardware.config.resolve.karpenter import node_policy_arns, resolve_karpenter
-from eks_hardware.config.resolve.model import Reasons, ResolvedProvider, ResolvedStrategy
+from eks_hardware.config.resolve.kubernetes import resolve_kubernetes
+from eks_hardware.config.resolve.model import Reasons, ResolvedNodeGroup, ResolvedProvider
+from eks_hardware.config.resolve.model_kubernetes import ResolvedNodePool
+from eks_hardware.config.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.config.resolve.node_groups import resolve_node_group
+from eks_hardware.config.resolve.node_pools import pool_types, resolve_node_pool
+from eks_hardware.config.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
 
 
 def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
@@ -26,11 +31,57 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
     why = Reasons()
     name, region = strategy.name, strategy.region
     partition = facts.partition(region)
-    choice = zones.choose(strategy.network, strategy.node_groups, region, catalogue)
+    karpenter = strategy.karpenter
+    pools = karpenter.node_pools if karpenter else ()
+    demands = {group.name: zones.of_node_group(group) for group in strategy.node_groups}
+    demands |= {pool.name: zones.of_node_pool(pool, pool_types(pool, region, catalogue)) for pool in pools}
+    choice = zones.choose(strategy.network, tuple(demands.values()), region, catalogue)
+    zone_ids = {each: zones.zones_of(demand, choice, region, catalogue) for each, demand in demands.items()}
     custom_networking = has_pod_subnets(strategy.network)
-    cluster = resolve_cluster(strategy.cluster, name=name, region=region, custom_networking=custom_networking)
+    cluster = resolve_cluster(
+        strategy.cluster,
+        name=name,
+        region=region,
+        custom_networking=custom_networking,
+        needed_addons=storage_addons(strategy.storage, partition=partition),
+    )
     provider = _provider(strategy)
-    has_efa = any(group.efa for group in strategy.node_groups)
+    templates: tuple[NodeTemplate, ...] = (*strategy.node_groups, *pools)
+    efa_security_group = names.security_group(name, "efa") if any(each.efa for each in templates) else None
+    shell = node_shell(strategy.storage)
+    node_groups = tuple(
+        resolve_node_group(
+            group,
+            cluster_name=name,
+            kubernetes_version=strategy.cluster.kubernetes_version,
+            zone_ids=zone_ids[group.name],
+            catalogue=catalogue,
+            custom_networking=custom_networking,
+            common_tags=provider.default_tags,
+            shell=shell,
+        )
+        for group in strategy.node_groups
+    )
+    existing = strategy.network.existing
+    node_pools = tuple(
+        resolve_node_pool(
+            pool,
+            cluster_name=name,
+            region=region,
+            zone_ids=zone_ids[pool.name],
+            catalogue=catalogue,
+            ami_versions=karpenter.ami_versions if karpenter else None,
+            efa_security_group_name=efa_security_group,
+            subnet_ids=existing.private_subnets if existing and not existing.tag_subnets else None,
+            custom_networking=custom_networking,
+            common_tags=provider.default_tags,
+            shell=shell,
+        )
+        for pool in pools
+    )
+    every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*node_groups, *node_pools)
+    by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
+    fsx_zone_id = fsx_zone(strategy.storage, [(each.workload, each.zone_ids) for each in by_efa])
     return ResolvedStrategy(
         name=why.strategy("name", name),
         description=why.strategy("description", strategy.description),
@@ -60,24 +111,13 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
         ),
         node_groups=why.rule(
             "node_groups",
-            tuple(
-                resolve_node_group(
-                    group,
-                    cluster_name=name,
-                    kubernetes_version=strategy.cluster.kubernetes_version,
-                    zone_ids=zones.of_group(group, choice, region, catalogue),
-                    catalogue=catalogue,
-                    custom_networking=custom_networking,
-                    common_tags=provider.default_tags,
-                )
-                for group in strategy.node_groups
-            ),
+            node_groups,
             "see their fields",
         ),
         efa_security_group_name=why.rule(
             "efa_security_group_name",
-            _efa_security_group_name(name) if has_efa else None,
-            "EFA needs all traffic from and to itself" if has_efa else "no group uses EFA",
+            efa_security_group,
+            "EFA needs all traffic from and to itself" if efa_security_group else "no group or pool uses EFA",
         ),
         karpenter=why.given(
             "karpenter",
@@ -93,22 +133,31 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
             when=strategy.karpenter is not None,
             otherwise="not asked for",
         ),
+        node_pools=why.rule("node_pools", node_pools, "see their fields"),
+        kubernetes=why.rule(
+            "kubernetes",
+            resolve_kubernetes(strategy, node_groups=node_groups, node_pools=node_pools),
+            "see its fields",
+        ),
+        storage=why.rule(
+            "storage",
+            resolve_storage(strategy.storage, name=name, zone_ids=choice.zone_ids, fsx_zone_id=fsx_zone_id),
+            "see its fields",
+        ),
         backend=why.given(
             "backend",
             _backend(strategy),
             when="backend" in strategy.model_fields_set,
             otherwise="a file in the project",
         ),
+        kubernetes_backend=why.rule(
+            "kubernetes_backend",
+            _kubernetes_backend(strategy),
+            "beside the state of the first stack" if _has_kubernetes_stack(strategy) else "there is no second stack",
+        ),
         provider=why.rule("provider", provider, "see its fields"),
         reasons=why.frozen(),
     )
-
-
-def _efa_security_group_name(cluster_name: str) -> str:
-    # EC2 refuses names that begin as its ids do:
-    # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html (GroupName)
-    first = ("eks",) if cluster_name.lower().startswith("sg-") else ()
-    return names.limited(*first, cluster_name, "efa", limit=names.SECURITY_GROUP)
 
 
 def _backend(strategy: Strategy) -> LocalBackend | S3Backend | RemoteBackend:
@@ -127,6 +176,30 @@ def _backend(strategy: Strategy) -> LocalBackend | S3Backend | RemoteBackend:
         )
     workspace = backend.workspace or names.limited(strategy.name, limit=names.TERRAFORM_WORKSPACE)
     return backend.model_copy(update={"workspace": workspace})
+
+
+def _has_kubernetes_stack(strategy: Strategy) -> bool:
+    return strategy.kubernetes.delivery == "helm" and strategy.kubernetes.stack == "separate"
+
+
+def _kubernetes_backend(strategy: Strategy) -> LocalBackend | S3Backend | RemoteBackend | None:
+    """The first stack's backend, with ``-kubernetes`` behind the name of the state."""
+    if not _has_kubernetes_stack(strategy):
+        return None
+    backend = _backend(strategy)
+    if isinstance(backend, LocalBackend):
+        return backend.model_copy(update={"path": _beside(backend.path or "")})
+    if isinstance(backend, S3Backend):
+        return backend.model_copy(update={"key": _beside(backend.key or "")})
+    workspace = names.limited(backend.workspace or "", "kubernetes", limit=names.TERRAFORM_WORKSPACE)
+    return backend.model_copy(update={"workspace": workspace})
+
+
+def _beside(path: str) -> str:
+    """``a/demo.tfstate`` -> ``a/demo-kubernetes.tfstate``"""
+    folder, slash, file = path.rpartition("/")
+    stem, _, suffix = file.rpartition(".")
+    return f"{folder}{slash}{stem}-kubernetes.{suffix}" if stem else f"{path}-kubernetes"
 
 
 def provider_floor(strategy: Strategy) -> tuple[str, str]:
@@ -154,10 +227,16 @@ def _provider(strategy: Strategy) -> ResolvedProvider:
     floor, reason = provider_floor(strategy)
     below = facts.eks("provider_versions")["below"]
     version = f">= {floor}, < {below}"
+    helm = facts.eks("helm_provider_versions")
     return ResolvedProvider(
         version=why.strategy("version", aws.version)
         if aws.version
         else why.rule("version", version, f"{floor}: {reason}"),
+        helm_version=why.rule(
+            "helm_version",
+            f">= {helm['lowest']}, < {helm['below']}",
+            "no setting is used that only one of the two majors knows",
+        ),
         profile=why.given(
             "profile", aws.profile, when=aws.profile is not None, otherwise="the environment's credentials"
         ),

@@ -8,34 +8,39 @@ https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-te
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eks_hardware.config.models import Kubelet
 
 _BOUNDARY = "eks-hardware"
+_SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
 
 
-def node_config(spec: Mapping[str, Any]) -> str:
-    """Write a NodeConfig as MIME multipart user data.
+def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
+    """Write a NodeConfig as MIME multipart user data, and a shell script that runs before the node joins.
+
+    nodeadm reads the NodeConfig before cloud-init, whatever its place; cloud-init then runs the script, and nodeadm
+    joins the node when cloud-init is done, also when the script has failed
+    (https://github.com/awslabs/amazon-eks-ami, ``nodeadm-run.service``: ``After=``, not ``Requires=``).
 
     Schema: https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/ (``node.eks.aws/v1alpha1``)
+
+    Args:
+        spec: of the NodeConfig.
+        shell: lines of the script, in ASCII; none for no script. With a script an empty spec is left out.
     """
-    document = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": dict(spec)}
-    return "\n".join(
-        [
-            "MIME-Version: 1.0",
-            f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"',
-            "",
-            f"--{_BOUNDARY}",
-            "Content-Type: application/node.eks.aws",
-            "",
-            # JSON is YAML: no quoting rules of our own.
-            json.dumps(document, indent=2, sort_keys=True, default=dict),
-            f"--{_BOUNDARY}--",
-            "",
-        ]
-    )
+    parts: list[tuple[str, str]] = []
+    if spec or not shell:
+        document = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": dict(spec)}
+        # JSON is YAML: no quoting rules of our own.
+        parts.append(("application/node.eks.aws", json.dumps(document, indent=2, sort_keys=True, default=dict)))
+    if shell:
+        parts.append(('text/x-shellscript; charset="us-ascii"', "\n".join([*_SCRIPT_START, *shell])))
+    lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', ""]
+    for content_type, text in parts:
+        lines += [f"--{_BOUNDARY}", f"Content-Type: {content_type}", "", text]
+    return "\n".join([*lines, f"--{_BOUNDARY}--", ""])
 
 
 def node_config_spec(kubelet: Kubelet, *, max_pods: int | None, instance_store: str) -> dict[str, Any]:

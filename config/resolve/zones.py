@@ -1,4 +1,4 @@
-"""Which zones a cluster and each of its node groups use.
+"""Which zones a cluster and each of its node groups and pools use.
 
 The choice only ever grows: the first zones of the region are taken, and a zone is added for a group whose
 instance types none of them offers. What a group adds depends on that group alone, so that another group, before or
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Catalogue
-from eks_hardware.config.models import Network, NodeGroup
+from eks_hardware.config.models import Network, NodeGroup, NodePool, NodeTemplate
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class ZoneChoice:
 
     Attributes:
         base: zones that were asked for (in that order) or taken first; groups spread over these.
-        added: for each zone that was added, the group that needs it.
+        added: for each zone that was added, the group or pool that needs it.
     """
 
     base: tuple[str, ...]
@@ -37,19 +37,68 @@ def control_plane_excluded() -> frozenset[str]:
     return frozenset(facts.eks("control_plane_excluded_zones")["zone_ids"])
 
 
-def offered_zones(catalogue: Catalogue, group: NodeGroup, region: str) -> tuple[str, ...]:
-    """Zones that offer every type of the group; where there is none, those that offer at least one."""
-    per_type = [set(catalogue.offered(name, region)) for name in group.instance_types]
-    everywhere = set.intersection(*per_type)
-    return tuple(sorted(everywhere or set.union(*per_type)))
+@dataclass(frozen=True)
+class Demand:
+    """What a node group or node pool asks of the zones.
+
+    Attributes:
+        name: of the group or pool.
+        instance_types: its types; none where they are not known.
+        pinned: zones that the strategy fixes: a reservation's, or those it lists.
+        one_zone: all nodes have to be in one zone. EFA traffic does not leave a zone, and neither does a cluster
+            placement group: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
+            https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster
+        every_type: a zone has to offer every type where one does; else one type is enough.
+        also: zones beside those that offer its types: of reservations that a pool tries first.
+    """
+
+    name: str
+    instance_types: tuple[str, ...]
+    pinned: tuple[str, ...]
+    one_zone: bool
+    every_type: bool
+    also: tuple[str, ...] = ()
 
 
-def pinned_zones(group: NodeGroup) -> tuple[str, ...]:
-    """Zones that the strategy fixes for a group: its reservation's, or those it lists."""
-    return (group.reservation.zone,) if group.reservation else group.zones
+def of_node_group(group: NodeGroup) -> Demand:
+    """A managed node group: EKS launches any of its types in any of its zones."""
+    return Demand(
+        group.name,
+        group.instance_types,
+        (group.reservation.zone,) if group.reservation else group.zones,
+        _in_one_zone(group),
+        every_type=True,
+    )
 
 
-def choose(network: Network, groups: Sequence[NodeGroup], region: str, catalogue: Catalogue) -> ZoneChoice:
+def of_node_pool(pool: NodePool, instance_types: tuple[str, ...]) -> Demand:
+    """A node pool: Karpenter picks a type and a zone that has it."""
+    reserved = tuple(dict.fromkeys(each.zone for each in pool.reservations if each.zone))
+    only_reserved = not {"on-demand", "spot"} & set(pool.capacity) and all(each.zone for each in pool.reservations)
+    # Karpenter uses a reservation only if its zone is among the pool's.
+    fixed = reserved if only_reserved or _in_one_zone(pool) else ()
+    return Demand(
+        pool.name,
+        instance_types,
+        pool.zones or fixed,
+        _in_one_zone(pool),
+        every_type=pool.efa,
+        also=() if pool.zones or fixed else reserved,
+    )
+
+
+def _in_one_zone(template: NodeTemplate) -> bool:
+    return template.efa or template.placement_group == "cluster"
+
+
+def offered_zones(catalogue: Catalogue, demand: Demand, region: str) -> tuple[str, ...]:
+    """Zones that offer every type; those that offer at least one where there is none, or one is enough."""
+    per_type = [set(catalogue.offered(name, region)) for name in demand.instance_types]
+    everywhere = set.intersection(*per_type) if demand.every_type and per_type else set[str]()
+    return tuple(sorted(everywhere or set[str]().union(*per_type)))
+
+
+def choose(network: Network, demands: Sequence[Demand], region: str, catalogue: Catalogue) -> ZoneChoice:
     """Choose the zones of a network.
 
     With listed zones or an existing VPC those are taken as they are.
@@ -61,14 +110,14 @@ def choose(network: Network, groups: Sequence[NodeGroup], region: str, catalogue
     allowed = [zone for zone in catalogue.zone_ids(region) if zone not in control_plane_excluded()]
     base = tuple(allowed[: network.zones])
     added: dict[str, str] = {}
-    for group in groups:
-        needed = pinned_zones(group)
+    for demand in demands:
+        needed = demand.pinned
         if not needed:
-            offered = offered_zones(catalogue, group, region)
+            offered = offered_zones(catalogue, demand, region)
             needed = () if set(offered) & set(base) else _best_first(offered)[:1]
-        for zone in needed:
+        for zone in (*needed, *demand.also):
             if zone not in base:
-                added.setdefault(zone, group.name)
+                added.setdefault(zone, demand.name)
     return ZoneChoice(base, added)
 
 
@@ -77,27 +126,16 @@ def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded(), zone)))
 
 
-def in_one_zone(group: NodeGroup) -> bool:
-    """Whether all nodes of a group have to be in one zone.
+def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """Zones of one group or pool: pinned ones, else the base zones that offer its types, else the one it added.
 
-    EFA traffic does not leave a zone, and neither does a cluster placement group:
-    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
-    https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster
-    """
-    return group.efa or group.placement_group == "cluster"
-
-
-def of_group(group: NodeGroup, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
-    """Zones of one group: pinned ones, else the base zones that offer its types, else the one it added.
-
-    Of several, a group that has to be in one zone takes the first in the order of the strategy, so that a zone
+    Of several, one that has to be in one zone takes the first in the order of the strategy, so that a zone
     that is listed behind it moves nothing.
     """
-    pinned = pinned_zones(group)
-    if pinned:
-        return tuple(sorted(set(pinned)))
-    offered = offered_zones(catalogue, group, region)
+    if demand.pinned:
+        return tuple(sorted(set(demand.pinned)))
+    offered = offered_zones(catalogue, demand, region)
     candidates = tuple(zone for zone in choice.base if zone in offered) or tuple(
         zone for zone in _best_first(offered)[:1] if zone in choice.added
     )
-    return candidates[:1] if in_one_zone(group) else tuple(sorted(candidates))
+    return candidates[:1] if demand.one_zone else tuple(sorted({*candidates, *demand.also}))

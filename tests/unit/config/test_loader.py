@@ -272,6 +272,24 @@ def test_all_findings_at_once() -> None:
     assert [str(finding) for finding in caught.value.findings] == GOLDEN_FINDINGS
 
 
+def test_the_stack_of_charts_has_a_name_of_its_own(tmp_path: Path) -> None:
+    text = (
+        "version: 1\nname: {name}\nregion: us-west-2\nkubernetes: {{stack: {stack}}}\n"
+        "node_groups: [{{name: a, instance_types: [m7i.large], scaling: {{max: 1}}}}]\n"
+    )
+    files = [tmp_path / "a.yaml", tmp_path / "b.yaml"]
+    files[0].write_text(text.format(name="demo", stack="separate"))
+    files[1].write_text(text.format(name="demo-kubernetes", stack="same"))
+    with pytest.raises(StrategyError) as caught:
+        load_strategies(files)
+    (finding,) = caught.value.findings
+    assert (finding.code, finding.path) == ("STRATEGY_NAME_DUPLICATE", "kubernetes.stack")
+    assert finding.position is not None
+    assert (finding.position.file, finding.position.line) == (str(files[0]), 4)
+    files[0].write_text(text.format(name="demo", stack="same"))
+    assert [each.strategy.name for each in load_strategies(files)] == ["demo", "demo-kubernetes"]
+
+
 def test_several_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     texts = {

@@ -56,6 +56,17 @@ ACTIONS = {
         "AllowUnscopedInstanceProfileListAction": ["iam:ListInstanceProfiles"],
         "AllowInstanceProfileReadActions": ["iam:GetInstanceProfile"],
     },
+    # Karpenter's reference template leaves the keys of volumes to the user.
+    "volume-keys": {
+        "AllowVolumeKeyUse": [
+            "kms:Decrypt",
+            "kms:DescribeKey",
+            "kms:GenerateDataKeyWithoutPlaintext",
+            "kms:ReEncryptFrom",
+            "kms:ReEncryptTo",
+        ],
+        "AllowVolumeKeyGrants": ["kms:CreateGrant"],
+    },
 }
 
 # Without a condition, because the action has neither resource-level permissions nor the region key.
@@ -72,6 +83,7 @@ def documents(
         account_id=ACCOUNT,
         node_role_arn=f"arn:{partition}:iam::{ACCOUNT}:role{path}{'r' * 64}",
         queue_arn=f"arn:{partition}:sqs:{region}:{ACCOUNT}:{'q' * 80}",
+        volume_key_arns=[f"arn:{partition}:kms:{region}:{ACCOUNT}:key/mrk-{each:032}" for each in range(20)],
     )
 
 
@@ -132,10 +144,17 @@ def test_the_node_role_is_passed_to_ec2_only(partition: str, service: str) -> No
     assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": service}}
 
 
-def test_without_a_queue_there_is_no_interruption_policy() -> None:
+def test_a_policy_for_nothing_is_left_out() -> None:
     arguments = {"cluster_name": "demo", "region": "us-west-2", "partition": "aws", "account_id": ACCOUNT}
     found = karpenter.documents(**arguments, node_role_arn="arn", queue_arn=None)
-    assert set(karpenter.KEYS) - {"interruption"} == set(found)
+    assert set(karpenter.KEYS) - {"interruption", "volume-keys"} == set(found)
+
+
+def test_keys_of_volumes_are_used_through_ec2() -> None:
+    for statement in statements(documents()["volume-keys"]):
+        assert len(statement["Resource"]) == 20
+        assert statement["Condition"]["StringLike"] == {"kms:ViaService": "ec2.us-west-2.amazonaws.com*"}
+    assert statement["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}
 
 
 def test_queue_policy() -> None:

@@ -11,6 +11,7 @@ from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.resolve import (
     BlockDevice,
     CapacityTarget,
+    GpuShares,
     ResolvedNodeGroup,
     ResolvedTaint,
     resolve,
@@ -286,6 +287,8 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
     ("pods_use_imds", {"pods_use_imds": True}, "metadata_hop_limit", 2),
     ("pods_use_imds", {}, "metadata_hop_limit", 1),
     ("detailed_monitoring", {"detailed_monitoring": True}, "detailed_monitoring", True),
+    ("gpu_sharing", {"gpu_sharing": {"mig_profile": "1g.5gb"}}, "gpu_shares",
+     GpuShares("all-1g.5gb", "nvidia.com/gpu", 7, "1g.5gb")),
     ("tags", {"tags": {"team": "a"}}, "tags", {"team": "a"}),
     ("user_data", {"user_data": {"kubelet": {"config": {"maxPods": 5}}}, "instance_store": "none"}, "user_data",
      {"kubelet": {"config": {"maxPods": 5}}}),
@@ -307,9 +310,11 @@ def test_own_labels_win(key: str, value: str) -> None:
 
 
 def test_every_field_is_overridden_by_some_test() -> None:
-    # The rest: test_hardware (efa), test_capacity (reservation), test_zones (zones), test_own_labels_win, and
-    # test_user_data (kubelet).
-    elsewhere = {"name", "instance_types", "scaling", "efa", "reservation", "zones", "labels", "kubelet"}
+    # The rest: test_hardware (efa), test_capacity (reservation), test_zones (zones), test_own_labels_win,
+    # test_user_data (kubelet), and test_gpu_sharing.
+    elsewhere = {
+        "name", "instance_types", "scaling", "efa", "reservation", "zones", "labels", "kubelet", "gpu_sharing",
+    }  # fmt: skip
     assert set(NodeGroup.model_fields) - elsewhere <= {field.partition(".")[0] for field, *_ in OVERRIDES}
 
 

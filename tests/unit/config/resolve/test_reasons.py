@@ -30,7 +30,28 @@ EVERYTHING = strategy(
         "admins": ["arn:aws:iam::111122223333:role/admin"],
         "addons": {"coredns": {"configuration": {"tolerations": [{"key": "a", "operator": "Exists"}]}}},
     },
-    karpenter={},
+    karpenter={
+        "node_pools": [
+            {
+                "name": "pool",
+                "instance_types": ["g5.xlarge", "g6f.xlarge"],
+                "capacity": ["reserved", "spot"],
+                "reservations": [{"tags": {"team": "a"}}],
+                "limits": {"nvidia.com/gpu": 4},
+                "kubelet": {"system_reserved": {"memory": "1Gi"}, "cpu_manager_policy": "static"},
+                "user_data": {"kubelet": {"config": {"evictionHard": {"memory.available": "1Gi"}}}},
+                "disruption": {"budgets": [{"nodes": "1", "reasons": ["Drifted"]}]},
+                "gpu_sharing": {"time_slicing": {"replicas": 2}},
+            }
+        ]
+    },
+    kubernetes={
+        "prometheus": True,
+        "load_balancer_controller": True,
+        "charts": {"karpenter": {"values": {"controller": {"env": [{"name": "A", "value": "b"}]}}}},
+        "teams": [{"name": "a", "quota": {"cpu": 4}}],
+    },
+    storage={"fsx_lustre": {"size_gib": 1200}, "efs": {}, "s3_buckets": [{"name": "models"}]},
     backend={"type": "s3", "bucket": "state"},
     aws={"assume_role": {"role_arn": "arn:aws:iam::111122223333:role/deploy"}},
 )
@@ -51,8 +72,8 @@ def resolved_within(value: Any) -> Iterator[Resolved]:
         yield value
         for each in fields(value):
             yield from resolved_within(getattr(value, each.name))
-    elif isinstance(value, tuple):
-        for item in value:
+    elif isinstance(value, tuple | MappingProxyType):
+        for item in value.values() if isinstance(value, MappingProxyType) else value:
             yield from resolved_within(item)
 
 
@@ -104,6 +125,11 @@ def test_the_same_strategy_resolves_to_the_same(given: Strategy) -> None:
     assert first == second
     pairs = zip(resolved_within(first), resolved_within(second), strict=True)
     assert all(one.reasons == other.reasons for one, other in pairs)
+
+
+def test_every_class_is_met() -> None:
+    met = {type(each) for each in resolved_within(resolve(EVERYTHING))}
+    assert set(Resolved.__subclasses__()) == met
 
 
 def test_why_of_an_unknown_field() -> None:

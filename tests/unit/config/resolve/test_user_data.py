@@ -18,6 +18,7 @@ from helpers.strategies import group, strategy
 tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
 GOLDEN = Path(__file__).parent / "golden"
+LUSTRE = "al2023-lustre.txt"
 KUBELET = {
     "max_pods": 42,
     "cpu_manager_policy": "static",
@@ -84,8 +85,28 @@ def test_golden(case: str, request: pytest.FixtureRequest) -> None:
     assert file.read_text(encoding="utf-8") == text
 
 
+def test_a_script_runs_beside_the_node_config(request: pytest.FixtureRequest) -> None:
+    group_ = resolve(strategy(group("g5.xlarge"), storage={"fsx_lustre": {}})).node_groups[1]
+    text = node_config(group_.user_data, group_.shell)
+    _, settings_part, script = email.message_from_string(text).walk()
+    assert settings_part.get_content_type() == "application/node.eks.aws"
+    assert json.loads(str(settings_part.get_payload()))["spec"] == dict(group_.user_data)
+    assert script.get_content_type() == "text/x-shellscript"
+    assert str(script.get_payload()).splitlines()[2:] == list(group_.shell)
+    file = GOLDEN / LUSTRE
+    if request.config.getoption("--update-golden"):
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_a_script_alone_needs_no_node_config() -> None:
+    _, script = email.message_from_string(node_config({}, ["true"])).walk()
+    assert script.get_content_type() == "text/x-shellscript"
+    assert script.get_payload() == "#!/bin/bash\nset -o errexit -o nounset -o pipefail\ntrue"
+
+
 def test_no_golden_file_is_left_over() -> None:
-    assert {f"{case}.txt" for case in CASES} == {file.name for file in GOLDEN.iterdir()}
+    assert {f"{case}.txt" for case in CASES} | {LUSTRE} == {file.name for file in GOLDEN.iterdir()}
 
 
 def test_kubelet_settings_on_both_systems() -> None:

@@ -1,0 +1,226 @@
+"""Resolve ``kubernetes``: which charts are installed, from the hardware and what the strategy asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from eks_hardware.config import facts, names
+from eks_hardware.config.catalogue import Hardware
+from eks_hardware.config.models import Chart, Strategy, Team
+from eks_hardware.config.policies import service_roles
+from eks_hardware.config.resolve.merge import frozen
+from eks_hardware.config.resolve.model import Reasons, ResolvedNodeGroup
+from eks_hardware.config.resolve.model_kubernetes import (
+    ResolvedChart,
+    ResolvedKubernetes,
+    ResolvedNodePool,
+    ResolvedTeam,
+    ServicePolicy,
+    ServiceRole,
+)
+
+_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """What the nodes of all groups and pools need, taken together."""
+
+    strategy: Strategy
+    nodes: tuple[ResolvedNodeGroup | ResolvedNodePool, ...]
+
+    @property
+    def nvidia_al2023(self) -> bool:
+        # Bottlerocket's NVIDIA variants run a device plugin of their own; a second one fails:
+        # https://github.com/eksctl-io/eksctl/issues/5277
+        return any(each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023" for each in self.nodes)
+
+    @property
+    def nvidia(self) -> bool:
+        return any(each.hardware is Hardware.NVIDIA_GPU for each in self.nodes)
+
+    @property
+    def neuron(self) -> bool:
+        return any(each.hardware in _NEURON for each in self.nodes)
+
+    @property
+    def efa(self) -> bool:
+        return any(each.efa_interfaces for each in self.nodes)
+
+
+def _wanted(nodes: _Nodes) -> Iterator[tuple[str, str]]:
+    """Key and reason of each chart that is installed, in the order of installation."""
+    kubernetes = nodes.strategy.kubernetes
+    if kubernetes.prometheus:
+        # First, so that others find its ServiceMonitor.
+        yield "kube-prometheus-stack", "kubernetes.prometheus"
+    if nodes.strategy.karpenter:
+        yield "karpenter-crd", "Karpenter's resource definitions, in a chart of their own so that they are upgraded"
+        yield "karpenter", "the strategy has a karpenter section"
+    if kubernetes.gpu_operator:
+        yield "gpu-operator", "kubernetes.gpu_operator"
+    elif nodes.nvidia_al2023:
+        yield "nvidia-device-plugin", "AL2023 nodes with NVIDIA GPUs"
+    if nodes.neuron:
+        yield "neuron-helm-chart", "nodes with Trainium or Inferentia"
+    if nodes.efa:
+        yield "aws-efa-k8s-device-plugin", "nodes with EFA"
+    if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
+        yield "dcgm-exporter", "kubernetes.dcgm_exporter; the GPU Operator brings its own"
+    if kubernetes.load_balancer_controller:
+        yield "aws-load-balancer-controller", "kubernetes.load_balancer_controller"
+    if kubernetes.cluster_autoscaler:
+        yield "cluster-autoscaler", "kubernetes.cluster_autoscaler"
+    if kubernetes.kueue:
+        yield "kueue", "kubernetes.kueue"
+
+
+def resolve_kubernetes(
+    strategy: Strategy,
+    *,
+    node_groups: Sequence[ResolvedNodeGroup],
+    node_pools: Sequence[ResolvedNodePool],
+) -> ResolvedKubernetes:
+    """Derive what runs on the cluster; groups and pools are those of the strategy, resolved."""
+    why = Reasons()
+    kubernetes = strategy.kubernetes
+    given = kubernetes.model_fields_set
+    wanted = dict(_wanted(_Nodes(strategy, (*node_groups, *node_pools))))
+    overlays = any(pool.overlays for pool in node_pools)
+    return ResolvedKubernetes(
+        delivery=why.given(
+            "delivery", kubernetes.delivery, when="delivery" in given, otherwise="Terraform installs the charts"
+        ),
+        stack=why.given(
+            "stack", kubernetes.stack, when="stack" in given, otherwise="one stack, one apply, one destroy"
+        ),
+        kubernetes_version=why.strategy("kubernetes_version", strategy.cluster.kubernetes_version),
+        charts=why.rule(
+            "charts",
+            MappingProxyType({key: _chart(key, strategy, reason) for key, reason in wanted.items()}),
+            "what the hardware needs, and what is asked for",
+        ),
+        feature_gates=why.rule(
+            "feature_gates",
+            MappingProxyType(_feature_gates(strategy, overlays=overlays)),
+            "the strategy's; nodeOverlay tells Karpenter of shared GPUs" if overlays else "the strategy's",
+        ),
+        karpenter_replicas=why.given(
+            "karpenter_replicas",
+            strategy.karpenter.replicas if strategy.karpenter else 0,
+            when=strategy.karpenter is not None and "replicas" in strategy.karpenter.model_fields_set,
+            otherwise="one works, one stands by" if strategy.karpenter else "no Karpenter",
+        ),
+        service_roles=why.rule(
+            "service_roles",
+            tuple(_service_roles(strategy, wanted)),
+            "charts that call AWS",
+        ),
+        teams=why.given(
+            "teams",
+            tuple(_team(each) for each in kubernetes.teams),
+            when="teams" in given,
+            otherwise="no namespaces are made",
+        ),
+        neuron_monitor=why.given(
+            "neuron_monitor",
+            kubernetes.neuron_monitor,
+            when="neuron_monitor" in given,
+            otherwise="not asked for",
+        ),
+        reasons=why.frozen(),
+    )
+
+
+def _chart(key: str, strategy: Strategy, reason: str) -> ResolvedChart:
+    why = Reasons()
+    fact = facts.chart(key)
+    charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
+    given = charts.get(key, Chart())
+    chosen = given.version
+    if key == "karpenter-crd" and chosen is None:
+        # The definitions are those of the controller.
+        chosen = charts.get("karpenter", Chart()).version
+    namespace = fact["namespace"]
+    if key in ("karpenter", "karpenter-crd") and strategy.karpenter:
+        namespace = strategy.karpenter.namespace
+    return ResolvedChart(
+        key=why.rule("key", key, reason),
+        chart=why.rule("chart", fact["chart"], fact["source"]),
+        repository=why.given(
+            "repository",
+            given.repository or fact["repository"],
+            when=given.repository is not None,
+            otherwise=fact["source"],
+        ),
+        version=why.given(
+            "version",
+            chosen or fact["version"],
+            when=chosen is not None,
+            otherwise=f"the release this toolkit was written for ({fact['as_of']})",
+        ),
+        namespace=why.rule("namespace", namespace, "where the chart's documentation puts it"),
+        values=why.given("values", frozen(given.values), when=bool(given.values), otherwise="derived values alone"),
+        reasons=why.frozen(),
+    )
+
+
+def _feature_gates(strategy: Strategy, *, overlays: bool) -> dict[str, bool]:
+    if strategy.karpenter is None:
+        return {}
+    gates = strategy.karpenter.feature_gates
+    chosen = {
+        "nodeRepair": gates.node_repair,
+        "spotToSpotConsolidation": gates.spot_to_spot_consolidation,
+        "staticCapacity": gates.static_capacity,
+        "nodeOverlay": gates.node_overlay if gates.node_overlay is not None else (True if overlays else None),
+        "capacityBuffer": gates.capacity_buffer,
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _service_roles(strategy: Strategy, wanted: Mapping[str, str]) -> Iterator[ServiceRole]:
+    for key, role in service_roles.ROLES.items():
+        if key not in wanted:
+            continue
+        why = Reasons()
+        name, region = strategy.name, strategy.region
+        yield ServiceRole(
+            key=why.rule("key", key, wanted[key]),
+            role_name=why.rule(
+                "role_name",
+                names.limited(name, region, key, limit=names.IAM_ROLE),
+                "cluster, region and chart, at most 64 characters",
+            ),
+            namespace=why.rule("namespace", facts.chart(key)["namespace"], "where the chart runs"),
+            service_account=why.rule("service_account", role.service_account, role.source),
+            policies=why.rule(
+                "policies",
+                tuple(
+                    ServicePolicy(
+                        each, names.limited(name, region, f"{key}-{each}", limit=names.IAM_POLICY), frozen(statements)
+                    )
+                    for each, statements in role.policies(name).items()
+                ),
+                role.source,
+            ),
+            reasons=why.frozen(),
+        )
+
+
+# ResourceQuota counts extended resources by their requests only:
+# https://kubernetes.io/docs/concepts/policy/resource-quotas/#resource-quota-for-extended-resources
+_QUOTA_PLAIN = frozenset({"pods", "persistentvolumeclaims"})
+
+
+def _team(team: Team) -> ResolvedTeam:
+    quota = {name if name in _QUOTA_PLAIN else f"requests.{name}": str(value) for name, value in team.quota.items()}
+    defaults = team.container_defaults
+    return ResolvedTeam(
+        team.name,
+        MappingProxyType(quota),
+        MappingProxyType({str(name): value for name, value in defaults.requests.items()}),
+        MappingProxyType({str(name): value for name, value in defaults.limits.items()}),
+    )

@@ -1,0 +1,414 @@
+"""Resolve a Karpenter node pool: every instance type it can make, and everything that follows from them.
+
+The types are written out one by one, in place of requirements on families or GPU names: what a pool can make is
+known here, can be priced and simulated, and cannot grow into other hardware (docs/adr/0010).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
+from eks_hardware.config.models import AmiVersions, Disruption, NodePool
+from eks_hardware.config.resolve import node, user_data
+from eks_hardware.config.resolve.gpu_sharing import GPU, gpu_shares, sharing_labels, sharing_settings
+from eks_hardware.config.resolve.merge import frozen, merged
+from eks_hardware.config.resolve.model import GpuShares, Reasons
+from eks_hardware.config.resolve.model_kubernetes import (
+    CapacityOverlay,
+    DisruptionBudget,
+    ReservationSelector,
+    ResolvedDisruption,
+    ResolvedNodePool,
+)
+
+# Capacity as a strategy writes it -> karpenter.sh/capacity-type. A capacity block is one kind of reservation:
+# https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
+_CAPACITY_TYPES = {
+    "on-demand": "on-demand",
+    "spot": "spot",
+    "reserved": "reserved",
+    "capacity-block": "reserved",
+}
+
+_AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
+
+
+@dataclass(frozen=True)
+class _DisruptionDefault:
+    policy: str
+    after: str
+    expire: str
+    budgets: tuple[DisruptionBudget, ...]
+    why: str
+
+
+_NEVER_WHILE_BUSY = (
+    DisruptionBudget("0", ("Underutilized", "Drifted")),
+    DisruptionBudget("100%", ("Empty",)),
+)
+
+# A training job that loses a node loses its progress since the last checkpoint, and an empty accelerated node costs
+# the most: https://karpenter.sh/docs/concepts/disruption/
+_DISRUPTION = {
+    "training": _DisruptionDefault(
+        "WhenEmpty", "10m", "Never", _NEVER_WHILE_BUSY, "a training node goes only when it is empty"
+    ),
+    "development": _DisruptionDefault(
+        "WhenEmpty",
+        "15m",
+        "168h",
+        (DisruptionBudget("1", ("Underutilized", "Drifted")), DisruptionBudget("100%", ("Empty",))),
+        "a development node goes when it is empty, or once a week",
+    ),
+    "inference": _DisruptionDefault(
+        "WhenEmptyOrUnderutilized", "5m", "720h", (DisruptionBudget("20%"),), "replicas move to fuller nodes"
+    ),
+}
+_DISRUPTION_OTHERWISE = _DisruptionDefault(
+    "WhenEmptyOrUnderutilized", "1m", "720h", (DisruptionBudget("10%"),), "pods move to fuller nodes"
+)
+
+
+def accelerator_resource(hardware: Hardware) -> str | None:
+    """The extended resource by which pods ask for the hardware: ``nvidia.com/gpu``, ``aws.amazon.com/neuron``."""
+    return {
+        Hardware.NVIDIA_GPU: "nvidia.com/gpu",
+        Hardware.TRAINIUM: "aws.amazon.com/neuron",
+        Hardware.INFERENTIA: "aws.amazon.com/neuron",
+    }.get(hardware)
+
+
+def pool_types(pool: NodePool, region: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """Names of the instance types that a pool can make, by family and size.
+
+    Types that are written out are taken as they are, if the catalogue knows them. Of families and accelerators those
+    are left out that the region does not offer, that are withdrawn or bare metal, that Karpenter does not know, that
+    get a fraction of an accelerator (unless their family is asked for), that have no image of the pool's operating
+    system, or no EFA where EFA is asked for.
+    """
+    if pool.instance_types:
+        known = tuple(name for name in pool.instance_types if catalogue.find(name))
+        return known if len(known) == len(pool.instance_types) else ()
+    return tuple(kind.name for kind in candidates(pool, catalogue) if left_out(pool, kind, region, catalogue) is None)
+
+
+def candidates(pool: NodePool, catalogue: Catalogue) -> tuple[InstanceType, ...]:
+    """Every type of a pool's families, or with its accelerator; by family and size."""
+    if pool.accelerator:
+        return catalogue.select(accelerator=pool.accelerator)
+    return tuple(kind for family in pool.instance_families for kind in catalogue.select(family=family))
+
+
+def left_out(pool: NodePool, kind: InstanceType, region: str, catalogue: Catalogue) -> str | None:
+    """Why a type of a pool's families or accelerator is not among the pool's; None where it is."""
+    why_not = {
+        "another size": bool(pool.instance_sizes) and kind.size not in pool.instance_sizes,
+        "withdrawn": kind.withdrawn is not None,
+        f"not offered in {region}": not catalogue.offered(kind.name, region),
+        "bare metal": kind.bare_metal,
+        "not known to Karpenter": not known_to_karpenter(kind),
+        "a fraction of the accelerator": bool(pool.accelerator and kind.accelerator and kind.accelerator.fraction),
+        "no EFA": pool.efa and not kind.supports_efa,
+        f"no {pool.ami.family} image": not pool.ami.image_id and not _has_image(pool, kind),
+    }
+    return next((reason for reason, applies in why_not.items() if applies), None)
+
+
+def known_to_karpenter(kind: InstanceType) -> bool:
+    """Whether Karpenter recognizes the accelerators of a type; else it would take an image without their driver."""
+    if kind.accelerator is None:
+        return True
+    family = facts.karpenter("accelerator_names")["families"].get(kind.family)
+    return family is not None and family["label"] is not None
+
+
+def _has_image(pool: NodePool, kind: InstanceType) -> bool:
+    return any(each.startswith(_AMI_PREFIXES[pool.ami.family]) for each in kind.ami_types)
+
+
+def resolve_node_pool(
+    pool: NodePool,
+    *,
+    cluster_name: str,
+    region: str,
+    zone_ids: tuple[str, ...],
+    catalogue: Catalogue,
+    ami_versions: AmiVersions | None = None,
+    efa_security_group_name: str | None = None,
+    subnet_ids: Mapping[str, str] | None = None,
+    custom_networking: bool = False,
+    common_tags: Mapping[str, str] | None = None,
+    shell: tuple[str, ...] = (),
+) -> ResolvedNodePool:
+    """Derive everything about one node pool.
+
+    The pool has passed the rules: it has types, which share architecture and hardware.
+    """
+    why = Reasons()
+    given = pool.model_fields_set
+    names = pool_types(pool, region, catalogue)
+    types = tuple(catalogue.get(name) for name in names)
+    first = types[0]
+    hardware = first.hardware
+    bottlerocket = pool.ami.family == "bottlerocket"
+    efa = first.efa_interfaces if pool.efa else ()
+    store = node.instance_store(pool, types)
+    shares = gpu_shares(pool, types)
+    reserved = bool(pool.reservations)
+    only_reserved = reserved and not {"on-demand", "spot"} & set(pool.capacity)
+    version, version_reason = _ami_version(pool, ami_versions or AmiVersions())
+    kubelet = _kubelet(pool, types, custom_networking=custom_networking)
+    return ResolvedNodePool(
+        name=why.strategy("name", pool.name),
+        cluster_name=why.strategy("cluster_name", cluster_name),
+        workload=why.given("workload", pool.workload, when="workload" in given, otherwise="general purpose"),
+        hardware=why.catalogue("hardware", hardware, node.describe(first)),
+        instance_types=why.strategy("instance_types", names)
+        if pool.instance_types
+        else why.catalogue("instance_types", names, _types_reason(pool, region)),
+        architecture=why.catalogue("architecture", first.architecture, f"the architecture of {first.name}"),
+        ami_family=why.given("ami_family", pool.ami.family, when=bool(pool.ami.model_fields_set), otherwise="al2023"),
+        ami_alias=why.rule(
+            "ami_alias",
+            None if pool.ami.image_id else f"{pool.ami.family}@{version}",
+            "your own image" if pool.ami.image_id else version_reason,
+        ),
+        image_id=why.given(
+            "image_id", pool.ami.image_id, when=pool.ami.image_id is not None, otherwise="EKS's image of the alias"
+        ),
+        capacity_types=why.given(
+            "capacity_types",
+            tuple(dict.fromkeys(_CAPACITY_TYPES[each] for each in pool.capacity)),
+            when="capacity" in given,
+            otherwise="on demand",
+        ),
+        reservations=why.strategy(
+            "reservations",
+            tuple(
+                ReservationSelector(each.id, MappingProxyType(dict(each.tags)), each.owner_account_id)
+                for each in pool.reservations
+            ),
+        )
+        if reserved
+        else why.default("reservations", (), "none asked for"),
+        zone_ids=why.given(
+            "zone_ids",
+            zone_ids,
+            when=bool(pool.zones),
+            otherwise="one zone: EFA traffic does not leave it" if pool.efa else "the zones that offer its types",
+        ),
+        subnet_ids=why.rule(
+            "subnet_ids",
+            MappingProxyType({zone: each for zone, each in (subnet_ids or {}).items() if zone in zone_ids}),
+            "subnets that are not tagged are named" if subnet_ids else "found by their discovery tag",
+        ),
+        limits=why.rule("limits", _limits(pool, types, shares), "the strategy's, and the CPUs that belong to them"),
+        weight=why.given("weight", pool.weight, when=pool.weight is not None, otherwise="no pool is preferred"),
+        labels=why.rule(
+            "labels",
+            MappingProxyType(
+                {
+                    **sharing_labels(shares, bottlerocket=bottlerocket),
+                    **node.labels(pool, types, bottlerocket=bottlerocket),
+                }
+            ),
+            "hardware, workload, accelerator, and what plugins select on",
+        ),
+        taints=why.rule("taints", node.taints(pool, hardware), node.taint_reason(pool, hardware)),
+        efa_interfaces=why.catalogue(
+            "efa_interfaces",
+            efa,
+            f"{first.name} has {first.max_efa_interfaces} EFA interfaces on {len(first.network_cards)} network cards"
+            if efa
+            else "EFA is not asked for",
+        ),
+        efa_security_group_name=why.rule(
+            "efa_security_group_name",
+            efa_security_group_name if efa else None,
+            "EFA needs all traffic from and to itself" if efa else "EFA is not asked for",
+        ),
+        placement_group_name=node.placement_group(
+            pool,
+            cluster_name,
+            why,
+            reserved=only_reserved,
+            supported="cluster" in first.placement_strategies,
+        ),
+        block_devices=why.rule(
+            "block_devices",
+            node.block_devices(pool, hardware, bottlerocket=bottlerocket),
+            node.disk_reason(pool, hardware),
+        ),
+        instance_store=why.given(
+            "instance_store",
+            store,
+            when=pool.instance_store is not None,
+            otherwise="local NVMe as one array for images and ephemeral storage"
+            if store == "raid0"
+            else "not every type has local disks",
+        ),
+        kubelet=why.rule("kubelet", frozen(kubelet), "pods a node with prefix delegation, and the strategy's settings"),
+        user_data=why.rule(
+            "user_data",
+            frozen(
+                _user_data(
+                    pool, hardware, store=store, sharing=sharing_settings(shares, types, bottlerocket=bottlerocket)
+                )
+            ),
+            "what an EC2NodeClass has no field for",
+        ),
+        shell=why.rule("shell", () if bottlerocket else shell, "runs before the node joins" if shell else "nothing"),
+        metadata_hop_limit=why.rule(
+            "metadata_hop_limit",
+            2 if pool.pods_use_imds else 1,
+            "pods reach instance metadata" if pool.pods_use_imds else "pods cannot take the node's credentials",
+        ),
+        detailed_monitoring=why.given(
+            "detailed_monitoring",
+            pool.detailed_monitoring,
+            when="detailed_monitoring" in given,
+            otherwise="five-minute metrics cost nothing",
+        ),
+        disruption=why.rule("disruption", _disruption(pool.disruption, pool.workload), "see its fields"),
+        gpu_shares=why.given(
+            "gpu_shares", shares, when=pool.gpu_sharing is not None, otherwise="a pod gets whole accelerators"
+        ),
+        overlays=why.rule(
+            "overlays",
+            tuple(_overlays(pool.name, types, shares)),
+            "what Karpenter cannot see: shared and fractional GPUs",
+        ),
+        tags=why.rule(
+            "tags",
+            MappingProxyType({"Name": f"{cluster_name}/{pool.name}", **(common_tags or {}), **pool.tags}),
+            "a provider's default tags do not reach what Karpenter launches",
+        ),
+        reasons=why.frozen(),
+    )
+
+
+def _types_reason(pool: NodePool, region: str) -> str:
+    of = f"of {', '.join(pool.instance_families)}" if pool.instance_families else f"with {pool.accelerator}"
+    return f"the types {of} that {region} offers and Karpenter can launch with this image"
+
+
+def _ami_version(pool: NodePool, versions: AmiVersions) -> tuple[str, str]:
+    if pool.ami.version:
+        return pool.ami.version, "as the pool says"
+    if chosen := getattr(versions, pool.ami.family):
+        return chosen, "karpenter.ami_versions"
+    fact = facts.karpenter("ami_aliases")
+    return fact["suggested"][pool.ami.family], f"no fault of it is known ({fact['as_of']}); an image never moves alone"
+
+
+def _limits(pool: NodePool, types: tuple[InstanceType, ...], shares: GpuShares | None) -> Mapping[str, str]:
+    limits = {str(name): str(value) for name, value in pool.limits.items()}
+    resource = accelerator_resource(types[0].hardware)
+    if resource and resource in limits:
+        devices = int(limits[resource])
+        per_device = max(kind.vcpus / kind.accelerator.count for kind in types if kind.accelerator)
+        limits.setdefault("cpu", str(math.ceil(devices * per_device)))
+        if shares:
+            # The strategy counts GPUs; Karpenter counts what the node advertises.
+            del limits[resource]
+            limits[shares.resource] = str(devices * shares.shares_per_gpu)
+    return MappingProxyType(limits)
+
+
+# KubeletConfiguration in the spelling of an EC2NodeClass; the rest of the settings has no field there:
+# https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet
+def _kubelet(pool: NodePool, types: tuple[InstanceType, ...], *, custom_networking: bool) -> dict[str, object]:
+    kubelet = pool.kubelet
+    settings = {
+        "maxPods": node.max_pods(pool, types, custom_networking=custom_networking),
+        "imageGCHighThresholdPercent": kubelet.image_gc_high_threshold_percent,
+        "imageGCLowThresholdPercent": kubelet.image_gc_low_threshold_percent,
+        "systemReserved": dict(kubelet.system_reserved) or None,
+        "kubeReserved": dict(kubelet.kube_reserved) or None,
+    }
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | None) -> Iterator[CapacityOverlay]:
+    """What a node advertises where it is not what EC2 says of its type, by that capacity."""
+    by_capacity: dict[int, list[str]] = {}
+    for kind in types:
+        if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU and (shares or kind.accelerator.fraction):
+            shares_per_gpu = shares.shares_per_gpu if shares else 1
+            by_capacity.setdefault(kind.accelerator.count * shares_per_gpu, []).append(kind.name)
+    resource = shares.resource if shares else GPU
+    # Renamed shares leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
+    whole = {GPU: "0"} if resource != GPU else {}
+    for amount, names in sorted(by_capacity.items()):
+        yield CapacityOverlay(f"{name}-{amount}", tuple(names), MappingProxyType({**whole, resource: str(amount)}))
+
+
+def _user_data(pool: NodePool, hardware: Hardware, *, store: str, sharing: Mapping[str, object]) -> dict[str, object]:
+    rest = pool.kubelet.model_copy(
+        update={
+            "max_pods": None,
+            "image_gc_high_threshold_percent": None,
+            "image_gc_low_threshold_percent": None,
+            "system_reserved": {},
+            "kube_reserved": {},
+        }
+    )
+    if pool.ami.family == "bottlerocket":
+        derived = user_data.bottlerocket_settings(
+            rest, max_pods=None, instance_store="none", neuron=hardware in node.NEURON
+        )
+    else:
+        # RAID0 is the EC2NodeClass's instanceStorePolicy.
+        derived = user_data.node_config_spec(rest, max_pods=None, instance_store=store if store == "mount" else "none")
+    return merged(merged(derived, sharing), pool.user_data)
+
+
+def _duration(value: str) -> str:
+    return "Never" if value == "never" else value
+
+
+def _disruption(disruption: Disruption, workload: str) -> ResolvedDisruption:
+    why = Reasons()
+    default = _DISRUPTION.get(workload, _DISRUPTION_OTHERWISE)
+    policy = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
+    budgets = disruption.budgets
+    return ResolvedDisruption(
+        consolidation_policy=why.given(
+            "consolidation_policy",
+            policy[disruption.consolidation] if disruption.consolidation else default.policy,
+            when=disruption.consolidation is not None,
+            otherwise=default.why,
+        ),
+        consolidate_after=why.given(
+            "consolidate_after",
+            _duration(disruption.consolidate_after or default.after),
+            when=disruption.consolidate_after is not None,
+            otherwise=f"usual for {workload}",
+        ),
+        expire_after=why.given(
+            "expire_after",
+            _duration(disruption.expire_after or default.expire),
+            when=disruption.expire_after is not None,
+            otherwise=default.why if default.expire == "Never" else "a node is not older than its patches",
+        ),
+        termination_grace_period=why.given(
+            "termination_grace_period",
+            disruption.termination_grace_period,
+            when=disruption.termination_grace_period is not None,
+            otherwise="a drain takes as long as its pods' disruption budgets want",
+        ),
+        budgets=why.given(
+            "budgets",
+            tuple(DisruptionBudget(each.nodes, each.reasons, each.schedule, each.duration) for each in budgets)
+            if budgets is not None
+            else default.budgets,
+            when=budgets is not None,
+            otherwise=default.why,
+        ),
+        reasons=why.frozen(),
+    )
