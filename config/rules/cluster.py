@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from eks_hardware.config import facts
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.resolve import cidrs, provider_floor
-from eks_hardware.config.resolve.zones import control_plane_excluded, pinned_zones
-from eks_hardware.config.rules.registry import Breach, Context, group_path, rule
+from eks_hardware.config.resolve.zones import control_plane_excluded
+from eks_hardware.config.rules.registry import Breach, Context, node_path, rule, zones_given
 
 _NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
 _VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
@@ -162,14 +162,13 @@ def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
         for field in ("private_subnets", "control_plane_subnets", "pod_subnets"):
             for zone in getattr(network.existing, field):
                 yield f"network.existing.{field}.{zone}", zone
-    for group in context.strategy.node_groups:
-        for zone in pinned_zones(group):
-            yield group_path(group, "reservation.zone" if group.reservation else "zones"), zone
+    for node in context.nodes:
+        yield from zones_given(node)
 
 
 @rule(
     "ZONE_NOT_IN_NETWORK",
-    "a group's zone has no subnet",
+    "a zone of a group or pool has no subnet",
     "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
 )
 def _zone_without_subnet(context: Context) -> Iterator[Breach]:
@@ -178,11 +177,10 @@ def _zone_without_subnet(context: Context) -> Iterator[Breach]:
         return
     have = set(network.existing.private_subnets) if network.existing else set(context.zone_choice().base)
     field = "network.existing.private_subnets" if network.existing else "network.zones"
-    for group in context.strategy.node_groups:
-        for zone in pinned_zones(group):
+    for node in context.nodes:
+        for path, zone in zones_given(node):
             if zone not in have:
-                where = "reservation.zone" if group.reservation else "zones"
-                yield group_path(group, where), f"{zone} has no subnet; add it to {field}"
+                yield path, f"{zone} has no subnet; add it to {field}"
 
 
 @rule("ZONE_TOO_FEW", "the region has fewer zones than the network asks for", "config/catalogue (offerings)")
@@ -367,8 +365,11 @@ def _open_endpoint(context: Context) -> Iterator[Breach]:
 def _key_region(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     keys = {"cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn}
-    for group in strategy.node_groups:
-        keys[group_path(group, "disk.kms_key_arn")] = group.disk.kms_key_arn
+    for node in context.nodes:
+        keys[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
+    for name, storage in (("fsx_lustre", strategy.storage.fsx_lustre), ("efs", strategy.storage.efs)):
+        if storage:
+            keys[f"storage.{name}.kms_key_arn"] = storage.kms_key_arn
     for path, arn in keys.items():
         if arn is not None and arn.split(":")[3] != strategy.region:
             yield (

@@ -1,14 +1,24 @@
-"""Rules about node groups: instance types, images, EFA, capacity."""
+"""Rules about node groups, and what holds for Karpenter's node pools too: types, images, EFA, capacity, zones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from eks_hardware.config.catalogue import Hardware, InstanceType
+from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.resolve import has_pod_subnets, pod_interfaces, zones
-from eks_hardware.config.rules.registry import Breach, Context, group_path, rule
+from eks_hardware.config.resolve.node import taints as node_taints
+from eks_hardware.config.rules.registry import (
+    Breach,
+    Context,
+    Node,
+    group_path,
+    hardware_field,
+    node_path,
+    rule,
+    zones_given,
+)
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-instance-types"
@@ -16,28 +26,47 @@ _CAPACITY_BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-bl
 _AMIS = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 
 
-def _each_type(context: Context) -> Iterator[tuple[NodeGroup, str, InstanceType]]:
-    for group in context.strategy.node_groups:
-        for index, name in enumerate(group.instance_types):
+def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
+    """Every instance type that is written out, with its path; not those of a pool's families or accelerator."""
+    for node in context.nodes:
+        for index, name in enumerate(node.instance_types):
             kind = context.catalogue.find(name)
             if kind is not None:
-                yield group, group_path(group, f"instance_types[{index}]"), kind
+                yield node, node_path(node, f"instance_types[{index}]"), kind
 
 
-def _several(names: tuple[str, ...], most: int = 5) -> str:
+def _type_path(node: Node, kind: InstanceType) -> str:
+    """Path of one of the types of a group or pool; of the field that it comes from, where it is not written out."""
+    if kind.name in node.instance_types:
+        return node_path(node, f"instance_types[{node.instance_types.index(kind.name)}]")
+    return node_path(node, hardware_field(node))
+
+
+def capacities(node: Node) -> tuple[str, ...]:
+    """How the nodes of a group or pool may be bought."""
+    return (node.capacity,) if isinstance(node, NodeGroup) else node.capacity
+
+
+def several(names: Sequence[str], most: int = 5) -> str:
+    """The first few of some names."""
     shown = ", ".join(names[:most])
     return f"{shown}, ..." if len(names) > most else shown
 
 
+def _bottlerocket(node: Node) -> bool:
+    ami_type = node.ami.type if isinstance(node, NodeGroup) else None
+    return (ami_type or node.ami.family).lower().startswith("bottlerocket")
+
+
 @rule("INSTANCE_TYPE_UNKNOWN", "an instance type is not in the catalogue", "config/catalogue")
 def _unknown(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        for index, name in enumerate(group.instance_types):
+    for node in context.nodes:
+        for index, name in enumerate(node.instance_types):
             if context.catalogue.find(name) is None:
                 close = context.catalogue.suggest(name)
-                hint = f"did you mean {_several(close, 3)}?" if close else "see 'eks-hardware instances'"
+                hint = f"did you mean {several(close, 3)}?" if close else "see 'eks-hardware instances'"
                 yield (
-                    group_path(group, f"instance_types[{index}]"),
+                    node_path(node, f"instance_types[{index}]"),
                     f"no instance type is called {name!r}; {hint}",
                 )
 
@@ -61,46 +90,59 @@ def _not_offered(context: Context) -> Iterator[Breach]:
     for _, path, kind in _each_type(context):
         if not kind.withdrawn and not context.catalogue.offered(kind.name, region):
             elsewhere = tuple(context.catalogue.offered_regions(kind.name))
-            where = f"it is in {_several(elsewhere)}" if elsewhere else "no known region offers it"
+            where = f"it is in {several(elsewhere)}" if elsewhere else "no known region offers it"
             yield path, f"{region} does not offer {kind.name}; {where}"
+
+
+def mixed_architecture(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:
+    """Groups or pools with types of several architectures."""
+    for node in nodes:
+        by_architecture = {kind.architecture: kind.name for kind in context.types(node)}
+        if len(by_architecture) > 1:
+            both = ", ".join(f"{name} is {architecture}" for architecture, name in sorted(by_architecture.items()))
+            yield (
+                node_path(node, hardware_field(node)),
+                f"one {noun} has one architecture and one image: {both}; make a {noun} of each",
+            )
+
+
+def mixed_hardware(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:
+    """Groups or pools with types of several kinds of hardware."""
+    for node in nodes:
+        kinds = {kind.hardware.value: kind.name for kind in context.types(node)}
+        if len(kinds) > 1:
+            both = ", ".join(f"{name} is {hardware}" for hardware, name in sorted(kinds.items()))
+            yield (
+                node_path(node, hardware_field(node)),
+                f"one {noun} has one kind of hardware, with one image, taint and device plugin: {both}; "
+                f"make a {noun} of each",
+            )
 
 
 @rule("GROUP_MIXED_ARCHITECTURE", "the types of a group differ in architecture", _MNG_TEMPLATES)
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        by_architecture = {kind.architecture: kind.name for kind in context.types(group)}
-        if len(by_architecture) > 1:
-            both = ", ".join(f"{name} is {architecture}" for architecture, name in sorted(by_architecture.items()))
-            yield (
-                group_path(group, "instance_types"),
-                f"one group has one architecture and one image: {both}; make a group of each",
-            )
+    yield from mixed_architecture(context, context.strategy.node_groups, "group")
 
 
 @rule("GROUP_MIXED_HARDWARE", "the types of a group differ in accelerator", _AMIS)
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        kinds = {kind.hardware.value: kind.name for kind in context.types(group)}
-        if len(kinds) > 1:
-            both = ", ".join(f"{name} is {hardware}" for hardware, name in sorted(kinds.items()))
-            yield (
-                group_path(group, "instance_types"),
-                f"one group has one kind of hardware, with one image, taint and device plugin: {both}; "
-                "make a group of each",
-            )
+    yield from mixed_hardware(context, context.strategy.node_groups, "group")
 
 
 @rule("AMI_NONE", "no EKS image fits an instance type", _AMIS)
 def _no_ami(context: Context) -> Iterator[Breach]:
-    for group, path, kind in _each_type(context):
-        if group.ami.image_id or kind.withdrawn:
+    for node, path, kind in _each_type(context):
+        if node.ami.image_id or kind.withdrawn or (isinstance(node, NodeGroup) and node.ami.type):
             continue
-        family = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}[group.ami.family]
-        fitting = [ami for ami in kind.ami_types if ami.startswith(family)]
-        if not group.ami.type and not fitting:
+        family = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}[node.ami.family]
+        if not any(ami.startswith(family) for ami in kind.ami_types):
             accelerator = kind.accelerator.name if kind.accelerator else kind.architecture
             others = [ami for ami in kind.ami_types if ami != "CUSTOM"]
-            fix = f"set ami.type to {' or '.join(others)}" if others else "build an image and set ami.image_id"
+            fix = "build an image and set ami.image_id"
+            if others and isinstance(node, NodeGroup):
+                fix = f"set ami.type to {' or '.join(others)}"
+            elif others:
+                fix = f"set ami.family to {'bottlerocket' if node.ami.family == 'al2023' else 'al2023'}"
             yield path, f"no {family} image of EKS has a driver for {kind.name} ({accelerator}); {fix}"
 
 
@@ -133,68 +175,74 @@ def _ami_conflict(context: Context) -> Iterator[Breach]:
 
 @rule("EFA_UNSUPPORTED", "EFA is asked for on a type that has none", _EFA_TYPES)
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
-    for group, path, kind in _each_type(context):
-        if group.efa and not kind.supports_efa:
+    for node, path, kind in _each_type(context):
+        if node.efa and not kind.supports_efa:
             siblings = tuple(
                 each.name
                 for each in context.catalogue.select(family=kind.family, efa=True, region=context.strategy.region)
             )
-            fix = f"use {_several(siblings)}" if siblings else f"no {kind.family} type has it"
+            fix = f"use {several(siblings)}" if siblings else f"no {kind.family} type has it"
             yield path, f"{kind.name} has no EFA; {fix}, or set efa: false"
 
 
 @rule("EFA_UNKNOWN_LAYOUT", "the interface layout of a type is not known", "config/catalogue")
 def _efa_unknown(context: Context) -> Iterator[Breach]:
-    for group, path, kind in _each_type(context):
-        if group.efa and kind.supports_efa and not kind.efa_interfaces:
-            yield (
-                path,
-                f"the EFA layout of {kind.name} is not known, and guessing it fails at launch; set efa: false",
-            )
+    for node in context.nodes:
+        for kind in context.types(node):
+            if node.efa and kind.supports_efa and not kind.efa_interfaces:
+                yield (
+                    _type_path(node, kind),
+                    f"the EFA layout of {kind.name} is not known, and guessing it fails at launch; set efa: false",
+                )
 
 
 @rule(
     "EFA_ONE_TYPE",
-    "an EFA group has several instance types",
+    "the types of an EFA group or pool differ in their interfaces",
     "https://github.com/terraform-aws-modules/terraform-aws-eks (element 0 decides the interfaces)",
 )
 def _efa_one_type(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        layouts = {kind.efa_interfaces for kind in context.types(group) if kind.supports_efa}
-        if group.efa and len(layouts) > 1:
-            yield (
-                group_path(group, "instance_types"),
-                "the types have different EFA interfaces, and a launch template has one layout; make a group of each",
+    for node in context.nodes:
+        by_layout = {kind.efa_interfaces: kind.name for kind in context.types(node) if kind.supports_efa}
+        if node.efa and len(by_layout) > 1:
+            noun, holder = (
+                ("group", "a launch template") if isinstance(node, NodeGroup) else ("pool", "an EC2NodeClass")
             )
+            yield (
+                node_path(node, hardware_field(node)),
+                f"{several(sorted(by_layout.values()))} have different EFA interfaces, and {holder} has one layout; "
+                f"make a {noun} of each",
+            )
+
+
+def _pinned(context: Context, node: Node) -> tuple[str, int]:
+    """Path of what fixes the zones of a group or pool, and how many it fixes."""
+    return node_path(node, "zones" if node.zones else "reservations"), len(set(context.demand(node).pinned))
 
 
 @rule(
     "EFA_ONE_ZONE",
-    "an EFA group lists several zones",
+    "an EFA group or pool lists several zones",
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
 )
 def _efa_one_zone(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        if group.efa and len(group.zones) > 1:
-            yield (
-                group_path(group, "zones"),
-                f"EFA traffic does not leave a zone, but {len(group.zones)} are listed; keep one of them",
-            )
+    for node in context.nodes:
+        path, count = _pinned(context, node)
+        if node.efa and count > 1:
+            yield path, f"EFA traffic does not leave a zone, but {count} are listed; keep one of them"
 
 
 @rule(
     "PLACEMENT_GROUP_ONE_ZONE",
-    "a group in a cluster placement group lists several zones",
+    "a group or pool in a cluster placement group lists several zones",
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster",
 )
 def _placement_one_zone(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
+    for node in context.nodes:
+        path, count = _pinned(context, node)
         # With EFA it is EFA_ONE_ZONE that says so.
-        if group.placement_group == "cluster" and not group.efa and len(group.zones) > 1:
-            yield (
-                group_path(group, "zones"),
-                f"a cluster placement group is in one zone, but {len(group.zones)} are listed; keep one of them",
-            )
+        if node.placement_group == "cluster" and not node.efa and count > 1:
+            yield path, f"a cluster placement group is in one zone, but {count} are listed; keep one of them"
 
 
 @rule(
@@ -204,10 +252,10 @@ def _placement_one_zone(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _efa_spot(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        if group.efa and group.capacity == "spot":
+    for node in context.nodes:
+        if node.efa and "spot" in capacities(node):
             yield (
-                group_path(group, "capacity"),
+                node_path(node, "capacity"),
                 "one interruption stops a whole EFA job, and a placement group narrows spot capacity; "
                 "prefer on-demand or a reservation",
             )
@@ -215,14 +263,33 @@ def _efa_spot(context: Context) -> Iterator[Breach]:
 
 @rule("PLACEMENT_GROUP_UNSUPPORTED", "a type cannot be in a cluster placement group", _EFA_TYPES)
 def _placement(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        for kind in context.types(group):
-            strategies = kind.placement_strategies
-            if group.placement_group == "cluster" and strategies and "cluster" not in strategies:
-                yield (
-                    group_path(group, "placement_group"),
-                    f"{kind.name} cannot be in a cluster placement group; set it to auto or none",
-                )
+    for node in context.nodes:
+        cannot = [
+            kind.name
+            for kind in context.types(node)
+            if kind.placement_strategies and "cluster" not in kind.placement_strategies
+        ]
+        if node.placement_group == "cluster" and cannot:
+            yield (
+                node_path(node, "placement_group"),
+                f"{several(cannot)} cannot be in a cluster placement group; set it to auto or none",
+            )
+
+
+@rule(
+    "PLACEMENT_GROUP_RESERVED",
+    "a cluster placement group and a reservation are asked for together",
+    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661",
+    severity=Severity.WARNING,
+)
+def _placement_reserved(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        if node.placement_group == "cluster" and {"reserved", "capacity-block"} & set(capacities(node)):
+            yield (
+                node_path(node, "placement_group"),
+                "a reservation that was not made in this placement group cannot be used from it; set it to auto, "
+                "unless the reservation names the group",
+            )
 
 
 @rule(
@@ -233,14 +300,15 @@ def _placement(context: Context) -> Iterator[Breach]:
 def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
     if not has_pod_subnets(context.strategy.network):
         return
-    for group, path, kind in _each_type(context):
-        if pod_interfaces(kind, efa=group.efa, custom_networking=True) == 0:
-            fix = "set efa: false, or take" if group.efa else "take"
-            yield (
-                path,
-                f"with pod subnets no pod uses the primary interface, and the first network card of {kind.name} has "
-                f"no other; {fix} network.pod_cidr or pod_subnets out",
-            )
+    for node in context.nodes:
+        for kind in context.types(node):
+            if pod_interfaces(kind, efa=node.efa, custom_networking=True) == 0:
+                fix = "set efa: false, or take" if node.efa else "take"
+                yield (
+                    _type_path(node, kind),
+                    f"with pod subnets no pod uses the primary interface, and the first network card of {kind.name} "
+                    f"has no other; {fix} network.pod_cidr or pod_subnets out",
+                )
 
 
 @rule(
@@ -249,11 +317,10 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
     "https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/",
 )
 def _instance_store(context: Context) -> Iterator[Breach]:
-    for group in context.strategy.node_groups:
-        bottlerocket = (group.ami.type or group.ami.family).lower().startswith("bottlerocket")
-        if bottlerocket and group.instance_store == "mount":
+    for node in context.nodes:
+        if _bottlerocket(node) and node.instance_store == "mount":
             yield (
-                group_path(group, "instance_store"),
+                node_path(node, "instance_store"),
                 "Bottlerocket joins local disks to one array; use raid0 or none",
             )
 
@@ -303,44 +370,56 @@ def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
 
 @rule(
     "ZONE_NOT_OFFERED",
-    "a zone of a group does not offer its instance types",
+    "a zone of a group or pool does not offer its instance types",
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
 )
 def _zone_not_offered(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
-    for group in context.strategy.node_groups:
-        where = "reservation.zone" if group.reservation else "zones"
-        known = set(context.catalogue.zone_ids(region))
-        for zone in zones.pinned_zones(group):
-            if zone not in known:
-                continue
-            for kind in context.types(group):
-                offered = context.catalogue.offered(kind.name, region)
-                if offered and zone not in offered:
-                    yield (
-                        group_path(group, where),
-                        f"{zone} does not offer {kind.name}; {', '.join(offered)} do",
-                    )
+    known = set(context.catalogue.zone_ids(region))
+    for node in context.nodes:
+        names = [kind.name for kind in context.types(node)]
+        # EKS launches any type of a group in any of its zones; Karpenter looks for one that is there.
+        together = [(name,) for name in names] if isinstance(node, NodeGroup) else [tuple(names)]
+        for path, zone in zones_given(node):
+            for each in together:
+                offered = sorted({where for name in each for where in context.catalogue.offered(name, region)})
+                if offered and zone in known and zone not in offered:
+                    yield path, f"{zone} does not offer {several(each)}; {', '.join(offered)} do"
+
+
+def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
+    """Groups or pools without a zone that offers their types."""
+    if not context.region_known:
+        return
+    region, choice = context.strategy.region, context.zone_choice()
+    for node in nodes:
+        kinds, demand = context.types(node), context.demand(node)
+        if not kinds or len(kinds) < len(node.instance_types) or demand.pinned:
+            continue
+        if not all(context.catalogue.offered(kind.name, region) for kind in kinds):
+            continue
+        offered = zones.offered_zones(context.catalogue, demand, region)
+        if not zones.zones_of(demand, choice, region, context.catalogue):
+            yield (
+                node_path(node, hardware_field(node)),
+                f"the network has {', '.join(choice.zone_ids)}, but {several(demand.instance_types)} needs "
+                f"{' or '.join(offered)}; add one of them to network.zones",
+            )
 
 
 @rule("GROUP_NO_ZONE", "no zone of the network offers a group's types", "config/catalogue (offerings)")
 def _no_zone(context: Context) -> Iterator[Breach]:
-    if not context.region_known:
-        return
-    region, choice = context.strategy.region, context.zone_choice()
+    yield from no_zone(context, context.strategy.node_groups)
+
+
+def untainted_nodes(context: Context) -> int:
+    """How many nodes of the groups any pod may run on, when the cluster is made."""
+    count = 0
     for group in context.strategy.node_groups:
         kinds = context.types(group)
-        if len(kinds) < len(group.instance_types) or zones.pinned_zones(group):
-            continue
-        if not all(context.catalogue.offered(kind.name, region) for kind in kinds):
-            continue
-        offered = zones.offered_zones(context.catalogue, group, region)
-        if not zones.of_group(group, choice, region, context.catalogue):
-            yield (
-                group_path(group, "instance_types"),
-                f"the network has {', '.join(choice.zone_ids)}, but {_several(group.instance_types)} needs "
-                f"{' or '.join(offered)}; add one of them to network.zones",
-            )
+        if kinds and not any(taint.effect != "PREFER_NO_SCHEDULE" for taint in node_taints(group, kinds[0].hardware)):
+            count += group.scaling.min if group.scaling.desired is None else group.scaling.desired
+    return count
 
 
 @rule(
@@ -349,19 +428,9 @@ def _no_zone(context: Context) -> Iterator[Breach]:
     "https://github.com/aws/containers-roadmap/issues/1389",
 )
 def _all_tainted(context: Context) -> Iterator[Breach]:
-    accelerated = {Hardware.NVIDIA_GPU, Hardware.TRAINIUM, Hardware.INFERENTIA}
-    for group in context.strategy.node_groups:
-        kinds = context.types(group)
-        if not kinds:
-            return
-        tainted = (kinds[0].hardware in accelerated and group.accelerator_taint) or any(
-            not taint.effect.lower().startswith("prefer") for taint in group.taints
+    if all(map(context.types, context.strategy.node_groups)) and not untainted_nodes(context):
+        yield (
+            "node_groups",
+            "every group is tainted or starts with no node, so that CoreDNS and the other add-ons have nowhere to run; "
+            "add a CPU group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
         )
-        started = group.scaling.min if group.scaling.desired is None else group.scaling.desired
-        if not tainted and started > 0:
-            return
-    yield (
-        "node_groups",
-        "every group is tainted or starts with no node, so that CoreDNS and the other add-ons have nowhere to run; "
-        "add a CPU group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
-    )

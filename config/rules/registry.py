@@ -9,14 +9,19 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
 
 from eks_hardware.config.catalogue import Catalogue, InstanceType
 from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import NodeGroup, Strategy
-from eks_hardware.config.resolve import zones
+from eks_hardware.config.models import NodeGroup, NodePool, Strategy
+from eks_hardware.config.resolve import pool_types, zones
 
 Breach = tuple[str, str]
 """Path of the field at fault, and the message."""
+
+Node: TypeAlias = NodeGroup | NodePool
+"""What has the settings of a node, and instance types."""
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,42 @@ class Context:
     def region_known(self) -> bool:
         return self.strategy.region in self.catalogue.regions
 
-    def types(self, group: NodeGroup) -> tuple[InstanceType, ...]:
-        """The group's instance types that the catalogue knows."""
-        found = (self.catalogue.find(name) for name in group.instance_types)
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node group and node pool."""
+        return (*self.strategy.node_groups, *self.pools)
+
+    def types(self, node: Node) -> tuple[InstanceType, ...]:
+        """The instance types of a group or pool that the catalogue knows; a pool's by family too."""
+        chosen = self.pool_types(node) if isinstance(node, NodePool) else ()
+        found = (self.catalogue.find(name) for name in node.instance_types or chosen)
         return tuple(kind for kind in found if kind is not None)
 
+    def demand(self, node: Node) -> zones.Demand:
+        """What a group or pool asks of the zones."""
+        if isinstance(node, NodeGroup):
+            return zones.of_node_group(node)
+        return zones.of_node_pool(node, self.pool_types(node))
+
     def zone_choice(self) -> zones.ZoneChoice:
-        """The zones of the network; only groups whose types are all known take part."""
+        """The zones of the network; only groups and pools whose types are all known take part."""
         groups = [group for group in self.strategy.node_groups if len(self.types(group)) == len(group.instance_types)]
-        return zones.choose(self.strategy.network, groups, self.strategy.region, self.catalogue)
+        demands = [zones.of_node_group(group) for group in groups]
+        demands += [zones.of_node_pool(pool, names) for pool in self.pools if (names := self.pool_types(pool))]
+        return zones.choose(self.strategy.network, demands, self.strategy.region, self.catalogue)
+
+    @property
+    def pools(self) -> tuple[NodePool, ...]:
+        """Karpenter's node pools."""
+        return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
+
+    def pool_types(self, pool: NodePool) -> tuple[str, ...]:
+        """Names of the instance types that a pool can make; empty where a rule says why."""
+        return self._types_of_pools[pool.name]
+
+    @cached_property
+    def _types_of_pools(self) -> dict[str, tuple[str, ...]]:
+        return {pool.name: pool_types(pool, self.strategy.region, self.catalogue) for pool in self.pools}
 
 
 @dataclass(frozen=True)
@@ -73,3 +105,33 @@ def rule(
 def group_path(group: NodeGroup, *rest: str) -> str:
     """Path of a field of a node group: ``node_groups[gpu].instance_types[0]``."""
     return ".".join([f"node_groups[{group.name}]", *rest])
+
+
+def pool_path(pool: NodePool, *rest: str) -> str:
+    """Path of a field of a node pool: ``karpenter.node_pools[gpu].limits``."""
+    return ".".join([f"karpenter.node_pools[{pool.name}]", *rest])
+
+
+def node_path(node: Node, *rest: str) -> str:
+    """Path of a field of a node group or node pool."""
+    return group_path(node, *rest) if isinstance(node, NodeGroup) else pool_path(node, *rest)
+
+
+def hardware_field(node: Node) -> str:
+    """The field that says which instance types a group or pool has."""
+    if node.instance_types or isinstance(node, NodeGroup):
+        return "instance_types"
+    return "instance_families" if node.instance_families else "accelerator"
+
+
+def zones_given(node: Node) -> Iterator[tuple[str, str]]:
+    """Every zone that is written in a group or pool, with the path of its field."""
+    if isinstance(node, NodeGroup) and node.reservation:
+        yield group_path(node, "reservation.zone"), node.reservation.zone
+    else:
+        for zone in node.zones:
+            yield node_path(node, "zones"), zone
+    if isinstance(node, NodePool):
+        for index, reservation in enumerate(node.reservations):
+            if reservation.zone:
+                yield pool_path(node, f"reservations[{index}].zone"), reservation.zone

@@ -15,7 +15,7 @@ TODAY = datetime.date(2026, 11, 20)
 
 FOLDER = DEFAULT_FOLDER
 SHIPPED = tuple(sorted(file.stem for file in FOLDER.glob("*.yaml")))
-OVERLAYS = ("local", "private")
+OVERLAYS = ("local", "manifests", "private")
 
 
 def group(instance_types: str | list[str] = "m6i.xlarge", name: str = "gpu", **fields: Any) -> dict[str, Any]:
@@ -28,8 +28,26 @@ SYSTEM = group(name="system", scaling={"min": 2, "max": 4})
 """The untainted group that every cluster needs."""
 
 
+def pool(name: str = "pool", **fields: Any) -> dict[str, Any]:
+    """A node pool as a file writes it; of CPU nodes, unless the fields say what of."""
+    hardware = {"instance_types", "instance_families", "accelerator"} & set(fields)
+    default: dict[str, Any] = {} if hardware else {"instance_families": ["m7i"]}
+    return {"name": name, **default, "limits": {"cpu": 64}, **fields}
+
+
+def gpu_pool(name: str = "pool", **fields: Any) -> dict[str, Any]:
+    """A node pool with a limit of 8 GPUs."""
+    return pool(name, **{"limits": {"nvidia.com/gpu": 8}, **fields})
+
+
+def pools(*given: dict[str, Any], **karpenter: Any) -> dict[str, Any]:
+    """The section ``karpenter`` with some node pools, as a field of a document."""
+    return {"karpenter": {**karpenter, "node_pools": list(given)}}
+
+
 def document(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A strategy without findings, and groups beside its system group."""
+    """A strategy without findings, and groups beside its system group; nothing is installed unless it says so."""
+    fields["kubernetes"] = {"delivery": "manifests", **fields.get("kubernetes", {})}
     base = {
         "version": 1,
         "name": "demo",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,22 +15,12 @@ from eks_hardware.config.loader import parse_strategy
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.resolve import resolve
 from eks_hardware.config.rules import RULES, check, check_loaded, checked
+from helpers.rules import Case, check_case, codes, module_of, rules_of, warnings_of
 from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, shipped
 
 ADMIN = "arn:aws:iam::111122223333:role/admin"
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
 EVERY_ENDPOINT = ["ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sts"]
-
-
-class Case(NamedTuple):
-    """A strategy as changes to one without findings: what is found in ``bad``, and not in ``good``."""
-
-    code: str
-    path: str
-    bad: dict[str, Any]
-    good: dict[str, Any]
-    also: frozenset[str] = frozenset()
-    """Codes of further findings in ``bad``."""
 
 
 def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
@@ -58,6 +49,15 @@ def version(text: str) -> dict[str, Any]:
 
 def entry(name: str, arn: str) -> dict[str, Any]:
     return {"name": name, "principal_arn": arn}
+
+
+def storage(**fields: Any) -> dict[str, Any]:
+    return {"storage": fields}
+
+
+def pool(family: str, **fields: Any) -> dict[str, Any]:
+    limits = {"nvidia.com/gpu": 8}
+    return {"karpenter": {"node_pools": [{"name": "pool", "instance_families": [family], "limits": limits, **fields}]}}
 
 
 def key(region: str) -> str:
@@ -305,6 +305,12 @@ CASES = [
         one("c6i.8xlarge", placement_group="cluster"),
     ),
     Case(
+        "PLACEMENT_GROUP_RESERVED",
+        f"{GPU}.placement_group",
+        one("p5.48xlarge", placement_group="cluster", capacity="reserved", reservation=RESERVATION),
+        one("p5.48xlarge", placement_group="auto", capacity="reserved", reservation=RESERVATION),
+    ),
+    Case(
         "POD_NETWORK_NO_INTERFACE",
         FIRST,
         {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=True)},
@@ -397,27 +403,87 @@ CASES = [
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a"}])]},
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a", "effect": "PREFER_NO_SCHEDULE"}])]},
     ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        f"{GPU}.ami",
+        {**storage(fsx_lustre={}), **one("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
+        {**storage(efs={}), **one("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        f"{GPU}.ami",
+        {**storage(fsx_lustre={}), **one("c7i.xlarge", workload="training", ami={"type": "BOTTLEROCKET_x86_64"})},
+        {**storage(fsx_lustre={}), **one("c7i.xlarge", workload="training")},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        "karpenter.node_pools[pool].ami",
+        {**storage(fsx_lustre={}), **pool("g6", workload="training", ami=BOTTLEROCKET)},
+        {**storage(fsx_lustre={}), **pool("g6", workload="inference", ami=BOTTLEROCKET)},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        "storage.fsx_lustre",
+        {
+            **storage(fsx_lustre={}),
+            "node_groups": [{**SYSTEM, "workload": "system"}, group("g5.xlarge", ami=BOTTLEROCKET)],
+        },
+        {**storage(fsx_lustre={}), "node_groups": [{**SYSTEM, "workload": "system"}, group("g5.xlarge")]},
+    ),
+    Case(
+        "FSX_ZONE",
+        "storage.fsx_lustre.zone",
+        {**network(zones=["usw2-az1", "usw2-az2"]), **storage(fsx_lustre={"zone": "usw2-az3"})},
+        {**network(zones=["usw2-az1", "usw2-az2"]), **storage(fsx_lustre={"zone": "usw2-az2"})},
+    ),
+    Case(
+        "FSX_ZONE",
+        "storage.fsx_lustre.zone",
+        {**storage(fsx_lustre={"zone": "usw2-az1"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+        {**storage(fsx_lustre={"zone": "usw2-az2"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+    ),
+    Case(
+        "STORAGE_ADDON_OFF",
+        "cluster.addons.aws-efs-csi-driver.enabled",
+        {**storage(efs={}), **cluster(addons={"aws-efs-csi-driver": {"enabled": False}})},
+        {**storage(efs={}), **cluster(addons={"aws-efs-csi-driver": {}, "aws-fsx-csi-driver": {"enabled": False}})},
+    ),
+    Case(
+        "KMS_KEY_REGION",
+        "storage.efs.kms_key_arn",
+        storage(efs={"kms_key_arn": key("us-east-1")}),
+        storage(efs={"kms_key_arn": key("us-west-2")}),
+    ),
 ]
 
 # EFA_UNKNOWN_LAYOUT: every type of the catalogue has a layout; test_efa_unknown_layout takes one away.
 OWN_TEST = {"EFA_UNKNOWN_LAYOUT"}
 
 
-def codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
-    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
-    return [(finding.code, finding.path) for finding in found]
-
-
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
-    found = codes(case.bad)
-    assert [case.path] == [path for code, path in found if code == case.code]
-    assert {case.code, *case.also} == {code for code, _ in found}
-    assert case.code not in {code for code, _ in codes(case.good)}
+    check_case(case)
+
+
+# Modules of config/rules whose rules stand in this table; the others have a table in a file of their own.
+HERE = ("cluster", "hardware", "storage")
+ELSEWHERE = {
+    "gpu": "gpu",
+    "delivery": "delivery",
+    "karpenter": "karpenter",
+    "node_pools": "karpenter",
+    "platform": "platform",
+}
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} | OWN_TEST == set(RULES)
+    assert {case.code for case in CASES} | OWN_TEST == rules_of(*HERE)
+
+
+def test_every_module_of_rules_has_a_table() -> None:
+    assert {module_of(rule) for rule in RULES.values()} == {*HERE, *ELSEWHERE}
+    for table in ELSEWHERE.values():
+        assert (Path(__file__).parent / f"test_rules_{table}.py").is_file()
 
 
 def test_rules_are_described() -> None:
@@ -429,11 +495,18 @@ def test_rules_are_described() -> None:
         assert isinstance(rule.severity, Severity)
 
 
-WARNINGS = {"CAPACITY_BLOCK_MINIMUM", "CLUSTER_NO_ADMIN", "EFA_SPOT", "ENDPOINT_OPEN", "KUBERNETES_VERSION_ENDING"}
+WARNINGS = {
+    "CAPACITY_BLOCK_MINIMUM",
+    "CLUSTER_NO_ADMIN",
+    "EFA_SPOT",
+    "ENDPOINT_OPEN",
+    "KUBERNETES_VERSION_ENDING",
+    "PLACEMENT_GROUP_RESERVED",
+}
 
 
 def test_which_rules_warn() -> None:
-    assert {code for code, rule in RULES.items() if rule.severity is Severity.WARNING} == WARNINGS
+    assert warnings_of(*HERE) == WARNINGS
 
 
 class OneTypeWithoutLayout(Catalogue):
@@ -576,6 +649,7 @@ node_groups:
   - name: gpu
     instance_types: [p5.48xlarge, p5.49xlarge]
     scaling: {max: 4}
+kubernetes: {delivery: manifests}
 """
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eks_hardware.config.catalogue import load
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware.config.resolve import ResolvedNodePool, ResolvedStrategy, resolve
 from eks_hardware.config.rules import check
 from helpers.strategies import SYSTEM, TODAY, document, group
 
@@ -51,6 +51,51 @@ def groups(draw: st.DrawFn, name: str) -> dict[str, Any]:
     return group(draw(st.lists(TYPES, min_size=1, max_size=2, unique=True)), name, **fields)
 
 
+FAMILIES = st.one_of(st.sampled_from(sorted({name.partition(".")[0] for name in KINDS.values()})), st.just("zz9"))
+
+
+def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
+    """The usual value in most examples, so that some pass all rules."""
+    return st.integers(0, 9).flatmap(lambda n: st.just(usual) if n else st.sampled_from(others))
+
+
+RESOURCES = {"nvidia-gpu": "nvidia.com/gpu", "trainium": "aws.amazon.com/neuron", "inferentia": "aws.amazon.com/neuron"}
+
+
+@st.composite
+def pools(draw: st.DrawFn, name: str) -> dict[str, Any]:
+    ways = st.lists(st.sampled_from(["on-demand", "spot", "reserved", "capacity-block"]), min_size=1, unique=True)
+    capacity = draw(st.one_of(st.just(["on-demand"]), ways))
+    fields: dict[str, Any] = {"name": name, "capacity": capacity, "efa": draw(st.booleans())}
+    hardware = draw(st.sampled_from(["instance_types", "instance_families", "accelerator"]))
+    chosen = {"instance_types": TYPES, "instance_families": FAMILIES}.get(hardware)
+    some = draw(st.lists(chosen, min_size=1, max_size=2, unique=True)) if chosen is not None else []
+    fields[hardware] = some or draw(st.sampled_from([*CATALOGUE.accelerators, "zz9"]))
+    if hardware != "instance_types":
+        fields["instance_sizes"] = draw(mostly([], ["xlarge"], ["48xlarge"], ["metal", "zz"]))
+    if {"reserved", "capacity-block"} & set(capacity):
+        by_id = {"id": "cr-01234567", "zone": draw(ZONES)}
+        fields["reservations"] = draw(st.lists(st.sampled_from([by_id, {"tags": {"a": "b"}}]), min_size=1, max_size=2))
+    fields["zones"] = draw(mostly([], ["use1-az1"], ["usw2-az1", "usw2-az4"], ["zz1-az8"]))
+    fields["placement_group"] = draw(mostly("auto", "cluster", "none"))
+    images: tuple[dict[str, str], ...] = ({"family": "bottlerocket"}, {"version": "v20260818"})
+    fields["ami"] = draw(mostly({}, *images, {"image_id": "ami-01234567"}))
+    kinds = [kind for kind in map(CATALOGUE.find, some) if kind] or [
+        kind
+        for kind in map(CATALOGUE.get, CATALOGUE.names)
+        if kind.family in some or (kind.accelerator and kind.accelerator.label_name == fields.get("accelerator"))
+    ]
+    resource = RESOURCES.get(kinds[0].hardware.value, "cpu") if kinds else "cpu"
+    amounts: tuple[Any, ...] = (0, -1, 7, "1k", "500m", "64Ti")
+    fields["limits"] = {resource: draw(mostly(5000, *amounts))}
+    if draw(st.integers(0, 4)) == 0:
+        more = st.sampled_from(["cpu", "memory", "nodes", "nvidia.com/gpu", "aws.amazon.com/neuron"])
+        fields["limits"] |= draw(st.dictionaries(more, st.sampled_from(amounts), max_size=2))
+    sharing = ({"time_slicing": {"replicas": 4, "rename": True}}, {"mig_profile": "1g.10gb"})
+    fields["gpu_sharing"] = draw(mostly(None, *sharing))
+    return fields
+
+
 @st.composite
 def networks(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.integers(0, 3)) == 0:
@@ -81,7 +126,14 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
         region=draw(REGIONS),
         network=draw(networks()),
         node_groups=(system + given_groups) or [SYSTEM],
-        karpenter=draw(st.sampled_from([None, {}])),
+        karpenter=draw(
+            st.one_of(
+                st.sampled_from([None, {}]),
+                st.lists(st.sampled_from("pqr"), unique=True).flatmap(
+                    lambda names: st.tuples(*map(pools, names)).map(lambda given: {"node_pools": list(given)})
+                ),
+            )
+        ),
     )
 
 
@@ -102,6 +154,35 @@ def test_findings_or_a_resolved_strategy(given_document: dict[str, Any]) -> None
         assert each.ami_type != "CUSTOM" or each.image_id
         if each.placement_group_name or each.efa_interfaces:
             assert len(each.zone_ids) == 1
+    for pool in resolved.node_pools:
+        check_pool(pool, resolved)
+
+
+def check_pool(pool: ResolvedNodePool, resolved: ResolvedStrategy) -> None:
+    """What holds for every pool that was let through."""
+    assert pool.zone_ids
+    assert set(pool.zone_ids) <= set(resolved.network.zone_ids)
+    kinds = [CATALOGUE.get(name) for name in pool.instance_types]
+    assert {kind.hardware for kind in kinds} == {pool.hardware}
+    assert {kind.architecture for kind in kinds} == {pool.architecture}
+    assert any(set(pool.zone_ids) & set(CATALOGUE.offered(kind.name, resolved.region)) for kind in kinds)
+    assert "cpu" in pool.limits
+    assert (pool.ami_alias is None) == (pool.image_id is not None)
+    if pool.placement_group_name or pool.efa_interfaces:
+        assert len(pool.zone_ids) == 1
+    if pool.efa_interfaces:
+        # An EC2NodeClass knows no interface type `efa`.
+        assert {each.interface_type for each in pool.efa_interfaces} == {"interface", "efa-only"}
+        assert {kind.efa_interfaces for kind in kinds} == {pool.efa_interfaces}
+
+
+@settings(max_examples=300, deadline=None)
+@given(pools("p"), mostly("us-west-2", "us-east-1", "eu-west-1", "us-iso-east-1"))
+def test_one_plain_pool(given_pool: dict[str, Any], region: str) -> None:
+    strategy = Strategy.model_validate(document(region=region, karpenter={"node_pools": [given_pool]}))
+    if not any(finding.severity is Severity.ERROR for finding in check(strategy, today=TODAY)):
+        resolved = resolve(strategy)
+        check_pool(resolved.node_pools[0], resolved)
 
 
 @settings(max_examples=40, deadline=None)

@@ -1,0 +1,126 @@
+"""Rules about how charts get onto the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware.config.catalogue import Hardware
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.resolve.cluster import ADMIN_POLICY
+from eks_hardware.config.rules.registry import Breach, Context, rule
+
+_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
+_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
+_ACCESS = "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html"
+_TOKEN = "https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html"
+
+_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
+
+_OR_MANIFESTS = "or set kubernetes.delivery: manifests"
+
+
+def charts(context: Context) -> frozenset[str]:
+    """Keys of the charts that the strategy installs, as ``resolve_kubernetes`` finds them.
+
+    Rules also look at strategies that cannot be resolved; a test holds the two against each other.
+    """
+    strategy, kubernetes = context.strategy, context.strategy.kubernetes
+    nodes = [(context.types(group), group.ami.family, group.efa) for group in strategy.node_groups]
+    for pool in context.pools:
+        kinds = tuple(kind for name in context.pool_types(pool) if (kind := context.catalogue.find(name)))
+        nodes.append((kinds, pool.ami.family, pool.efa))
+    hardware = {(kind.hardware, family) for kinds, family, _ in nodes for kind in kinds}
+    wanted = {
+        "kube-prometheus-stack": kubernetes.prometheus,
+        "karpenter-crd": strategy.karpenter is not None,
+        "karpenter": strategy.karpenter is not None,
+        "gpu-operator": kubernetes.gpu_operator,
+        "nvidia-device-plugin": (Hardware.NVIDIA_GPU, "al2023") in hardware and not kubernetes.gpu_operator,
+        "neuron-helm-chart": any(each in _NEURON for each, _ in hardware),
+        "aws-efa-k8s-device-plugin": any(efa for _, _, efa in nodes),
+        "dcgm-exporter": kubernetes.dcgm_exporter and not kubernetes.gpu_operator,
+        "aws-load-balancer-controller": kubernetes.load_balancer_controller,
+        "cluster-autoscaler": kubernetes.cluster_autoscaler,
+        "kueue": kubernetes.kueue,
+    }
+    return frozenset(key for key, installed in wanted.items() if installed)
+
+
+def helm_installs(context: Context) -> bool:
+    """Whether Terraform installs anything on the cluster."""
+    strategy = context.strategy
+    if strategy.kubernetes.delivery != "helm":
+        return False
+    storage = strategy.storage
+    ebs = next((addon for name, addon in strategy.cluster.addons.items() if name == "aws-ebs-csi-driver"), None)
+    objects = (storage.fsx_lustre, storage.efs, storage.s3_buckets, ebs and ebs.enabled, strategy.kubernetes.teams)
+    return bool(charts(context)) or any(objects)
+
+
+@rule(
+    "KUBERNETES_API_PRIVATE",
+    "Terraform installs charts through an API endpoint that only the VPC reaches",
+    _ENDPOINT,
+    severity=Severity.WARNING,
+)
+def _api_private(context: Context) -> Iterator[Breach]:
+    endpoint = context.strategy.cluster.endpoint
+    # Who writes an empty list means it.
+    if "public_cidrs" in endpoint.model_fields_set or not helm_installs(context):
+        return
+    where = "run Terraform in the VPC (a runner, a VPN)"
+    if not context.strategy.network.private:
+        where += ", list your networks in cluster.endpoint.public_cidrs"
+    yield (
+        "cluster.endpoint.public_cidrs",
+        f"the API is reached from inside the VPC only, and Terraform installs charts through it: {where}, "
+        f"{_OR_MANIFESTS}; public_cidrs: [] says that it is meant",
+    )
+
+
+@rule("KUBERNETES_NO_ADMIN", "Terraform installs charts on a cluster that it has no access to", _ACCESS)
+def _no_admin(context: Context) -> Iterator[Breach]:
+    cluster = context.strategy.cluster
+    if cluster.creator_is_admin or cluster.admins or not helm_installs(context):
+        return
+    if any(
+        each.policy == ADMIN_POLICY and not each.namespaces
+        for entry in cluster.access_entries
+        for each in entry.policies
+    ):
+        return
+    yield (
+        "cluster",
+        "nobody may install charts; set cluster.creator_is_admin: true, list the role that Terraform works as under "
+        f"cluster.admins, {_OR_MANIFESTS}",
+    )
+
+
+@rule("KUBERNETES_EXTERNAL_ID", "Terraform's role needs an external id, which `aws eks get-token` cannot give", _TOKEN)
+def _external_id(context: Context) -> Iterator[Breach]:
+    role = context.strategy.aws.assume_role
+    if role and role.external_id and helm_installs(context):
+        yield (
+            "aws.assume_role.external_id",
+            "the token for the Kubernetes API comes from `aws eks get-token`, which has no option for it; name a "
+            f"profile with role_arn and external_id in aws.profile instead, {_OR_MANIFESTS}",
+        )
+
+
+@rule(
+    "KUBERNETES_PRIVATE_CHARTS",
+    "a private network does not reach the public repositories of charts",
+    _PRIVATE,
+    severity=Severity.WARNING,
+)
+def _private_charts(context: Context) -> Iterator[Breach]:
+    if not context.strategy.network.private:
+        return
+    mirrored = {str(name) for name, chart in context.strategy.kubernetes.charts.items() if chart.repository}
+    public = sorted(charts(context) - mirrored)
+    if public:
+        yield (
+            "network.private",
+            f"the charts {', '.join(public)} and their images come from public registries; mirror them in ECR, and set "
+            "kubernetes.charts.<name>.repository, and the images in its values",
+        )

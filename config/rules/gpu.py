@@ -1,0 +1,204 @@
+"""Rules about GPUs: sharing, MIG, the GPU Operator, metrics, and labels that plugins select on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from eks_hardware.config.catalogue import Hardware, InstanceType
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import NodeTemplate
+from eks_hardware.config.resolve import mig_profiles
+from eks_hardware.config.resolve.gpu_sharing import mig_bottlerocket_key
+from eks_hardware.config.resolve.node import (
+    EFA_LABEL,
+    NEURON_PLUGIN_LABEL,
+    NO_OPERANDS_LABEL,
+    NVIDIA_PLUGIN_LABEL,
+    plugin_labels,
+)
+from eks_hardware.config.rules.registry import Breach, Context, group_path, pool_path, rule
+
+_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
+_MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
+_OPERATOR = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
+_BOTTLEROCKET = "https://github.com/eksctl-io/eksctl/issues/5277"
+_DCGM = "https://github.com/NVIDIA/dcgm-exporter"
+_NEURON_MONITOR = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-monitor.html"
+
+_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """A group or a pool, with the types that the catalogue knows (never none)."""
+
+    path: str
+    template: NodeTemplate
+    types: tuple[InstanceType, ...]
+    bottlerocket: bool
+
+    @property
+    def hardware(self) -> Hardware:
+        return self.types[0].hardware
+
+    @property
+    def mig_profile(self) -> str | None:
+        sharing = self.template.gpu_sharing
+        return sharing.mig_profile if sharing else None
+
+
+def _nodes(context: Context) -> Iterator[_Nodes]:
+    for group in context.strategy.node_groups:
+        if kinds := context.types(group):
+            family = (group.ami.type or group.ami.family).lower()
+            yield _Nodes(group_path(group), group, kinds, family.startswith("bottlerocket"))
+    for pool in context.pools:
+        if kinds := tuple(context.catalogue.get(name) for name in context.pool_types(pool)):
+            yield _Nodes(pool_path(pool), pool, kinds, pool.ami.family == "bottlerocket")
+
+
+def _has(context: Context, *hardware: Hardware) -> bool:
+    return any(nodes.hardware in hardware for nodes in _nodes(context))
+
+
+@rule("GPU_SHARING_HARDWARE", "GPUs are shared on nodes that have none", _TIME_SLICING)
+def _sharing_hardware(context: Context) -> Iterator[Breach]:
+    for nodes in _nodes(context):
+        if nodes.template.gpu_sharing and nodes.hardware is not Hardware.NVIDIA_GPU:
+            yield (
+                f"{nodes.path}.gpu_sharing",
+                f"{nodes.types[0].name} has no NVIDIA GPU (hardware {nodes.hardware.value}); remove this",
+            )
+
+
+@rule("MIG_UNSUPPORTED", "a GPU has no MIG, or not this profile", _MIG)
+def _mig_unsupported(context: Context) -> Iterator[Breach]:
+    for nodes in _nodes(context):
+        profile = nodes.mig_profile
+        if profile is None or nodes.hardware is not Hardware.NVIDIA_GPU:
+            continue
+        path = f"{nodes.path}.gpu_sharing.mig_profile"
+        problem = next((found for kind in nodes.types if (found := _mig_problem(kind, profile))), None)
+        if problem:
+            yield path, problem
+            continue
+        unnamed = next((kind for kind in nodes.types if mig_bottlerocket_key(kind) is None), None)
+        if nodes.bottlerocket and unnamed:
+            yield (
+                path,
+                f"Bottlerocket has no name for the GPU of {unnamed.name}; use al2023 and kubernetes.gpu_operator: true",
+            )
+            continue
+        counts = {(mig_profiles(kind) or {})[profile]: kind.name for kind in nodes.types}
+        if len(counts) > 1:
+            both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
+            yield path, f"the types take different numbers of {profile} slices a GPU ({both}); make a group of each"
+
+
+def _mig_problem(kind: InstanceType, profile: str) -> str | None:
+    profiles = mig_profiles(kind)
+    gpu = kind.accelerator.name if kind.accelerator else "GPU"
+    if profiles is None:
+        return (
+            f"the {gpu} of {kind.name} has no Multi-Instance GPU; use time_slicing, or a type with A100, H100, H200, "
+            "B200 or RTX PRO"
+        )
+    if profile in profiles:
+        return None
+    # A strategy takes profiles without a suffix such as +me.
+    plain = [each for each in profiles if each.endswith("gb")]
+    close = difflib.get_close_matches(profile, plain, n=1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    return f"the {gpu} of {kind.name} has no profile {profile}; {hint}It has {_slices(profiles, plain)}"
+
+
+def _slices(profiles: Mapping[str, int], names: list[str]) -> str:
+    return ", ".join(f"{name} (x{profiles[name]})" for name in names)
+
+
+@rule("MIG_NEEDS_OPERATOR", "nothing cuts the GPUs of AL2023 nodes", _OPERATOR)
+def _mig_needs_operator(context: Context) -> Iterator[Breach]:
+    if context.strategy.kubernetes.gpu_operator:
+        return
+    for nodes in _nodes(context):
+        if nodes.mig_profile and nodes.hardware is Hardware.NVIDIA_GPU and not nodes.bottlerocket:
+            yield (
+                f"{nodes.path}.gpu_sharing.mig_profile",
+                "on AL2023 it is the GPU Operator that cuts GPUs; set kubernetes.gpu_operator: true, or ami.family: "
+                "bottlerocket, which does it by itself",
+            )
+
+
+@rule(
+    "GPU_OPERATOR_NO_GPU",
+    "the GPU Operator has no GPU to look after",
+    _OPERATOR,
+    severity=Severity.WARNING,
+)
+def _operator_no_gpu(context: Context) -> Iterator[Breach]:
+    if context.strategy.kubernetes.gpu_operator and not _has(context, Hardware.NVIDIA_GPU):
+        yield "kubernetes.gpu_operator", "no group or pool has NVIDIA GPUs; remove this"
+
+
+@rule(
+    "GPU_OPERATOR_BOTTLEROCKET",
+    "the GPU Operator leaves Bottlerocket nodes alone",
+    _BOTTLEROCKET,
+    severity=Severity.WARNING,
+)
+def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
+    if not context.strategy.kubernetes.gpu_operator:
+        return
+    for nodes in _nodes(context):
+        if nodes.hardware is Hardware.NVIDIA_GPU and nodes.bottlerocket:
+            yield (
+                f"{nodes.path}.ami",
+                "Bottlerocket brings driver, toolkit and device plugin, and a second plugin fails, so that the GPU "
+                "Operator does nothing here: these nodes have no GPU metrics; use al2023, or take gpu_operator out",
+            )
+
+
+@rule(
+    "EXPORTER_NO_HARDWARE",
+    "metrics are asked for of hardware that is not there",
+    _DCGM,
+    severity=Severity.WARNING,
+)
+def _exporter_no_hardware(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.kubernetes
+    if kubernetes.dcgm_exporter and not _has(context, Hardware.NVIDIA_GPU):
+        yield "kubernetes.dcgm_exporter", "no group or pool has NVIDIA GPUs; remove this"
+    if kubernetes.neuron_monitor and not _has(context, *_NEURON):
+        yield "kubernetes.neuron_monitor", "no group or pool has Trainium or Inferentia; remove this"
+
+
+@rule(
+    "EXPORTER_MISSING",
+    "a dashboard stays empty",
+    _NEURON_MONITOR,
+    severity=Severity.WARNING,
+)
+def _exporter_missing(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.kubernetes
+    if not kubernetes.prometheus:
+        return
+    if _has(context, Hardware.NVIDIA_GPU) and not (kubernetes.dcgm_exporter or kubernetes.gpu_operator):
+        yield "kubernetes.prometheus", "nothing exports GPU metrics; add kubernetes.dcgm_exporter: true"
+    if _has(context, *_NEURON) and not kubernetes.neuron_monitor:
+        yield "kubernetes.prometheus", "nothing exports Neuron metrics; add kubernetes.neuron_monitor: true"
+
+
+@rule("PLUGIN_LABEL", "a label that device plugins select on is changed", _BOTTLEROCKET)
+def _plugin_label(context: Context) -> Iterator[Breach]:
+    reserved = NVIDIA_PLUGIN_LABEL | NEURON_PLUGIN_LABEL | EFA_LABEL | NO_OPERANDS_LABEL
+    for nodes in _nodes(context):
+        derived = plugin_labels(nodes.hardware, efa=nodes.template.efa, bottlerocket=nodes.bottlerocket)
+        for key, value in nodes.template.labels.items():
+            if key in reserved and derived.get(key) != value:
+                expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
+                yield (
+                    f"{nodes.path}.labels",
+                    f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
+                )

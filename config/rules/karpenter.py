@@ -1,0 +1,287 @@
+"""Rules about Karpenter itself: its version, room for its controller, prices, and the images of its nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Hardware, InstanceType
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import NodePool
+from eks_hardware.config.resolve import accelerator_resource
+from eks_hardware.config.rules.hardware import several, untainted_nodes
+from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
+
+_COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
+_PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
+_AMI_ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms"
+_AMI_FACTS = "config/facts/karpenter.json (ami_aliases)"
+_RESERVED = {"reserved", "capacity-block"}
+
+
+# --- versions
+
+# What a strategy may ask for -> whether it does; the versions are those of the fact file.
+_FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
+    "reserved_capacity": ("reserved capacity", lambda context: _any_pool(context, _is_reserved)),
+    "capacity_blocks": (
+        "capacity blocks",
+        lambda context: _any_pool(context, lambda p: "capacity-block" in p.capacity),
+    ),
+    "node_overlay": ("NodeOverlay", lambda context: _gate(context, "node_overlay") or _has_overlays(context)),
+    "static_capacity": ("static capacity", lambda context: _gate(context, "static_capacity")),
+    "network_interfaces": ("EFA interfaces", lambda context: _any_pool(context, lambda pool: pool.efa)),
+    "placement_group": (
+        "placement groups",
+        lambda context: _any_pool(context, lambda pool: pool.placement_group == "cluster"),
+    ),
+}
+
+
+def _any_pool(context: Context, condition: Callable[[NodePool], bool]) -> bool:
+    return any(condition(pool) for pool in context.pools)
+
+
+def _is_reserved(pool: NodePool) -> bool:
+    return bool(_RESERVED & set(pool.capacity))
+
+
+def _gate(context: Context, name: str) -> bool:
+    return bool(context.strategy.karpenter and getattr(context.strategy.karpenter.feature_gates, name))
+
+
+def _has_overlays(context: Context) -> bool:
+    """Whether Karpenter has to be told of shared or fractional GPUs."""
+    return any(
+        pool.gpu_sharing or any(kind.accelerator and kind.accelerator.fraction for kind in context.types(pool))
+        for pool in context.pools
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """``v1.14.1-rc.1`` as (1, 14, 1)."""
+    parts = [int(part) for part in re.findall(r"\d+", version.partition("-")[0])]
+    return tuple([*parts, 0, 0][:3])
+
+
+def _chart_version(context: Context, key: str) -> str | None:
+    """The version of a chart that the strategy asks for."""
+    for name, chart in context.strategy.kubernetes.charts.items():
+        if name == key:
+            return chart.version
+    return None
+
+
+_VERSION_PATH = "kubernetes.charts.karpenter.version"
+
+
+@rule("KARPENTER_VERSION_FEATURE", "the Karpenter version lacks what the strategy asks for", _COMPATIBILITY)
+def _feature(context: Context) -> Iterator[Breach]:
+    version = _chart_version(context, "karpenter")
+    if context.strategy.karpenter is None or version is None:
+        return
+    since = facts.karpenter("versions")["since"]
+    missing = [
+        (since[key], noun)
+        for key, (noun, asked) in _FEATURES.items()
+        if _numbers(version) < _numbers(since[key]) and asked(context)
+    ]
+    if missing:
+        newest = max((each for each, _ in missing), key=_numbers)
+        lacks = ", ".join(f"{noun} (since {each})" for each, noun in missing)
+        yield _VERSION_PATH, f"Karpenter {version} lacks {lacks}; use {newest} or newer, or remove this line"
+
+
+@rule("KARPENTER_VERSION_KUBERNETES", "the Karpenter version does not run on the Kubernetes version", _COMPATIBILITY)
+def _kubernetes(context: Context) -> Iterator[Breach]:
+    if context.strategy.karpenter is None:
+        return
+    kubernetes = context.strategy.cluster.kubernetes_version
+    chart = facts.chart("karpenter")
+    given = _chart_version(context, "karpenter")
+    lowest = facts.karpenter("versions")["lowest_for_kubernetes"].get(kubernetes)
+    version = given or chart["version"]
+    path = _VERSION_PATH if given else "cluster.kubernetes_version"
+    if lowest and _numbers(version) < _numbers(lowest):
+        yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; it takes {lowest} or newer"
+    newest = chart["kubernetes"]["max"]
+    # What a newer Karpenter than the one recorded runs on is not known.
+    if _numbers(version) <= _numbers(chart["version"]) and _numbers(kubernetes) > _numbers(newest):
+        yield path, f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use {newest}"
+
+
+@rule(
+    "KARPENTER_VERSION_CRD",
+    "Karpenter and its resource definitions have different versions",
+    "https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades",
+)
+def _definitions(context: Context) -> Iterator[Breach]:
+    crd = _chart_version(context, "karpenter-crd")
+    controller = _chart_version(context, "karpenter") or facts.chart("karpenter")["version"]
+    if context.strategy.karpenter and crd and crd != controller:
+        yield (
+            "kubernetes.charts.karpenter-crd.version",
+            f"the definitions are of {crd}, Karpenter is {controller}; remove this line, they follow Karpenter",
+        )
+
+
+# --- room and prices
+
+
+@rule(
+    "KARPENTER_NO_ROOM",
+    "fewer untainted nodes than Karpenter has controllers",
+    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml (podAntiAffinity)",
+    severity=Severity.WARNING,
+)
+def _room(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    nodes = untainted_nodes(context)
+    # Without any NODES_ALL_TAINTED says it.
+    if karpenter and 0 < nodes < karpenter.replicas:
+        yield (
+            "karpenter.replicas",
+            f"each of {karpenter.replicas} controllers wants an untainted node of a node group to itself, and there "
+            f"{'is' if nodes == 1 else 'are'} {nodes}; raise scaling.desired of such a group, or set this to {nodes}",
+        )
+
+
+def _without_price(context: Context, pool: NodePool) -> tuple[list[InstanceType], bool]:
+    """Types that have no price in a private network, and whether the pool can make none of its types for that."""
+    if not context.strategy.network.private or "on-demand" not in pool.capacity:
+        return [], False
+    unpriced = set(facts.karpenter("private")["no_builtin_price"])
+    kinds = context.types(pool)
+    without = [kind for kind in kinds if kind.name in unpriced]
+    return without, len(without) == len(kinds) and set(pool.capacity) == {"on-demand"}
+
+
+@rule("KARPENTER_PRIVATE_PRICE", "in a private network Karpenter has no price for any type of a pool", _PRIVATE)
+def _private_price(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds, none_left = _without_price(context, pool)
+        if kinds and none_left:
+            yield (
+                pool_path(pool, hardware_field(pool)),
+                f"without the pricing service Karpenter cannot buy {_names(kinds)} on demand; "
+                "use a reservation or a node group",
+            )
+
+
+@rule(
+    "KARPENTER_PRIVATE_PRICE_SOME",
+    "in a private network Karpenter has no price for some types of a pool",
+    _PRIVATE,
+    severity=Severity.WARNING,
+)
+def _private_price_some(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds, none_left = _without_price(context, pool)
+        if kinds and not none_left:
+            yield (
+                pool_path(pool, hardware_field(pool)),
+                f"without the pricing service Karpenter never buys {_names(kinds)} on demand",
+            )
+
+
+def _names(kinds: list[InstanceType]) -> str:
+    return several([kind.name for kind in kinds])
+
+
+# --- images
+
+
+def _releases(context: Context) -> Iterator[tuple[NodePool, str, str]]:
+    """Each pool with the path and the release of its image, where that is not the user's own."""
+    karpenter = context.strategy.karpenter
+    for pool in context.pools:
+        if pool.ami.image_id:
+            continue
+        chosen = getattr(karpenter.ami_versions, pool.ami.family) if karpenter else None
+        if pool.ami.version:
+            yield pool, pool_path(pool, "ami.version"), pool.ami.version
+        elif chosen:
+            yield pool, f"karpenter.ami_versions.{pool.ami.family}", chosen
+        else:
+            yield pool, pool_path(pool, "ami"), facts.karpenter("ami_aliases")["suggested"][pool.ami.family]
+
+
+def _variant(kinds: tuple[InstanceType, ...]) -> str:
+    """The variant of the image that Karpenter takes: ``standard``, ``nvidia`` or ``neuron``."""
+    hardware = kinds[0].hardware if kinds else Hardware.CPU
+    return {"nvidia.com/gpu": "nvidia", "aws.amazon.com/neuron": "neuron"}.get(
+        accelerator_resource(hardware) or "", "standard"
+    )
+
+
+@rule(
+    "POOL_AMI_LATEST",
+    "accelerated nodes are replaced whenever AWS publishes an image",
+    _AMI_ALIASES,
+    severity=Severity.WARNING,
+)
+def _latest(context: Context) -> Iterator[Breach]:
+    found = {
+        path: pool.ami.family
+        for pool, path, release in _releases(context)
+        if release == "latest" and _variant(context.types(pool)) != "standard"
+    }
+    for path, family in found.items():
+        suggested = facts.karpenter("ami_aliases")["suggested"][family]
+        yield (
+            path,
+            f"'latest' replaces nodes at every release, with whatever driver it has; pin one such as {suggested}",
+        )
+
+
+@rule("POOL_AMI_FORMAT", "a release of an image is not written as its family writes it", _AMI_ALIASES)
+def _format(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    aliases = facts.karpenter("ami_aliases")
+    given = {path: (pool.ami.family, release) for pool, path, release in _releases(context)}
+    for family in ("al2023", "bottlerocket"):
+        if karpenter and (release := getattr(karpenter.ami_versions, family)):
+            given[f"karpenter.ami_versions.{family}"] = (family, release)
+    for path, (family, release) in given.items():
+        if release != "latest" and not re.fullmatch(aliases["pattern"][family], f"{family}@{release}"):
+            yield path, f"{release!r} is no release of {family}; write for example {aliases['suggested'][family]}"
+
+
+def _known_faults(context: Context) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Path and fact of each image release in use that is known to be bad for its nodes."""
+    bad = facts.karpenter("ami_aliases")["known_bad"]
+    seen: set[tuple[str, str]] = set()
+    for pool, path, release in _releases(context):
+        for fact in bad[pool.ami.family]:
+            applies = fact["version"] == release and _variant(context.types(pool)) in fact["variants"]
+            if applies and (path, fact["problem"]) not in seen:
+                seen.add((path, fact["problem"]))
+                yield path, fact
+
+
+@rule("POOL_AMI_BAD", "an image release is known not to work", _AMI_FACTS)
+def _bad(context: Context) -> Iterator[Breach]:
+    for path, fact in _known_faults(context):
+        if "condition" not in fact:
+            yield path, f"{fact['version']}: {fact['problem']} ({fact['source']}); pin another release"
+
+
+@rule("POOL_AMI_DOUBTFUL", "an image release is known not to work in some cases", _AMI_FACTS, severity=Severity.WARNING)
+def _doubtful(context: Context) -> Iterator[Breach]:
+    for path, fact in _known_faults(context):
+        if "condition" in fact:
+            yield path, f"{fact['version']}: {fact['problem']} ({fact['condition']}; {fact['source']}); pin another"
+
+
+@rule("POOL_AMI_KUBERNETES", "an image release was not published for the Kubernetes version", _AMI_FACTS)
+def _ami_kubernetes(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.cluster.kubernetes_version
+    releases = facts.karpenter("ami_aliases")["releases"]
+    found = {path: (pool.ami.family, release) for pool, path, release in _releases(context)}
+    for path, (family, release) in found.items():
+        for fact in releases[family]:
+            if fact["version"] == release and kubernetes not in fact.get("kubernetes", (kubernetes,)):
+                has = ", ".join(fact["kubernetes"])
+                yield path, f"{family} {release} was published for {has}, not for {kubernetes}; pin another release"

@@ -1,0 +1,444 @@
+"""Rules about Karpenter's node pools: hardware, limits, capacity, disruption, and pools that are too much alike.
+
+What holds for node groups as well is in ``hardware`` and ``cluster``, under one code for both.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import NodePool
+from eks_hardware.config.resolve import accelerator_resource, known_to_karpenter, zones
+from eks_hardware.config.resolve.node import taints
+from eks_hardware.config.resolve.node_pools import candidates, left_out
+from eks_hardware.config.rules.hardware import mixed_architecture, mixed_hardware, no_zone, several
+from eks_hardware.config.rules.registry import Breach, Context, Node, hardware_field, node_path, pool_path, rule
+
+_NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
+_LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
+_NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
+_RESERVATIONS = "https://karpenter.sh/docs/tasks/odcrs/"
+_ACCELERATOR_NAMES = "config/facts/karpenter.json (accelerator_names)"
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The nearest of some names, or all of them."""
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=3)
+    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names)}"
+
+
+# --- which types
+
+
+@rule("POOL_FAMILY_UNKNOWN", "an instance family is not in the catalogue", "config/catalogue")
+def _family_unknown(context: Context) -> Iterator[Breach]:
+    families = context.catalogue.families
+    for pool in context.pools:
+        for index, family in enumerate(pool.instance_families):
+            if family not in families:
+                close = difflib.get_close_matches(family, families, n=3, cutoff=0.5)
+                hint = f"did you mean {' or '.join(close)}?" if close else "see 'eks-hardware instances'"
+                yield (
+                    pool_path(pool, f"instance_families[{index}]"),
+                    f"no instance family is called {family!r}; {hint}",
+                )
+
+
+@rule("POOL_ACCELERATOR_UNKNOWN", "an accelerator is not in the catalogue", "config/catalogue")
+def _accelerator_unknown(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        if pool.accelerator and not candidates(pool, context.catalogue):
+            hint = did_you_mean(pool.accelerator, context.catalogue.accelerators)
+            yield pool_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
+
+
+@rule("POOL_SIZE_UNKNOWN", "a size is none of the pool's families or accelerator", "config/catalogue")
+def _size_unknown(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        sizes = {kind.size for kind in candidates(pool, context.catalogue)}
+        for index, size in enumerate(pool.instance_sizes):
+            if sizes and size not in sizes:
+                of = " or ".join(pool.instance_families) or str(pool.accelerator)
+                yield (
+                    pool_path(pool, f"instance_sizes[{index}]"),
+                    f"{of} has no size {size!r}; {did_you_mean(size, sizes)}",
+                )
+
+
+def _left_out(context: Context, pool: NodePool, kinds: Sequence[InstanceType]) -> str:
+    """Why types are not among the pool's, by reason: ``p5.4xlarge: no EFA``."""
+    by_reason: dict[str, list[str]] = {}
+    for kind in kinds:
+        if reason := left_out(pool, kind, context.strategy.region, context.catalogue):
+            by_reason.setdefault(reason, []).append(kind.name)
+    # That a size was not asked for is said only where nothing else is wrong.
+    reasons = {reason: names for reason, names in by_reason.items() if reason != "another size"} or by_reason
+    return "; ".join(f"{several(names)}: {reason}" for reason, names in reasons.items())
+
+
+@rule("POOL_NO_TYPE", "no instance type is left for a pool", "config/catalogue")
+def _no_type(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds = candidates(pool, context.catalogue)
+        # With an unknown size POOL_SIZE_UNKNOWN says it.
+        sized = [kind for kind in kinds if not pool.instance_sizes or kind.size in pool.instance_sizes]
+        if context.region_known and sized and not context.pool_types(pool):
+            yield (
+                pool_path(pool, hardware_field(pool)),
+                f"no instance type is left: {_left_out(context, pool, sized)}; choose other hardware or another region",
+            )
+
+
+@rule(
+    "POOL_FAMILY_EMPTY",
+    "one of a pool's families adds no instance type",
+    "config/catalogue",
+    severity=Severity.WARNING,
+)
+def _family_empty(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        types = context.types(pool)
+        for index, family in enumerate(pool.instance_families):
+            kinds = context.catalogue.select(family=family)
+            if types and kinds and not any(kind.family == family for kind in types):
+                yield (
+                    pool_path(pool, f"instance_families[{index}]"),
+                    f"{family} adds no type to this pool ({_left_out(context, pool, kinds)}); remove it",
+                )
+
+
+@rule("POOL_TYPE_UNSUPPORTED", "Karpenter does not recognize an instance type's accelerators", _ACCELERATOR_NAMES)
+def _type_unsupported(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        for index, name in enumerate(pool.instance_types):
+            kind = context.catalogue.find(name)
+            if kind is not None and not known_to_karpenter(kind):
+                yield (
+                    pool_path(pool, f"instance_types[{index}]"),
+                    f"Karpenter does not know the accelerators of {name}, and would give its nodes an image without "
+                    "their driver; use a node group",
+                )
+
+
+@rule("POOL_MIXED_ARCHITECTURE", "the types of a pool differ in architecture", _NODE_CLASSES)
+def _mixed_architecture(context: Context) -> Iterator[Breach]:
+    yield from mixed_architecture(context, context.pools, "pool")
+
+
+@rule("POOL_MIXED_HARDWARE", "the types of a pool differ in accelerator", _NODE_CLASSES)
+def _mixed_hardware(context: Context) -> Iterator[Breach]:
+    yield from mixed_hardware(context, context.pools, "pool")
+
+
+@rule("POOL_NO_ZONE", "no zone of the network offers a pool's types", "config/catalogue (offerings)")
+def _no_zone(context: Context) -> Iterator[Breach]:
+    yield from no_zone(context, context.pools)
+
+
+@rule(
+    "POOL_EFA_UNSUPPORTED",
+    "Karpenter cannot write the EFA interfaces of a type",
+    "config/facts/karpenter.json (efa)",
+)
+def _efa_unsupported(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        for kind in context.types(pool):
+            if pool.efa and kind.efa_interfaces and kind.efa_interfaces[0].interface_type == "efa":
+                yield (
+                    pool_path(pool, hardware_field(pool)),
+                    f"the primary interface of {kind.name} carries EFA itself, which an EC2NodeClass cannot say; use a "
+                    "node group, or set efa: false",
+                )
+
+
+# --- limits
+
+_SCALES = {"": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18} | {
+    f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", start=1)
+}
+_COUNTED = ("nodes", "nvidia.com/gpu", "aws.amazon.com/neuron")
+
+
+def _amount(quantity: str | int) -> float:
+    """A Kubernetes quantity as a number: ``500m``, ``1Ti``."""
+    found = re.fullmatch(r"(-?[0-9.]+)([A-Za-z]*)", str(quantity))
+    return float(found[1]) * _SCALES[found[2]] if found else 0.0
+
+
+def _needs(kind: InstanceType) -> dict[str, float]:
+    """What one node of a type takes of its pool's limits, as the strategy counts."""
+    overhead = facts.karpenter("settings")["defaults"]["vmMemoryOverheadPercent"]
+    needs = {"cpu": float(kind.vcpus), "memory": kind.memory_gib * 1024**3 * (1 - overhead), "nodes": 1.0}
+    resource = accelerator_resource(kind.hardware)
+    if resource and kind.accelerator:
+        needs[resource] = float(kind.accelerator.count)
+    return needs
+
+
+def _limit_path(pool: NodePool, resource: str) -> str:
+    return pool_path(pool, f"limits[{resource}]" if "/" in resource else f"limits.{resource}")
+
+
+@rule("POOL_LIMIT_MISSING", "a pool has no limit for what it costs most", _LIMITS)
+def _limit_missing(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds = context.types(pool)
+        needed = accelerator_resource(kinds[0].hardware) or "cpu" if kinds else None
+        if needed and needed not in pool.limits:
+            yield (
+                pool_path(pool, "limits"),
+                f"without a limit for {needed} the pool grows as far as the account's quota; add for example "
+                f"{needed}: {max(int(_needs(kind).get(needed, 0)) for kind in kinds)}",
+            )
+
+
+@rule("POOL_LIMIT_FOREIGN", "a limit is for an accelerator that the pool does not have", _LIMITS)
+def _limit_foreign(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds = context.types(pool)
+        for resource in pool.limits:
+            if kinds and "/" in resource and resource != accelerator_resource(kinds[0].hardware):
+                yield _limit_path(pool, resource), f"{kinds[0].name} has no {resource}; remove this limit"
+
+
+@rule("POOL_LIMIT_QUANTITY", "a limit is no whole or no positive number", _LIMITS)
+def _limit_quantity(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        for resource, given in pool.limits.items():
+            if resource in _COUNTED and not str(given).isdigit():
+                yield _limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example 8"
+            elif _amount(given) < 0:
+                yield _limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
+
+
+@rule("POOL_LIMIT_SMALL", "a limit leaves no room for one node", _LIMITS)
+def _limit_small(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        limits = {str(resource): _amount(given) for resource, given in pool.limits.items()}
+        needs = {kind.name: _needs(kind) for kind in context.types(pool)}
+        if not needs or any(amount < 0 for amount in limits.values()):
+            continue
+        if any(_fits(each, limits) for each in needs.values()):
+            continue
+        least = {resource: min(each.get(resource, 0.0) for each in needs.values()) for resource in limits}
+        alone = [resource for resource, amount in limits.items() if least[resource] > amount]
+        for resource in alone:
+            smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
+            yield (
+                _limit_path(pool, resource),
+                f"this is less than one node has: {smallest} has {_shown(resource, least[resource])}; raise it, or "
+                "choose smaller types",
+            )
+        if not alone:
+            yield pool_path(pool, "limits"), "no type of the pool fits within all these limits at once; raise them"
+
+
+def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
+    return all(needs.get(resource, 0.0) <= amount for resource, amount in limits.items())
+
+
+def _shown(resource: str, amount: float) -> str:
+    return f"{amount / 1024**3:.0f}Gi" if resource == "memory" else f"{amount:.0f}"
+
+
+# --- capacity
+
+# Capacity as a strategy writes it -> the usage class of EC2. A reservation of any kind may be shared from elsewhere.
+_USAGE_CLASSES = {"on-demand": "on-demand", "spot": "spot", "capacity-block": "capacity-block"}
+_USAGE_SOURCE = (
+    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)"
+)
+
+
+def _sold(kind: InstanceType, capacity: str) -> bool:
+    return _USAGE_CLASSES.get(capacity) in (None, *kind.usage_classes)
+
+
+@rule("POOL_CAPACITY_UNSOLD", "no type of a pool can be bought in one of the ways it lists", _USAGE_SOURCE)
+def _capacity_unsold(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds = context.types(pool)
+        for index, capacity in enumerate(pool.capacity):
+            if kinds and not any(_sold(kind, capacity) for kind in kinds):
+                ways = sorted({way for kind in kinds for way in kind.usage_classes})
+                yield (
+                    pool_path(pool, f"capacity[{index}]"),
+                    f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}",
+                )
+
+
+@rule(
+    "POOL_TYPE_UNSOLD",
+    "a type cannot be bought in any of the ways its pool lists",
+    _USAGE_SOURCE,
+    severity=Severity.WARNING,
+)
+def _type_unsold(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds = context.types(pool)
+        sold = [kind for kind in kinds if any(_sold(kind, capacity) for capacity in pool.capacity)]
+        for index, name in enumerate(pool.instance_types):
+            kind = context.catalogue.find(name)
+            if sold and kind is not None and kind not in sold and not kind.withdrawn:
+                yield (
+                    pool_path(pool, f"instance_types[{index}]"),
+                    f"{name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; remove it, "
+                    "or add a capacity",
+                )
+
+
+@rule("POOL_RESERVATION_ZONE", "a reservation is in a zone that its pool may not use", _RESERVATIONS)
+def _reservation_zone(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        for index, reservation in enumerate(pool.reservations):
+            if pool.zones and reservation.zone and reservation.zone not in pool.zones:
+                yield (
+                    pool_path(pool, f"reservations[{index}].zone"),
+                    f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
+                    "reservation is never used; add the zone, or remove 'zones'",
+                )
+
+
+@rule(
+    "POOL_RESERVATION_TYPES",
+    "a pool has more types than reservations to launch them from",
+    _RESERVATIONS,
+    severity=Severity.WARNING,
+)
+def _reservation_types(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        only_reserved = not {"on-demand", "spot"} & set(pool.capacity)
+        kinds = context.types(pool)
+        if only_reserved and all(each.id for each in pool.reservations) and len(kinds) > len(pool.reservations):
+            yield (
+                pool_path(pool, hardware_field(pool)),
+                f"a reservation holds one instance type, and {len(pool.reservations)} "
+                f"{'is' if len(pool.reservations) == 1 else 'are'} listed for {len(kinds)} types; keep theirs",
+            )
+
+
+# --- disruption, labels
+
+
+@rule(
+    "POOL_DISRUPTION_TRAINING",
+    "a training pool may lose a node that works",
+    "https://karpenter.sh/docs/concepts/disruption/",
+    severity=Severity.WARNING,
+)
+def _disruption(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        if pool.workload != "training":
+            continue
+        if pool.disruption.consolidation == "when-empty-or-underutilized":
+            yield (
+                pool_path(pool, "disruption.consolidation"),
+                "a job that runs on a node that is not full is stopped and loses what it did since its last "
+                "checkpoint; use when-empty",
+            )
+        if pool.disruption.expire_after not in (None, "never"):
+            yield (
+                pool_path(pool, "disruption.expire_after"),
+                f"after {pool.disruption.expire_after} a node goes whatever runs on it, budgets or not; use never",
+            )
+
+
+@rule("POOL_LABEL_RESTRICTED", "a label of a pool belongs to Karpenter or to its choice of nodes", _NODE_POOLS)
+def _labels(context: Context) -> Iterator[Breach]:
+    fact = facts.karpenter("labels")
+    domains, keys = tuple(fact["restricted_domains"]), {*fact["keys"].values(), "kubernetes.io/hostname"}
+    for pool in context.pools:
+        for key in pool.labels:
+            domain = key.rpartition("/")[0]
+            if key in keys or any(f".{domain}".endswith(f".{each}") for each in domains):
+                yield (
+                    pool_path(pool, f"labels[{key}]"),
+                    f"Karpenter sets {key} itself, or refuses it; use a key of your own domain",
+                )
+
+
+# --- pools that are too much alike
+
+
+def _taints(context: Context, node: Node) -> frozenset[tuple[str, str, str]]:
+    """What keeps pods off the nodes of a group or pool."""
+    kinds = context.types(node)
+    return frozenset(
+        (taint.key, taint.value, taint.effect)
+        for taint in (taints(node, kinds[0].hardware) if kinds else ())
+        if taint.effect != "PREFER_NO_SCHEDULE"
+    )
+
+
+def _alike(context: Context, one: Node, other: Node) -> tuple[str, ...]:
+    """Types on which the same pods may land in both; none where taints, labels, weights or zones tell them apart."""
+    types = {kind.name for kind in context.types(one)} & {kind.name for kind in context.types(other)}
+    if not types or (one.workload, one.labels) != (other.workload, other.labels):
+        return ()
+    if isinstance(one, NodePool) and isinstance(other, NodePool) and one.weight != other.weight:
+        return ()
+    if _taints(context, one) != _taints(context, other):
+        return ()
+    choice, region = context.zone_choice(), context.strategy.region
+    where = [set(zones.zones_of(context.demand(each), choice, region, context.catalogue)) for each in (one, other)]
+    return tuple(sorted(types)) if where[0] & where[1] else ()
+
+
+def _resource(node: Node) -> str:
+    """By what name pods ask for the node's GPUs, and whether those are whole."""
+    sharing = node.gpu_sharing
+    if sharing is None:
+        return "whole"
+    return "renamed" if sharing.time_slicing and sharing.time_slicing.rename else "shared"
+
+
+@rule(
+    "POOL_OVERLAP",
+    "two pools make the same nodes for the same pods",
+    "https://karpenter.sh/docs/concepts/scheduling/#weighted-nodepools",
+    severity=Severity.WARNING,
+)
+def _overlap(context: Context) -> Iterator[Breach]:
+    for one, other in itertools.combinations(context.pools, 2):
+        if _differs(one, other):
+            continue
+        if types := _alike(context, one, other):
+            yield (
+                pool_path(other, hardware_field(other)),
+                f"pool {one.name} makes {several(types)} for the same pods, and Karpenter takes either; give one of "
+                "them a weight, a taint or a label",
+            )
+
+
+@rule(
+    "POOL_OVERLAP_UNLIKE",
+    "the same pods land on nodes with and without EFA, or on whole and on shared GPUs",
+    "https://github.com/aws/karpenter-provider-aws/issues/6296",
+)
+def _overlap_unlike(context: Context) -> Iterator[Breach]:
+    for index, pool in enumerate(context.pools):
+        others: tuple[Node, ...] = (*context.strategy.node_groups, *context.pools[:index])
+        for other in others:
+            difference = _differs(other, pool)
+            if difference and (types := _alike(context, other, pool)):
+                noun = "pool" if isinstance(other, NodePool) else "group"
+                yield (
+                    node_path(pool, hardware_field(pool)),
+                    f"{noun} {other.name} has {several(types)} for the same pods, but the two differ in {difference}: "
+                    "what a pod gets would be chance; give one of them a taint or a label",
+                )
+
+
+def _differs(one: Node, other: Node) -> str:
+    """In what two nodes of one type differ that pods depend on."""
+    if one.efa != other.efa:
+        return "EFA"
+    sharing = {_resource(one), _resource(other)}
+    return "GPU sharing" if sharing == {"whole", "shared"} else ""

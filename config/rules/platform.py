@@ -1,0 +1,300 @@
+"""Rules about what runs on the cluster: autoscalers, job queues, teams, and the settings of charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Hardware
+from eks_hardware.config.chart_keys import unknown_keys
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import NodeGroup, Team
+from eks_hardware.config.resolve import accelerator_resource
+from eks_hardware.config.rules.delivery import charts
+from eks_hardware.config.rules.registry import Breach, Context, group_path, node_path, rule
+
+_AUTOSCALER = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"
+_AUTOSCALER_PATH = "kubernetes.cluster_autoscaler"
+_KUEUE = "https://github.com/kubernetes-sigs/kueue/tree/v0.19.2/apis/kueue/v1beta2"
+_QUOTAS = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
+_NAMESPACES = "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#initial-namespaces"
+_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
+
+
+# --- Cluster Autoscaler
+
+
+@rule(
+    "AUTOSCALERS_BOTH",
+    "two autoscalers decide about the same pods",
+    "https://karpenter.sh/docs/getting-started/migrating-from-cas/",
+)
+def _both(context: Context) -> Iterator[Breach]:
+    if context.strategy.kubernetes.cluster_autoscaler and context.strategy.karpenter:
+        yield (
+            _AUTOSCALER_PATH,
+            "Karpenter and Cluster Autoscaler would both make nodes for the same pending pods; remove this line, or "
+            "the karpenter section",
+        )
+
+
+def _autoscaled(context: Context) -> list[NodeGroup]:
+    return [group for group in context.strategy.node_groups if group.scaling.autoscaled]
+
+
+@rule("AUTOSCALER_NO_GROUP", "Cluster Autoscaler has nothing to scale", _AUTOSCALER)
+def _no_group(context: Context) -> Iterator[Breach]:
+    if context.strategy.kubernetes.cluster_autoscaler and not _autoscaled(context):
+        yield _AUTOSCALER_PATH, "no node group has scaling.autoscaled: true; set it on one, or remove this line"
+
+
+@rule(
+    "AUTOSCALER_MISSING",
+    "a group is left to an autoscaler that the strategy does not install",
+    _AUTOSCALER,
+    severity=Severity.WARNING,
+)
+def _missing(context: Context) -> Iterator[Breach]:
+    if not context.strategy.kubernetes.cluster_autoscaler:
+        for group in _autoscaled(context):
+            yield (
+                group_path(group, "scaling", "autoscaled"),
+                "nothing of this strategy scales the group (Karpenter makes nodes of its own); set "
+                "kubernetes.cluster_autoscaler: true, or run an autoscaler of your own",
+            )
+
+
+@rule(
+    "AUTOSCALER_TAKES_GROUP",
+    "Cluster Autoscaler scales a group whose size the strategy sets",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
+    severity=Severity.WARNING,
+)
+def _takes(context: Context) -> Iterator[Breach]:
+    if not context.strategy.kubernetes.cluster_autoscaler:
+        return
+    for group in context.strategy.node_groups:
+        scaling = group.scaling
+        if not scaling.autoscaled and scaling.min < scaling.max:
+            yield (
+                group_path(group, "scaling"),
+                "EKS marks every node group for Cluster Autoscaler, and the next apply sets back what it did; add "
+                "autoscaled: true, or make min and max the same",
+            )
+
+
+@rule(
+    "AUTOSCALER_VERSION",
+    "no release of Cluster Autoscaler is known for the Kubernetes version",
+    "config/facts/cluster_autoscaler.json",
+    severity=Severity.WARNING,
+)
+def _version(context: Context) -> Iterator[Breach]:
+    version = context.strategy.cluster.kubernetes_version
+    if not context.strategy.kubernetes.cluster_autoscaler or facts.autoscaler_image(version):
+        return
+    image = _values(context, "cluster-autoscaler").get("image")
+    if not (isinstance(image, dict) and image.get("tag")):
+        yield (
+            _AUTOSCALER_PATH,
+            f"it simulates the scheduler of its own Kubernetes minor, and no release is known for {version}; name one "
+            "in kubernetes.charts.cluster-autoscaler.values.image.tag",
+        )
+
+
+# --- Kueue
+
+
+@rule("KUEUE_NO_NODES", "there are no nodes for jobs", _KUEUE)
+def _no_nodes(context: Context) -> Iterator[Breach]:
+    usable = [
+        node
+        for node in context.nodes
+        if node.workload != "system" and any(kind.hardware is not Hardware.OTHER for kind in context.types(node))
+    ]
+    # A type that the catalogue does not know is another rule's.
+    if context.strategy.kubernetes.kueue and not usable and all(context.types(node) for node in context.nodes):
+        yield "kubernetes.kueue", "jobs get no queue: every group is a system group; add a group or pool for them"
+
+
+@rule("KUEUE_TAINTS", "a group or pool has more taints than a ResourceFlavor takes", _KUEUE)
+def _taints(context: Context) -> Iterator[Breach]:
+    if not context.strategy.kubernetes.kueue:
+        return
+    for node in context.nodes:
+        hard = [taint for taint in node.taints if taint.effect not in ("PreferNoSchedule", "PREFER_NO_SCHEDULE")]
+        if len(hard) > _FLAVOR_TAINTS:
+            yield (
+                node_path(node, "taints"),
+                f"Kueue looks at {_FLAVOR_TAINTS} taints of a node at most; {len(hard)} are given",
+            )
+
+
+_FLAVOR_TAINTS = 8
+
+
+# --- teams
+
+_RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+
+
+def _team_path(team: Team, *rest: str) -> str:
+    return ".".join([f"kubernetes.teams[{team.name}]", *rest])
+
+
+def _quota_path(team: Team, resource: str) -> str:
+    return _team_path(team, f"quota[{resource}]" if "/" in resource else f"quota.{resource}")
+
+
+@rule("TEAM_NAMESPACE_RESERVED", "a team takes a namespace that is there already", _NAMESPACES)
+def _reserved(context: Context) -> Iterator[Breach]:
+    installed = {facts.chart(key)["namespace"] for key in charts(context)}
+    if context.strategy.karpenter:
+        installed.add(context.strategy.karpenter.namespace)
+    for team in context.strategy.kubernetes.teams:
+        if team.name in _RESERVED or team.name.startswith("kube-"):
+            yield _team_path(team, "name"), f"{team.name!r} belongs to Kubernetes; choose another name"
+        elif team.name in installed:
+            yield _team_path(team, "name"), f"charts of this strategy run in {team.name!r}; choose another name"
+
+
+@rule(
+    "TEAM_QUOTA_UNUSED",
+    "a team has a quota for hardware that the strategy lacks",
+    _QUOTAS,
+    severity=Severity.WARNING,
+)
+def _unused(context: Context) -> Iterator[Breach]:
+    kinds = [kind for node in context.nodes for kind in context.types(node)]
+    there = {accelerator_resource(kind.hardware) for kind in kinds}
+    if "aws.amazon.com/neuron" in there:
+        there.add("aws.amazon.com/neuroncore")
+    if any(node.efa for node in context.nodes):
+        there.add("vpc.amazonaws.com/efa")
+    for team in context.strategy.kubernetes.teams:
+        for resource in team.quota:
+            if "/" in resource and resource not in there:
+                yield _quota_path(team, resource), f"no node of this strategy has {resource}; remove the line"
+
+
+@rule(
+    "TEAM_QUOTA_NO_DEFAULT",
+    "pods that state no request are refused",
+    f"{_QUOTAS}#requests-vs-limits",
+    severity=Severity.WARNING,
+)
+def _no_default(context: Context) -> Iterator[Breach]:
+    for team in context.strategy.kubernetes.teams:
+        # A container's limit is its request, too, where it has none.
+        given = {*team.container_defaults.requests, *team.container_defaults.limits}
+        for resource in ("cpu", "memory"):
+            if resource in team.quota and resource not in given:
+                yield (
+                    _quota_path(team, resource),
+                    f"with a quota, a pod that does not say how much {resource} it asks for is refused; add "
+                    f"container_defaults: {{requests: {{{resource}: ...}}}}",
+                )
+
+
+# --- settings of charts
+
+
+def _values(context: Context, key: str) -> dict[str, Any]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        if name == key:
+            return dict(chart.values)
+    return {}
+
+
+@rule(
+    "CHART_NOT_INSTALLED",
+    "a chart has settings, but the strategy does not install it",
+    "config/resolve/kubernetes.py",
+    severity=Severity.WARNING,
+)
+def _not_installed(context: Context) -> Iterator[Breach]:
+    installed = charts(context)
+    for name in context.strategy.kubernetes.charts:
+        if name not in installed:
+            yield f"kubernetes.charts.{name}", f"{name} is not installed, so that this has no effect; remove it"
+
+
+@rule(
+    "CHART_VALUE_UNKNOWN",
+    "a chart does not have a value of this name",
+    "config/facts/chart_values",
+    severity=Severity.WARNING,
+)
+def _unknown_value(context: Context) -> Iterator[Breach]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        version = facts.chart(name)["version"]
+        # What another version has is not known.
+        if chart.version not in (None, version):
+            continue
+        for unknown in unknown_keys(name, chart.values):
+            hint = f"; did you mean {unknown.close[0]!r}?" if unknown.close else ""
+            yield (
+                f"kubernetes.charts.{name}.values.{unknown}",
+                f"{name} {version} has no value {str(unknown)!r}, so that this has no effect{hint}",
+            )
+
+
+# Karpenter has rules of its own.
+_OWN_RULES = frozenset({"karpenter", "karpenter-crd"})
+
+
+def _supported(context: Context, bound: str) -> Iterator[tuple[str, str]]:
+    """Charts in the recorded version, with the lowest or highest Kubernetes version that they are made for."""
+    given = {str(name): chart.version for name, chart in context.strategy.kubernetes.charts.items()}
+    for key in sorted(charts(context) - _OWN_RULES):
+        fact = facts.chart(key)
+        limit = fact["kubernetes"][bound]
+        if limit and given.get(key) in (None, fact["version"]):
+            yield key, limit
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+@rule("CHART_KUBERNETES_VERSION", "a chart does not run on the Kubernetes version", "config/facts/charts.json")
+def _too_old(context: Context) -> Iterator[Breach]:
+    version = context.strategy.cluster.kubernetes_version
+    for key, lowest in _supported(context, "min"):
+        if _numbers(version) < _numbers(lowest):
+            yield "cluster.kubernetes_version", f"{key} needs Kubernetes {lowest} or newer, not {version}"
+
+
+@rule(
+    "CHART_KUBERNETES_UNTESTED",
+    "a chart is not known to run on the Kubernetes version",
+    "config/facts/charts.json",
+    severity=Severity.WARNING,
+)
+def _too_new(context: Context) -> Iterator[Breach]:
+    version = context.strategy.cluster.kubernetes_version
+    for key, highest in _supported(context, "max"):
+        if _numbers(version) > _numbers(highest):
+            yield (
+                "cluster.kubernetes_version",
+                f"{key} is made for Kubernetes up to {highest}; choose another version in kubernetes.charts.{key}",
+            )
+
+
+# --- endpoints
+
+# Interface endpoints that a controller's own API calls go through where there is no other way out.
+_ENDPOINTS = {"cluster-autoscaler": "autoscaling", "aws-load-balancer-controller": "elasticloadbalancing"}
+
+
+@rule("CONTROLLER_NO_WAY_OUT", "a controller reaches neither the internet nor the endpoint of its service", _PRIVATE)
+def _no_way_out(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    nat = network.nat_gateways or ("none" if network.private else "single")
+    if network.existing or nat != "none" or network.interface_endpoints is None:
+        return
+    for key in sorted(charts(context) & set(_ENDPOINTS)):
+        service = _ENDPOINTS[key]
+        if service not in network.interface_endpoints:
+            yield "network.interface_endpoints", f"{key} calls {service}; add it"

@@ -1,0 +1,77 @@
+"""Rules about shared storage: who can mount it, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware.config.models import NodeGroup
+from eks_hardware.config.resolve import zones
+from eks_hardware.config.resolve.storage import storage_addons
+from eks_hardware.config.rules.registry import Breach, Context, Node, node_path, rule
+
+_LUSTRE_CLIENT = "https://github.com/kubernetes-sigs/aws-fsx-csi-driver/pull/460"
+_LUSTRE_ZONE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
+
+
+def _is_bottlerocket(node: Node) -> bool:
+    kind = node.ami.type if isinstance(node, NodeGroup) else None
+    return kind.startswith("BOTTLEROCKET") if kind else node.ami.family == "bottlerocket"
+
+
+@rule("FSX_BOTTLEROCKET", "Lustre is asked for where the client cannot be installed", _LUSTRE_CLIENT)
+def _bottlerocket(context: Context) -> Iterator[Breach]:
+    if context.strategy.storage.fsx_lustre is None:
+        return
+    why = "Bottlerocket installs no packages, so that its nodes have no Lustre client"
+    training = [node for node in context.nodes if node.workload == "training" and _is_bottlerocket(node)]
+    for node in training:
+        yield (
+            node_path(node, "ami"),
+            f"{why}, and {node.name} is for training; use AL2023 here, or remove storage.fsx_lustre",
+        )
+    able = [node for node in context.nodes if node.workload != "system" and not _is_bottlerocket(node)]
+    if not able and not training:
+        yield (
+            "storage.fsx_lustre",
+            f"{why}, and no group or pool but those of the system has AL2023; give one AL2023, or use storage.efs",
+        )
+
+
+@rule("FSX_ZONE", "the Lustre file system is in a zone that its clients are not in", _LUSTRE_ZONE)
+def _fsx_zone(context: Context) -> Iterator[Breach]:
+    fsx = context.strategy.storage.fsx_lustre
+    if fsx is None or fsx.zone is None or not context.region_known:
+        return
+    region, choice = context.strategy.region, context.zone_choice()
+    if fsx.zone not in choice.zone_ids:
+        yield (
+            "storage.fsx_lustre.zone",
+            f"the network has no subnet in {fsx.zone}; use one of {', '.join(choice.zone_ids)}, or add it there",
+        )
+        return
+    # What is wrong with other types is said elsewhere.
+    known = [each for each in context.nodes if each.efa and context.types(each)]
+    known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
+    found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
+    with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids})
+    if with_efa and fsx.zone not in with_efa:
+        yield (
+            "storage.fsx_lustre.zone",
+            f"the nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}: each read would "
+            "be slower and cost traffic between zones; remove this line",
+        )
+
+
+@rule(
+    "STORAGE_ADDON_OFF",
+    "storage is asked for, and the add-on that mounts it is off",
+    "https://docs.aws.amazon.com/eks/latest/userguide/storage.html",
+)
+def _addon_off(context: Context) -> Iterator[Breach]:
+    given = {str(name): addon for name, addon in context.strategy.cluster.addons.items()}
+    for name in storage_addons(context.strategy.storage):
+        if name in given and not given[name].enabled:
+            yield (
+                f"cluster.addons.{name}.enabled",
+                f"pods mount what 'storage' asks for through {name}; remove this line, or that storage",
+            )
