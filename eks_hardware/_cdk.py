@@ -1,4 +1,4 @@
-"""Every import of the framework and of the AWS provider, in one place.
+"""Every import of the framework and of the AWS and Helm providers, in one place.
 
 Moving to CDK Terrain (``cdktn``, ``cdktn_provider_aws``) changes this file and ``_lazy_providers.py``, nothing
 else; ``tests/unit/test_layout.py`` holds that.
@@ -7,12 +7,17 @@ else; ``tests/unit/test_layout.py`` holds that.
 from cdktf import (
     Annotations,
     App,
+    AssetType,
+    DataTerraformRemoteState,
+    DataTerraformRemoteStateLocal,
+    DataTerraformRemoteStateS3,
     Fn,
     ITerraformDependable,
     LocalBackend,
     NamedRemoteWorkspace,
     RemoteBackend,
     S3Backend,
+    TerraformAsset,
     TerraformOutput,
     TerraformResource,
     TerraformResourceLifecycle,
@@ -32,6 +37,8 @@ from cdktf_cdktf_provider_aws.data_aws_caller_identity import DataAwsCallerIdent
 from cdktf_cdktf_provider_aws.data_aws_eks_cluster import DataAwsEksCluster
 from cdktf_cdktf_provider_aws.default_security_group import DefaultSecurityGroup
 from cdktf_cdktf_provider_aws.ec2_tag import Ec2Tag
+from cdktf_cdktf_provider_aws.efs_file_system import EfsFileSystem
+from cdktf_cdktf_provider_aws.efs_mount_target import EfsMountTarget
 from cdktf_cdktf_provider_aws.eip import Eip
 from cdktf_cdktf_provider_aws.eks_access_entry import EksAccessEntry
 from cdktf_cdktf_provider_aws.eks_access_policy_association import (
@@ -60,6 +67,7 @@ from cdktf_cdktf_provider_aws.eks_node_group import (
 )
 from cdktf_cdktf_provider_aws.eks_pod_identity_association import EksPodIdentityAssociation
 from cdktf_cdktf_provider_aws.flow_log import FlowLog
+from cdktf_cdktf_provider_aws.fsx_lustre_file_system import FsxLustreFileSystem
 from cdktf_cdktf_provider_aws.iam_instance_profile import IamInstanceProfile
 from cdktf_cdktf_provider_aws.iam_policy import IamPolicy
 from cdktf_cdktf_provider_aws.iam_role import IamRole
@@ -97,12 +105,15 @@ from cdktf_cdktf_provider_aws.vpc_endpoint import VpcEndpoint
 from cdktf_cdktf_provider_aws.vpc_ipv4_cidr_block_association import VpcIpv4CidrBlockAssociation
 from cdktf_cdktf_provider_aws.vpc_security_group_egress_rule import VpcSecurityGroupEgressRule
 from cdktf_cdktf_provider_aws.vpc_security_group_ingress_rule import VpcSecurityGroupIngressRule
+from cdktf_cdktf_provider_helm.provider import HelmProvider, HelmProviderKubernetes, HelmProviderKubernetesExec
+from cdktf_cdktf_provider_helm.release import Release
 
 from constructs import Construct
 
 __all__ = [
     "Annotations",
     "App",
+    "AssetType",
     "AwsProvider",
     "AwsProviderAssumeRole",
     "AwsProviderDefaultTags",
@@ -116,8 +127,13 @@ __all__ = [
     "DataAwsAvailabilityZone",
     "DataAwsCallerIdentity",
     "DataAwsEksCluster",
+    "DataTerraformRemoteState",
+    "DataTerraformRemoteStateLocal",
+    "DataTerraformRemoteStateS3",
     "DefaultSecurityGroup",
     "Ec2Tag",
+    "EfsFileSystem",
+    "EfsMountTarget",
     "Eip",
     "EksAccessEntry",
     "EksAccessPolicyAssociation",
@@ -141,6 +157,10 @@ __all__ = [
     "EksPodIdentityAssociation",
     "FlowLog",
     "Fn",
+    "FsxLustreFileSystem",
+    "HelmProvider",
+    "HelmProviderKubernetes",
+    "HelmProviderKubernetesExec",
     "ITerraformDependable",
     "IamInstanceProfile",
     "IamPolicy",
@@ -166,6 +186,7 @@ __all__ = [
     "NamedRemoteWorkspace",
     "NatGateway",
     "PlacementGroup",
+    "Release",
     "RemoteBackend",
     "Route",
     "RouteTable",
@@ -175,6 +196,7 @@ __all__ = [
     "SqsQueue",
     "SqsQueuePolicy",
     "Subnet",
+    "TerraformAsset",
     "TerraformOutput",
     "TerraformResource",
     "TerraformResourceLifecycle",

@@ -9,6 +9,7 @@ import typer
 from eks_hardware import __version__
 from eks_hardware.cli import instances
 from eks_hardware.cli.demo import demo
+from eks_hardware.cli.render import render
 from eks_hardware.cli.validate import validate
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(render)
 app.command()(validate)
 app.add_typer(instances.app, name="instances")
 

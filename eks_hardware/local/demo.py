@@ -24,6 +24,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from eks_hardware.config.loader.discovery import OVERLAY_VARIABLE, read_environment
+from eks_hardware.kubernetes.summary import Summary, read_summary, summary_table
+from eks_hardware.kubernetes.tree import RELEASES_FILE
 from eks_hardware.local import emulator, output, processes, terraform, tools
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
@@ -32,6 +35,8 @@ from eks_hardware.local.steps import Step, Steps
 DEFAULT_STACK = "mixed-hardware"
 _RUNS = Path(".build") / "demo"
 _RECORD = "demo.json"
+# What the emulator lacks is left out, and what goes on the cluster is written: nobody answers for the cluster's API.
+_OVERLAY = "local"
 # What is thrown away needs no checksums for other platforms; synthesizing was a step of its own.
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
 
@@ -152,7 +157,7 @@ class _Demo:
                 )
                 step.result = f"ministack on {local_aws.endpoint_url}"
             environment = tools.cdktf_environment(
-                {**local_aws.environment(), **providers.environment},
+                {**local_aws.environment(), **providers.environment, **overlay_environment(os.environ)},
                 node_major=found.node_major,
                 log_dir=self._run_dir,
             )
@@ -174,6 +179,7 @@ class _Demo:
                 self._console.print()
                 for part in describe(cluster):
                     self._console.print(part)
+            self._print_manifests(keep=keep)
             self._console.print()
             if keep:
                 self._leave_running(local_aws, environment, region, clusters)
@@ -238,6 +244,19 @@ class _Demo:
         except (ValueError, LookupError) as error:
             raise DemoError(f"the stack {self._stack} has no AWS provider with a region") from error
 
+    def _print_manifests(self, *, keep: bool) -> None:
+        """Show what is written for the cluster; an app of someone else's may write nothing."""
+        folder = self._outdir / "stacks" / self._stack / "kubernetes"
+        if not (folder / RELEASES_FILE).is_file():
+            return
+        self._console.print()
+        for part in describe_manifests(read_summary(folder)):
+            self._console.print(part)
+        self._console.print()
+        place = os.path.relpath(folder, self._root)
+        line = f"In {place}." if keep else f"`eks-hardware render {self._stack} --out FOLDER` writes the files."
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
     def _check_nothing_left(self, before: Mapping[str, frozenset[str]], account: Account) -> None:
         left = left_over(before, account.inventory())
         found = [f"{kind} {name}" for kind, names in sorted(left.items()) for name in sorted(names)]
@@ -281,6 +300,12 @@ class _Demo:
             "  make demo-stop",
         ):
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def overlay_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variable that lays the overlay for the emulator over every strategy, after those that are named."""
+    named = [name for name in read_environment(environ).overlays if name != _OVERLAY]
+    return {OVERLAY_VARIABLE: ",".join([*named, _OVERLAY])}
 
 
 def environment_script(environment: Mapping[str, str], *, region: str) -> str:
@@ -333,6 +358,15 @@ def describe(cluster: ClusterFacts) -> list[Any]:
     for name, value in rows.items():
         facts.add_row(name, value or "-")
     return [title, "", groups, "", facts] if cluster.node_groups else [title, "", facts]
+
+
+def describe_manifests(summary: Summary) -> list[Any]:
+    """Return a short report of what is written for the cluster, 80 columns wide."""
+    title = Text.assemble(("Kubernetes", "bold"), "  written, not applied: the emulator has no API server")
+    parts = [title, "", summary_table(summary)] if summary.releases else [title]
+    if summary.fill_in:
+        parts += ["", Text(f"To be filled in from the stack's outputs: {', '.join(summary.fill_in)}")]
+    return parts
 
 
 def _count(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.local import emulator, tools
-from eks_hardware.local.demo import environment_script
+from eks_hardware.local.demo import environment_script, overlay_environment
 
 ENDPOINT = "http://127.0.0.1:4566"
 
@@ -87,3 +87,10 @@ def test_script_can_be_sourced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {"unset AWS_PROFILE", "unset AWS_ROLE_ARN", f"export AWS_CONFIG_FILE={shlex.quote(value)}"} <= set(lines)
     assert "export AWS_REGION=eu-west-1" in lines
     assert not any("HOME" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"), [("", "local"), ("production, audit", "production,audit,local"), ("local,a", "a,local")]
+)
+def test_the_overlay_for_the_emulator_comes_last(named: str, expected: str) -> None:
+    assert overlay_environment({"EKS_HARDWARE_OVERLAY": named}) == {"EKS_HARDWARE_OVERLAY": expected}

@@ -1,0 +1,46 @@
+"""A chart of the strategy as a release: the derived values, and the strategy's over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.config.resolve.merge import merged
+from eks_hardware.kubernetes.model import ChartRelease
+
+
+def is_installed(resolved: ResolvedStrategy, key: str) -> bool:
+    """Whether the strategy installs a chart."""
+    return key in resolved.kubernetes.charts
+
+
+def chart_release(
+    resolved: ResolvedStrategy,
+    key: str,
+    values: Mapping[str, Any],
+    *,
+    name: str | None = None,
+    after: tuple[str, ...] = (),
+    timeout_seconds: int = 600,
+) -> ChartRelease:
+    """The release of one of the strategy's charts.
+
+    Args:
+        key: of the chart; it is one of ``resolved.kubernetes.charts``.
+        values: the derived values.
+        name: of the release; the chart's key by default.
+        after: releases to be installed before; those that the strategy does not install are left out.
+    """
+    chart = resolved.kubernetes.charts[key]
+    return ChartRelease(
+        name=name or key,
+        namespace=chart.namespace,
+        after=after,
+        timeout_seconds=timeout_seconds,
+        key=key,
+        chart=chart.chart,
+        repository=chart.repository,
+        version=chart.version,
+        values=merged(values, chart.values),
+    )

@@ -1,0 +1,81 @@
+"""Controllers that call AWS: load balancers for services and ingresses, and the autoscaler of node groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.model import ChartRelease
+from eks_hardware.kubernetes.references import Reference
+
+LOAD_BALANCERS = "aws-load-balancer-controller"
+AUTOSCALER = "cluster-autoscaler"
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
+    """The controllers that the strategy asks for. They tolerate nothing: an untainted group is always there."""
+    if is_installed(resolved, LOAD_BALANCERS):
+        yield chart_release(resolved, LOAD_BALANCERS, _load_balancer_values(resolved))
+    if is_installed(resolved, AUTOSCALER):
+        yield chart_release(resolved, AUTOSCALER, _autoscaler_values(resolved))
+
+
+def _service_account(resolved: ResolvedStrategy, key: str) -> dict[str, Any]:
+    """The account that Pod Identity knows."""
+    (role,) = (each for each in resolved.kubernetes.service_roles if each.key == key)
+    return {"create": True, "name": role.service_account}
+
+
+def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, Any]:
+    """Values of the load balancer controller.
+
+    Source: https://kubernetes-sigs.github.io/aws-load-balancer-controller/v3.5/deploy/installation/
+    """
+    private: dict[str, Any] = {}
+    if not resolved.network.nat_zone_ids and not resolved.network.existing:
+        # These services have no endpoint in a VPC:
+        # https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html
+        private = {"enableShield": False, "enableWaf": False, "enableWafv2": False}
+    return {
+        "clusterName": resolved.name,
+        "region": resolved.region,
+        # Its pods reach no instance metadata to find it out: hop limit 1.
+        "vpcId": Reference.VPC_ID.text,
+        "serviceAccount": _service_account(resolved, LOAD_BALANCERS),
+        "replicaCount": 2,
+        # Its webhook sees every new Service; charts that are installed at the same time must not fail while its pods
+        # start: https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4140
+        "serviceMutatorWebhookConfig": {"failurePolicy": "Ignore"},
+        # A certificate of its own at each upgrade would restart what trusts it.
+        "keepTLSSecret": True,
+        **private,
+    }
+
+
+def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
+    """Values of Cluster Autoscaler, with the image of the cluster's own Kubernetes minor.
+
+    Source: https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/FAQ.md
+    """
+    tag = facts.autoscaler_image(resolved.kubernetes.kubernetes_version)
+    return {
+        "cloudProvider": "aws",
+        "awsRegion": resolved.region,
+        "autoDiscovery": {"clusterName": resolved.name},
+        **({"image": {"tag": tag}} if tag else {}),
+        "rbac": {"serviceAccount": _service_account(resolved, AUTOSCALER)},
+        # One works, one stands by.
+        "replicaCount": 2,
+        "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
+        "extraArgs": {
+            # The group that is used best: a pod without a GPU never starts a GPU node.
+            "expander": "least-waste",
+            "balance-similar-node-groups": True,
+            # CoreDNS and the like run in kube-system and have disruption budgets. Pods with local storage, such as a
+            # training job's shared memory, still keep their node.
+            "skip-nodes-with-system-pods": False,
+        },
+    }

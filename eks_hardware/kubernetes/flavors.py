@@ -1,0 +1,174 @@
+"""Nodes that jobs may take one for the other, with how much of everything they have at most."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.config.quantity import amount
+from eks_hardware.config.resolve import (
+    ResolvedNodeGroup,
+    ResolvedNodePool,
+    ResolvedStrategy,
+    accelerator_resource,
+    advertised,
+)
+from eks_hardware.kubernetes.nodes import Node, effect, nodes, taint_object
+
+# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
+_GROUP_LABEL = "eks.amazonaws.com/nodegroup"
+_POOL_LABEL = "karpenter.sh/nodepool"
+
+# Labels that jobs select hardware by. Kueue holds a job's node selector against those keys that a flavor has, and no
+# others: a flavor without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
+_SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
+_ARCHITECTURE_LABEL = "kubernetes.io/arch"
+_ARCHITECTURES = {"x86_64": "amd64"}
+
+_GIB = 1 << 30
+_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+
+
+@dataclass(frozen=True)
+class Flavor:
+    """Nodes with the same accelerator, architecture, taints and sharing.
+
+    Attributes:
+        labels: they select these nodes and no others.
+        taints: those that a job has to tolerate itself, as objects.
+        tolerations: of the taints that keep other pods off the accelerator, as objects.
+        quota: Kubernetes quantities of all nodes together.
+    """
+
+    name: str
+    hardware: Hardware
+    labels: Mapping[str, str]
+    taints: tuple[Mapping[str, str], ...]
+    tolerations: tuple[Mapping[str, str], ...]
+    quota: Mapping[str, str]
+
+
+def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> tuple[Flavor, ...]:
+    """The flavors of a strategy, in the order of its groups and pools.
+
+    System groups are left out: they are for what runs on the cluster itself. A pool with several accelerators has no
+    label for them; a job that selects one by that label may be given the pool, and then waits.
+    """
+    catalogue = catalogue or load()
+    alike: dict[tuple[object, ...], list[Node]] = {}
+    for node in nodes(resolved):
+        if node.workload != "system" and node.hardware is not Hardware.OTHER:
+            alike.setdefault(_kind(node), []).append(node)
+    found: list[Flavor] = []
+    for members in alike.values():
+        name, labels = _name(members[0]), _common_labels(members)
+        selected = [node for node in nodes(resolved) if labels.items() <= _labels(node).items()]
+        if len(selected) == len(members) and all(each.name != name for each in found):
+            found.append(_flavor(name, labels, members, catalogue))
+        else:
+            # Their labels fit other nodes too.
+            found += [
+                _flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node], catalogue)
+                for node in members
+            ]
+    return tuple(found)
+
+
+def _kind(node: Node) -> tuple[object, ...]:
+    """What nodes have to have in common to be of one flavor."""
+    labels = _labels(node)
+    same = tuple(labels.get(name) for name in (*_SELECTED_BY[:2], _ARCHITECTURE_LABEL))
+    return (node.hardware, same, _own_taints(node), _keys(node), node.gpu_shares)
+
+
+def _labels(node: Node) -> dict[str, str]:
+    """The labels that a job may select the node by."""
+    architecture = _ARCHITECTURES.get(node.architecture, node.architecture)
+    found = {name: node.labels[name] for name in _SELECTED_BY if name in node.labels}
+    return {**found, _ARCHITECTURE_LABEL: architecture}
+
+
+def _common_labels(members: list[Node]) -> dict[str, str]:
+    first, *others = (_labels(node) for node in members)
+    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+
+
+def _own_label(node: Node) -> dict[str, str]:
+    return {_GROUP_LABEL if isinstance(node, ResolvedNodeGroup) else _POOL_LABEL: node.name}
+
+
+def _name(node: Node) -> str:
+    accelerator = node.labels.get("accelerator", "")
+    # A label's value may have characters that a name must not have; then the hardware alone names the flavor.
+    name = accelerator if _NAME.fullmatch(accelerator) else node.hardware.value
+    return f"{name}-arm64" if node.architecture == "arm64" else name
+
+
+def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
+    """Taints beside that of the accelerator; Kueue does not look at PreferNoSchedule."""
+    resource = accelerator_resource(node.hardware)
+    return tuple(
+        tuple(taint_object(taint).items())
+        for taint in node.taints
+        if taint.key != resource and effect(taint) != "PreferNoSchedule"
+    )
+
+
+def _keys(node: Node) -> tuple[tuple[str, str], ...]:
+    """Key and effect of the taints that keep other pods off the accelerator."""
+    resource = accelerator_resource(node.hardware)
+    return tuple((taint.key, effect(taint)) for taint in node.taints if taint.key == resource)
+
+
+def _flavor(name: str, labels: Mapping[str, str], members: list[Node], catalogue: Catalogue) -> Flavor:
+    total: dict[str, Fraction] = {}
+    for node in members:
+        most = _of_group(node, catalogue) if isinstance(node, ResolvedNodeGroup) else _of_pool(node, catalogue)
+        for resource, quantity in most.items():
+            total[resource] = total.get(resource, Fraction(0)) + quantity
+    first = members[0]
+    return Flavor(
+        name=name,
+        hardware=first.hardware,
+        labels=labels,
+        taints=tuple(dict(taint) for taint in _own_taints(first)),
+        tolerations=tuple({"key": key, "operator": "Exists", "effect": each} for key, each in _keys(first)),
+        quota={resource: _text(resource, quantity) for resource, quantity in total.items()},
+    )
+
+
+def _text(resource: str, quantity: Fraction) -> str:
+    return f"{math.floor(quantity / _GIB)}Gi" if resource == "memory" else str(math.floor(quantity))
+
+
+def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
+    resources = advertised(kind, efa_count=node.efa_count, shares=node.gpu_shares)
+    return {
+        "cpu": Fraction(kind.vcpus),
+        "memory": Fraction(kind.memory_gib) * _GIB,
+        **{name: Fraction(count) for name, count in resources.items()},
+    }
+
+
+def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> dict[str, Fraction]:
+    """What as many nodes have as the group may have; of several types the smallest."""
+    each = [_of_node(group, catalogue.get(name)) for name in group.instance_types]
+    return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
+
+
+def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> dict[str, Fraction]:
+    """What nodes within the pool's limits have at most.
+
+    A limit bounds a resource without one too, by what the types have of both.
+    """
+    each = [{**_of_node(pool, catalogue.get(name)), "nodes": Fraction(1)} for name in pool.instance_types]
+    limits = {name: amount(value) for name, value in pool.limits.items() if all(kind.get(name) for kind in each)}
+    return {
+        resource: min(limit * max(kind[resource] / kind[name] for kind in each) for name, limit in limits.items())
+        for resource in each[0]
+        if resource != "nodes"
+    }

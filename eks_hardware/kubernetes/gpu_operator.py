@@ -1,0 +1,72 @@
+"""NVIDIA's GPU Operator, where the strategy asks for it: device plugin, metrics and MIG on AL2023 nodes.
+
+EKS's images bring driver and container toolkit, so that both are off. The operator finds GPU nodes through Node Feature
+Discovery and puts its daemonsets on all of them; Bottlerocket nodes carry the label that keeps it away
+(``NO_OPERANDS_LABEL``), so that one strategy may have both.
+
+Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html,
+https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/deployments/gpu-operator/values.yaml
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
+from eks_hardware.kubernetes.model import ChartRelease
+from eks_hardware.kubernetes.nodes import Node, is_nvidia_al2023, nodes_with, tolerations
+
+GPU_OPERATOR = "gpu-operator"
+
+_PROMETHEUS = "kube-prometheus-stack"
+_CONFIG_MAP = "time-slicing"
+# The default, which a list of ours takes the place of.
+_GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
+    """The GPU Operator, or nothing."""
+    if is_installed(resolved, GPU_OPERATOR):
+        yield chart_release(resolved, GPU_OPERATOR, _values(resolved), after=(_PROMETHEUS,), timeout_seconds=900)
+
+
+def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
+    nodes = nodes_with(resolved, is_nvidia_al2023)
+    tolerated = tolerations(nodes) or [_GPU_TOLERATION]
+    return {
+        "driver": {"enabled": False},
+        "toolkit": {"enabled": False},
+        "nfd": {"enabled": True},
+        # Operator and discovery's controllers have no toleration for accelerated nodes; these go to the GPUs.
+        "daemonsets": {"tolerations": tolerated},
+        "node-feature-discovery": {"worker": {"tolerations": tolerated}},
+        "devicePlugin": _device_plugin(nodes),
+        # Says on the node which GPU can be cut; the MIG manager waits for it.
+        "gfd": {"enabled": True},
+        "mig": {"strategy": "single"},
+        "migManager": _mig_manager(nodes),
+        "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": is_installed(resolved, _PROMETHEUS)}},
+    }
+
+
+def _device_plugin(nodes: tuple[Node, ...]) -> dict[str, Any]:
+    configs = plugin_configs(nodes)
+    if not configs:
+        return {"enabled": True}
+    config = {"create": True, "name": _CONFIG_MAP, "default": DEFAULT_CONFIG, "data": configs}
+    return {"enabled": True, "config": config}
+
+
+def _mig_manager(nodes: tuple[Node, ...]) -> dict[str, Any]:
+    if not any(node.gpu_shares and node.gpu_shares.mig_profile for node in nodes):
+        return {"enabled": False}
+    return {
+        "enabled": True,
+        "config": {"default": "all-disabled"},
+        # A virtual machine may not reset its GPU, which turning MIG on may need; a reboot does it:
+        # https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html
+        "env": [{"name": "WITH_REBOOT", "value": "true"}],
+    }

@@ -1,0 +1,50 @@
+"""Time slicing in the words of NVIDIA's device plugin, which the GPU Operator runs too.
+
+Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md#shared-access-to-gpus
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from eks_hardware.config.resolve import GpuShares
+from eks_hardware.config.resolve.gpu_sharing import GPU, SHARED_GPU
+from eks_hardware.kubernetes.nodes import Node
+
+DEFAULT_CONFIG = "default"
+"""Name of the configuration of nodes that have no label: whole GPUs."""
+
+_WHOLE = "version: v1\n"
+
+# Two shares may be of one GPU and give no more of it than one share, so that a pod that asks for two is refused.
+_SLICED = """\
+version: v1
+sharing:
+  timeSlicing:
+    renameByDefault: {renamed}
+    failRequestsGreaterThanOne: true
+    resources:
+      - name: {gpu}
+        replicas: {replicas}
+"""
+
+
+def plugin_configs(nodes: Iterable[Node]) -> dict[str, str]:
+    """Configurations of the device plugin by the value of the node label that selects one.
+
+    Args:
+        nodes: that run the plugin; Bottlerocket's own plugin is set up in user data.
+
+    Returns:
+        One for each way of time slicing, and the default beside them; empty where no node slices its GPUs.
+    """
+    shares = {
+        node.gpu_shares.config: node.gpu_shares for node in nodes if node.gpu_shares and not node.gpu_shares.mig_profile
+    }
+    if not shares:
+        return {}
+    return {DEFAULT_CONFIG: _WHOLE, **{name: _sliced(shares[name]) for name in sorted(shares)}}
+
+
+def _sliced(shares: GpuShares) -> str:
+    return _SLICED.format(renamed=str(shares.resource == SHARED_GPU).lower(), gpu=GPU, replicas=shares.shares_per_gpu)

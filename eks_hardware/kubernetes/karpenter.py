@@ -1,0 +1,128 @@
+"""Karpenter on the cluster: its resource definitions, its controller, and the pools it makes nodes for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
+from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
+from eks_hardware.kubernetes.node_class import node_class
+from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
+from eks_hardware.kubernetes.references import Reference
+
+RESOURCES = "karpenter-resources"
+"""Name of the release that holds NodePools, EC2NodeClasses and NodeOverlays."""
+
+_CRDS = "karpenter-crd"
+_CONTROLLER = "karpenter"
+_PROMETHEUS = "kube-prometheus-stack"
+
+# https://karpenter.sh/v1.14/getting-started/getting-started-with-karpenter/ (step 4)
+_CONTROLLER_RESOURCES = {"cpu": "1", "memory": "1Gi"}
+
+_CONTROLLER_TIMEOUT_SECONDS = 900
+_LEAST_DRAIN_SECONDS = 1800
+# What EC2 needs to end the instances, once their pods are gone.
+_AFTER_GRACE_SECONDS = 900
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
+    """Karpenter's definitions, its controller, and its pools; nothing without Karpenter."""
+    karpenter = resolved.karpenter
+    if karpenter is None:
+        return
+    yield chart_release(resolved, _CRDS, {})
+    yield chart_release(
+        resolved,
+        _CONTROLLER,
+        _controller_values(resolved, karpenter),
+        after=(_CRDS, _PROMETHEUS),
+        timeout_seconds=_CONTROLLER_TIMEOUT_SECONDS,
+    )
+    if resolved.node_pools:
+        private = karpenter.instance_profile_name is not None
+        yield ObjectRelease(
+            name=RESOURCES,
+            namespace=karpenter.namespace,
+            after=(_CONTROLLER,),
+            timeout_seconds=_drain_seconds(resolved),
+            objects=(
+                *(node_class(pool, instance_profile=private) for pool in resolved.node_pools),
+                *(overlay for pool in resolved.node_pools for overlay in node_overlays(pool)),
+                *(node_pool(pool) for pool in resolved.node_pools),
+            ),
+        )
+
+
+def _drain_seconds(resolved: ResolvedStrategy) -> int:
+    """How long uninstalling waits: an EC2NodeClass goes when its last node is gone, and a node when it is drained."""
+    grace = max(seconds(pool.disruption.termination_grace_period or "0s") for pool in resolved.node_pools)
+    return max(_LEAST_DRAIN_SECONDS, grace + _AFTER_GRACE_SECONDS)
+
+
+def seconds(duration: str) -> int:
+    """The seconds of a duration such as ``1h30m``."""
+    units = {"h": 3600, "m": 60, "s": 1}
+    return sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)([hms])", duration))
+
+
+def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, Any]:
+    """Values of the controller's chart.
+
+    The chart's own defaults keep the controller off the nodes it makes (node affinity) and off tainted ones (it
+    tolerates ``CriticalAddonsOnly`` alone), and put each replica on a node of its own.
+    Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml
+    """
+    values: dict[str, Any] = {
+        "settings": _settings(resolved, karpenter),
+        "serviceAccount": {"name": karpenter.service_account},
+        "replicas": resolved.kubernetes.karpenter_replicas,
+        # CoreDNS may wait for a node of Karpenter's; Karpenter must not wait for CoreDNS:
+        # https://karpenter.sh/v1.14/troubleshooting/ (failed to resolve the STS endpoint)
+        "dnsPolicy": "Default",
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "topology.kubernetes.io/zone",
+                "whenUnsatisfiable": "DoNotSchedule",
+                # The chart's constraint counts zones that have tainted nodes only, and leaves the second replica
+                # pending where all untainted nodes are in one zone:
+                # https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
+                "nodeTaintsPolicy": "Honor",
+            }
+        ],
+        "controller": {
+            "resources": {"requests": dict(_CONTROLLER_RESOURCES), "limits": dict(_CONTROLLER_RESOURCES)},
+            # Instance metadata, where Karpenter looks otherwise, is out of a pod's reach.
+            "env": [{"name": "AWS_REGION", "value": resolved.region}],
+        },
+    }
+    if is_installed(resolved, _PROMETHEUS):
+        values["serviceMonitor"] = {"enabled": True}
+    return values
+
+
+def _settings(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, Any]:
+    settings: dict[str, Any] = {"clusterName": Reference.CLUSTER_NAME.text}
+    if karpenter.queue_name:
+        settings["interruptionQueue"] = Reference.KARPENTER_QUEUE.text
+    if karpenter.instance_profile_name:
+        # Neither the price list nor IAM has an endpoint in a VPC.
+        settings["isolatedVPC"] = True
+    elif resolved.cluster.zonal_shift:
+        # ARC has no endpoint in a VPC.
+        settings["enableZonalShift"] = True
+    if _has_pod_subnets(resolved):
+        # Pods leave the first interface alone: https://karpenter.sh/v1.14/reference/settings/
+        settings["reservedENIs"] = "1"
+    if resolved.kubernetes.feature_gates:
+        settings["featureGates"] = dict(resolved.kubernetes.feature_gates)
+    return settings
+
+
+def _has_pod_subnets(resolved: ResolvedStrategy) -> bool:
+    network = resolved.network
+    return bool(network.of_role(SubnetRole.POD) or (network.existing and network.existing.pod))

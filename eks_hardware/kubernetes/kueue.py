@@ -1,0 +1,158 @@
+"""Kueue: jobs wait until the hardware they ask for is free, in quotas that follow from the strategy.
+
+Each kind of hardware has a ClusterQueue, and a LocalQueue of the same name in each team's namespace. With one queue
+for everything a job without accelerators would spill over to accelerated nodes as soon as the CPU nodes are full:
+flavors of one queue share their quota for CPU and memory, and a flavor's tolerations let any pod in.
+
+A job's pods get labels and tolerations of their flavor, so that a job only names its queue::
+
+    metadata: {labels: {kueue.x-k8s.io/queue-name: nvidia-gpu}}
+
+Sources: https://github.com/kubernetes-sigs/kueue/tree/v0.19.2 (apis/kueue/v1beta2, apis/config/v1beta2, charts/kueue).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eks_hardware.config.catalogue import Hardware
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.flavors import Flavor, flavors
+from eks_hardware.kubernetes.model import ChartRelease, Object, ObjectRelease
+from eks_hardware.kubernetes.teams import QUEUES_LABEL
+from eks_hardware.kubernetes.teams import RELEASE as NAMESPACES
+from eks_hardware.kubernetes.yaml_text import yaml_text
+
+CHART = "kueue"
+QUEUES = "kueue-queues"
+"""Name of the release that holds flavors and queues."""
+
+API_VERSION = "kueue.x-k8s.io/v1beta2"
+
+_KUBEFLOW = ("jaxjob", "mpijob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")
+
+# An integration whose resource definition is not on the cluster waits until it is
+# (pkg/controller/jobframework/setup.go).
+_FRAMEWORKS = (
+    "batch/job",
+    "jobset.x-k8s.io/jobset",
+    "leaderworkerset.x-k8s.io/leaderworkerset",
+    "trainer.kubeflow.org/trainjob",
+    *(f"kubeflow.org/{job}" for job in _KUBEFLOW),
+    "ray.io/raycluster",
+    "ray.io/rayjob",
+    "ray.io/rayservice",
+    "pod",
+    "deployment",
+    "statefulset",
+)
+
+# A resource that a pod asks for and no quota covers would keep the job waiting for ever.
+_NOT_COUNTED = ("ephemeral-storage", "hugepages-")
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
+    """The chart, then flavors and queues; nothing unless the strategy asks for Kueue."""
+    if not is_installed(resolved, CHART):
+        return
+    yield chart_release(resolved, CHART, _values(resolved))
+    found = flavors(resolved)
+    if found:
+        yield ObjectRelease(
+            name=QUEUES,
+            namespace=resolved.kubernetes.charts[CHART].namespace,
+            after=(CHART, NAMESPACES),
+            objects=tuple(_objects(resolved, found)),
+        )
+
+
+def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
+    # The text replaces the chart's own as a whole; what is not ours is as there.
+    configuration = {
+        "apiVersion": "config.kueue.x-k8s.io/v1beta2",
+        "kind": "Configuration",
+        "health": {"healthProbeBindAddress": ":8081"},
+        "metrics": {"bindAddress": ":8443"},
+        "webhook": {"port": 9443},
+        "leaderElection": {"leaderElect": True, "resourceName": "c1f6bfd2.kueue.x-k8s.io"},
+        "controller": {
+            "groupKindConcurrency": {
+                "Job.batch": 5,
+                "Pod": 5,
+                "Workload.kueue.x-k8s.io": 10,
+                "LocalQueue.kueue.x-k8s.io": 5,
+                "ClusterQueue.kueue.x-k8s.io": 5,
+                "ResourceFlavor.kueue.x-k8s.io": 1,
+            }
+        },
+        "clientConnection": {"qps": 300, "burst": 500},
+        "manageJobsWithoutQueueName": False,
+        # The webhooks of the chart take it too: pods elsewhere start while Kueue is down.
+        "managedJobsNamespaceSelector": _namespace_selector(resolved),
+        "integrations": {"frameworks": list(_FRAMEWORKS)},
+        "resources": {"excludeResourcePrefixes": list(_NOT_COUNTED)},
+    }
+    return {
+        "controllerManager": {
+            # Without it no job is admitted and no pod of a team made.
+            "replicas": 2,
+            "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
+        },
+        "managerConfig": {"controllerManagerConfigYaml": yaml_text(configuration)},
+    }
+
+
+def _namespace_selector(resolved: ResolvedStrategy) -> dict[str, Any]:
+    if resolved.kubernetes.teams:
+        return {"matchLabels": {QUEUES_LABEL: "true"}}
+    return {"matchLabels": {"kubernetes.io/metadata.name": "default"}}
+
+
+def _objects(resolved: ResolvedStrategy, found: tuple[Flavor, ...]) -> Iterator[Object]:
+    by_hardware: dict[Hardware, list[Flavor]] = {}
+    for flavor in found:
+        by_hardware.setdefault(flavor.hardware, []).append(flavor)
+    namespaces = [team.name for team in resolved.kubernetes.teams] or ["default"]
+    for flavor in found:
+        yield _object("ResourceFlavor", flavor.name, _flavor_spec(flavor))
+    for hardware, of_hardware in by_hardware.items():
+        spec = {
+            "namespaceSelector": _namespace_selector(resolved),
+            "resourceGroups": [_resource_group(of_hardware)],
+        }
+        yield _object("ClusterQueue", hardware.value, spec)
+    for namespace in namespaces:
+        for hardware in by_hardware:
+            yield _object("LocalQueue", hardware.value, {"clusterQueue": hardware.value}, namespace=namespace)
+
+
+def _object(kind: str, name: str, spec: Mapping[str, Any], *, namespace: str | None = None) -> Object:
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": API_VERSION, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def _flavor_spec(flavor: Flavor) -> dict[str, Any]:
+    spec: dict[str, Any] = {"nodeLabels": dict(flavor.labels)}
+    if flavor.taints:
+        spec["nodeTaints"] = [dict(taint) for taint in flavor.taints]
+    if flavor.tolerations:
+        spec["tolerations"] = [dict(toleration) for toleration in flavor.tolerations]
+    return spec
+
+
+def _resource_group(of_hardware: list[Flavor]) -> dict[str, Any]:
+    # Every flavor names every resource of the group, in the same order.
+    others = sorted({name for flavor in of_hardware for name in flavor.quota} - {"cpu", "memory"})
+    covered = ["cpu", "memory", *others]
+    return {
+        "coveredResources": covered,
+        "flavors": [
+            {
+                "name": flavor.name,
+                "resources": [{"name": name, "nominalQuota": flavor.quota.get(name, "0")} for name in covered],
+            }
+            for flavor in of_hardware
+        ],
+    }

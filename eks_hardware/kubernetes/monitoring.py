@@ -1,0 +1,72 @@
+"""Metrics: Prometheus and Grafana, an exporter for each kind of hardware, and dashboards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.config.resolve.node import NO_OPERANDS_LABEL, NVIDIA_PLUGIN_LABEL
+from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.dashboards import dashboards
+from eks_hardware.kubernetes.exporters import EFA_METRICS, NEURON_MONITOR, efa_metrics, neuron_monitor
+from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
+from eks_hardware.kubernetes.nodes import has_efa, is_neuron, is_nvidia, label_selector, nodes_with, tolerations
+
+PROMETHEUS = "kube-prometheus-stack"
+DCGM_EXPORTER = "dcgm-exporter"
+DASHBOARDS = "dashboards"
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
+    """What the strategy asks for, with metrics of the hardware that it has."""
+    scraped = is_installed(resolved, PROMETHEUS)
+    namespace: str = facts.chart(PROMETHEUS)["namespace"]
+    neuron, efa = nodes_with(resolved, is_neuron), nodes_with(resolved, has_efa)
+    if scraped:
+        yield chart_release(resolved, PROMETHEUS, _prometheus_values(), timeout_seconds=900)
+    if is_installed(resolved, DCGM_EXPORTER):
+        yield chart_release(resolved, DCGM_EXPORTER, _dcgm_values(resolved, scraped=scraped), after=(PROMETHEUS,))
+    if resolved.kubernetes.neuron_monitor and neuron:
+        yield ObjectRelease(
+            name=NEURON_MONITOR,
+            namespace=namespace,
+            after=(PROMETHEUS,),
+            objects=neuron_monitor(neuron, namespace, scraped=scraped),
+        )
+    if scraped and efa:
+        yield ObjectRelease(
+            name=EFA_METRICS, namespace=namespace, after=(PROMETHEUS,), objects=efa_metrics(efa, namespace)
+        )
+    if scraped and (objects := tuple(dashboards(resolved, namespace))):
+        yield ObjectRelease(name=DASHBOARDS, namespace=namespace, after=(PROMETHEUS,), objects=objects)
+
+
+def _prometheus_values() -> dict[str, Any]:
+    # Without these Prometheus looks only at monitors of its own Helm release:
+    # https://github.com/prometheus-community/helm-charts/tree/kube-prometheus-stack-88.5.3/charts/kube-prometheus-stack
+    selectors = ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig")
+    return {
+        # EKS runs these where nobody can ask them; their alerts would never end.
+        "kubeControllerManager": {"enabled": False},
+        "kubeScheduler": {"enabled": False},
+        "kubeEtcd": {"enabled": False},
+        "prometheus": {"prometheusSpec": {f"{each}SelectorNilUsesHelmValues": False for each in selectors}},
+        # The chart's own toleration leaves taints with NoExecute out.
+        "prometheus-node-exporter": {"tolerations": [{"operator": "Exists"}]},
+        "grafana": {
+            "sidecar": {"dashboards": {"enabled": True, "label": "grafana_dashboard", "labelValue": "1"}},
+        },
+    }
+
+
+def _dcgm_values(resolved: ResolvedStrategy, *, scraped: bool) -> dict[str, Any]:
+    nodes = nodes_with(resolved, is_nvidia)
+    return {
+        # Bottlerocket too: the chart adds SYS_ADMIN, with which its runtime hands the GPUs out
+        # (https://github.com/bottlerocket-os/bottlerocket/issues/3992).
+        "affinity": label_selector(NVIDIA_PLUGIN_LABEL, NO_OPERANDS_LABEL),
+        "tolerations": tolerations(nodes),
+        "serviceMonitor": {"enabled": scraped},
+    }

@@ -1,0 +1,71 @@
+"""Names of what only AWS knows, inside manifests and chart values.
+
+An id of a VPC or a file system exists after the AWS half is applied. Until then a text such as ``@{vpc_id}`` stands
+for it. With delivery ``helm`` it becomes a Terraform reference; in files that are written it becomes ``${vpc_id}``,
+which Flux's ``postBuild.substitute`` and ``envsubst`` fill in from the stack's output of that name.
+
+Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so that a role is
+there before what uses it, and outlives it. Files that are written have them as plain text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any
+
+from eks_hardware.config.resolve import ResolvedStrategy
+
+
+class Reference(str, Enum):
+    """What a reference stands for; the value is also the name of the stack's output."""
+
+    VPC_ID = "vpc_id"
+    FSX_ID = "fsx_lustre_id"
+    FSX_DNS_NAME = "fsx_lustre_dns_name"
+    FSX_MOUNT_NAME = "fsx_lustre_mount_name"
+    EFS_ID = "efs_id"
+    CLUSTER_NAME = "cluster_name"
+    KARPENTER_QUEUE = "karpenter_interruption_queue"
+    KARPENTER_NODE_ROLE = "karpenter_node_role_name"
+    KARPENTER_INSTANCE_PROFILE = "karpenter_instance_profile_name"
+
+    @property
+    def text(self) -> str:
+        """How it is written in manifests and values."""
+        return f"@{{{self.value}}}"
+
+
+_REFERENCE = re.compile(r"@\{(" + "|".join(each.value for each in Reference) + r")\}")
+
+
+def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
+    """The references whose value follows from the strategy alone."""
+    names: dict[Reference, str | None] = {Reference.CLUSTER_NAME: resolved.name}
+    if karpenter := resolved.karpenter:
+        names[Reference.KARPENTER_QUEUE] = karpenter.queue_name
+        names[Reference.KARPENTER_NODE_ROLE] = karpenter.node_role_name
+        names[Reference.KARPENTER_INSTANCE_PROFILE] = karpenter.instance_profile_name
+    return {reference: name for reference, name in names.items() if name is not None}
+
+
+def references_in(text: str) -> tuple[Reference, ...]:
+    """The references that a text has, each once, sorted by name."""
+    return tuple(sorted({Reference(match) for match in _REFERENCE.findall(text)}))
+
+
+def replaced_in_text(text: str, replacement: Callable[[Reference], str]) -> str:
+    """``text`` with every reference replaced."""
+    return _REFERENCE.sub(lambda match: replacement(Reference(match[1])), text)
+
+
+def replaced(value: Any, replacement: Callable[[Reference], str]) -> Any:
+    """A copy of nested maps and lists with every reference in its texts replaced."""
+    if isinstance(value, Mapping):
+        return {key: replaced(each, replacement) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [replaced(each, replacement) for each in value]
+    if isinstance(value, str):
+        return replaced_in_text(value, replacement)
+    return value

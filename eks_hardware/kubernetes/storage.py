@@ -1,0 +1,199 @@
+"""Volumes and storage classes of a strategy's shared storage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.names import limited
+from eks_hardware.config.resolve import ResolvedBucket, ResolvedFsxLustre, ResolvedStrategy
+from eks_hardware.kubernetes.model import Object, ObjectRelease
+from eks_hardware.kubernetes.references import Reference
+
+RELEASE = "storage"
+
+LUSTRE = "fsx-lustre"
+"""Name of the Lustre volume, and of the class that its claim asks for."""
+EFS = "efs"
+"""Name of the class whose claims get a directory of the EFS file system each."""
+EBS = "gp3"
+"""Name of the default class: an encrypted EBS volume."""
+
+_NO_PROVISIONER = "kubernetes.io/no-provisioner"
+
+# Longest handle of a volume: https://github.com/container-storage-interface/spec/blob/master/spec.md#size-limits
+_HANDLE = 128
+
+# A claim has to ask for some size; a bucket has none.
+_BUCKET_SIZE = "1Ti"
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
+    """The volumes and classes, as one release; nothing without storage.
+
+    The drivers are EKS add-ons, made with the AWS half. A volume is bound by one claim in one namespace, so that beside
+    the one that anybody may claim there is one for each team, kept for a claim of the volume's plain name in the
+    team's namespace.
+    """
+    objects = tuple(_objects(resolved))
+    if objects:
+        yield ObjectRelease(name=RELEASE, namespace="kube-system", objects=objects)
+
+
+def bucket_volume(bucket: str) -> str:
+    """Name of the volume of a bucket.
+
+    >>> bucket_volume("acme-datasets")
+    's3-acme-datasets'
+    """
+    return f"s3-{bucket}"
+
+
+def _objects(resolved: ResolvedStrategy) -> Iterator[Object]:
+    storage = resolved.storage
+    if any(addon.name == facts.storage("csi")["ebs"]["addon"] for addon in resolved.cluster.addons):
+        yield _ebs_class()
+    if storage.fsx_lustre:
+        # Without a provisioner: no claim makes a file system.
+        yield _class(LUSTRE, _NO_PROVISIONER, reclaimPolicy="Retain", volumeBindingMode="Immediate")
+    if storage.efs:
+        yield _efs_class()
+    for team in (None, *(each.name for each in resolved.kubernetes.teams)):
+        if storage.fsx_lustre:
+            yield _lustre_volume(storage.fsx_lustre, team)
+        for bucket in storage.buckets:
+            yield _bucket_volume(bucket, resolved.region, team)
+
+
+def _driver(kind: str) -> str:
+    driver: str = facts.storage("csi")[kind]["driver"]
+    return driver
+
+
+def _class(name: str, provisioner: str, **fields: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {"name": name},
+        "provisioner": provisioner,
+        **fields,
+    }
+
+
+def _ebs_class() -> dict[str, Any]:
+    """The default class: EKS makes none since Kubernetes 1.30.
+
+    Source: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
+    """
+    default = _class(
+        EBS,
+        _driver("ebs"),
+        # A volume lies in one zone, which is that of the pod.
+        volumeBindingMode="WaitForFirstConsumer",
+        reclaimPolicy="Delete",
+        allowVolumeExpansion=True,
+        parameters={"type": "gp3", "encrypted": "true"},
+    )
+    default["metadata"] = {"name": EBS, "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}}
+    return default
+
+
+def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
+    """The file system as one volume, which any number of pods mount.
+
+    Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/tree/v1.9.0/examples/kubernetes/static_provisioning
+    """
+    return _volume(
+        LUSTRE,
+        team,
+        size=f"{fsx.size_gib}Gi",
+        storage_class=LUSTRE,
+        read_only=False,
+        # Locks that hold on every node; many data loaders and checkpoint libraries take them.
+        mount_options=["flock"],
+        csi={
+            "driver": _driver("fsx_lustre"),
+            "volumeHandle": _for_team(Reference.FSX_ID.text, team),
+            "volumeAttributes": {
+                "dnsname": Reference.FSX_DNS_NAME.text,
+                "mountname": Reference.FSX_MOUNT_NAME.text,
+            },
+        },
+    )
+
+
+def _efs_class() -> dict[str, Any]:
+    """Each claim gets an access point, which is a directory with an owner of its own.
+
+    Source: https://github.com/kubernetes-sigs/aws-efs-csi-driver/blob/v3.4.1/docs/parameters.md
+    """
+    return _class(
+        EFS,
+        _driver("efs"),
+        reclaimPolicy="Delete",
+        volumeBindingMode="Immediate",
+        parameters={
+            "provisioningMode": "efs-ap",
+            "fileSystemId": Reference.EFS_ID.text,
+            "directoryPerms": "700",
+        },
+    )
+
+
+def _bucket_volume(bucket: ResolvedBucket, region: str, team: str | None) -> dict[str, Any]:
+    """A bucket as a volume.
+
+    Source: https://github.com/awslabs/mountpoint-s3-csi-driver/blob/v2.7.0/docs/CONFIGURATION.md#static-provisioning
+    """
+    name = bucket_volume(bucket.name)
+    options = ["read-only"] if bucket.read_only else ["allow-delete", "allow-overwrite"]
+    return _volume(
+        name,
+        team,
+        size=_BUCKET_SIZE,
+        storage_class="",
+        read_only=bucket.read_only,
+        mount_options=[*options, f"region {region}"],
+        csi={
+            "driver": _driver("s3"),
+            "volumeHandle": _for_team(name, team),
+            "volumeAttributes": {"bucketName": bucket.name},
+        },
+    )
+
+
+def _for_team(name: str, team: str | None) -> str:
+    """Volumes and handles are unique in a cluster: a node mounts each handle once.
+
+    No volume that anybody may claim begins like that, and no team's name has a dot.
+    """
+    return limited(f"team.{team}", name, limit=_HANDLE, separator=".") if team else name
+
+
+def _volume(
+    name: str,
+    team: str | None,
+    *,
+    size: str,
+    storage_class: str,
+    read_only: bool,
+    mount_options: list[str],
+    csi: dict[str, Any],
+) -> dict[str, Any]:
+    kept_for = {"claimRef": {"namespace": team, "name": name}} if team else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": _for_team(name, team)},
+        "spec": {
+            **kept_for,
+            "capacity": {"storage": size},
+            "volumeMode": "Filesystem",
+            "accessModes": ["ReadOnlyMany" if read_only else "ReadWriteMany"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": storage_class,
+            "mountOptions": mount_options,
+            "csi": csi,
+        },
+    }

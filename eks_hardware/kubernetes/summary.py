@@ -1,0 +1,92 @@
+"""What was written, in a few lines: read from the folder itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ruamel.yaml import YAML
+
+from eks_hardware.kubernetes.tree import RELEASES_FILE
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+_OBJECTS_WIDTH = 30
+
+
+@dataclass(frozen=True)
+class ReleaseSummary:
+    """One release; ``version`` is empty for objects of ours, ``kinds`` for a chart."""
+
+    name: str
+    namespace: str
+    version: str
+    kinds: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The releases of a folder in order, and names of what is still to be filled in."""
+
+    releases: tuple[ReleaseSummary, ...]
+    fill_in: tuple[str, ...]
+
+
+def read_summary(folder: Path) -> Summary:
+    """Read what ``write`` wrote.
+
+    Raises:
+        OSError: there is no such folder, or nothing of ours in it.
+    """
+    listed = YAML(typ="safe", pure=True).load((folder / RELEASES_FILE).read_text(encoding="utf-8"))
+    return Summary(
+        tuple(
+            ReleaseSummary(each["name"], each["namespace"], each.get("version", ""), each.get("objects", {}))
+            for each in listed["releases"]
+        ),
+        tuple(listed.get("fill_in", ())),
+    )
+
+
+def summary_table(summary: Summary) -> Table:
+    """A table of releases; it fits 80 columns."""
+    # Late: whoever only writes does without.
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")
+    table.add_column("Release", no_wrap=True)
+    table.add_column("Version", no_wrap=True)
+    table.add_column("Namespace", overflow="fold")
+    table.add_column("Objects", overflow="fold")
+    for each in summary.releases:
+        table.add_row(each.name, each.version or "-", each.namespace, _counted(each.kinds) or "-")
+    return table
+
+
+def _counted(kinds: Mapping[str, int]) -> str:
+    """Each kind with its number, in lines that do not part the two."""
+    lines: list[str] = []
+    for kind, number in kinds.items():
+        text = f"{number} {plural(kind, number)}"
+        if lines and len(lines[-1]) + len(text) + 2 <= _OBJECTS_WIDTH:
+            lines[-1] += f", {text}"
+        else:
+            lines.append(text)
+    return "\n".join(lines)
+
+
+def plural(kind: str, number: int) -> str:
+    """A kind as counted.
+
+    >>> plural("EC2NodeClass", 2), plural("NetworkPolicy", 2), plural("NodePool", 1)
+    ('EC2NodeClasses', 'NetworkPolicies', 'NodePool')
+    """
+    if number == 1:
+        return kind
+    if kind.endswith("y"):
+        return f"{kind[:-1]}ies"
+    return f"{kind}es" if kind.endswith("s") else f"{kind}s"

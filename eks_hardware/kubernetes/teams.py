@@ -1,0 +1,62 @@
+"""A namespace for each team, with what its pods may ask for together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config.resolve import ResolvedStrategy, ResolvedTeam
+from eks_hardware.kubernetes.charts import is_installed
+from eks_hardware.kubernetes.model import Object, ObjectRelease
+
+RELEASE = "namespaces"
+"""Name of the release; what goes into a team's namespace comes after it."""
+
+QUEUES_LABEL = "kueue.x-k8s.io/managed-namespace"
+"""Label of the namespaces whose jobs Kueue manages (https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/)."""
+
+_HOLDER = "default"
+"""Where Helm keeps the release's record: a namespace that every cluster has."""
+
+
+def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
+    """Namespaces with their quotas and defaults; nothing without teams."""
+    teams = resolved.kubernetes.teams
+    if teams:
+        queues = is_installed(resolved, "kueue")
+        yield ObjectRelease(
+            name=RELEASE,
+            namespace=_HOLDER,
+            objects=tuple(each for team in teams for each in _objects(team, queues=queues)),
+        )
+
+
+def _objects(team: ResolvedTeam, *, queues: bool) -> Iterator[Object]:
+    yield {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": team.name,
+            **({"labels": {QUEUES_LABEL: "true"}} if queues else {}),
+            # A team that leaves the file keeps its work; delete the namespace by hand.
+            "annotations": {"helm.sh/resource-policy": "keep"},
+        },
+    }
+    if team.quota:
+        yield _of_team("ResourceQuota", team, {"hard": dict(team.quota)})
+    defaults = {
+        name: dict(amounts)
+        for name, amounts in (("default", team.default_limits), ("defaultRequest", team.default_requests))
+        if amounts
+    }
+    if defaults:
+        yield _of_team("LimitRange", team, {"limits": [{"type": "Container", **defaults}]})
+
+
+def _of_team(kind: str, team: ResolvedTeam, spec: dict[str, Any]) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": kind,
+        "metadata": {"name": "team", "namespace": team.name},
+        "spec": spec,
+    }

@@ -1,0 +1,218 @@
+"""A bundle as files: chart values, one object a file, and a list of the releases in order.
+
+Nothing here touches a disk; :mod:`eks_hardware.kubernetes.write` does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eks_hardware.kubernetes.model import Bundle, ChartRelease, Object, ObjectRelease
+from eks_hardware.kubernetes.references import Reference, references_in, replaced
+from eks_hardware.kubernetes.yaml_text import yaml_text
+
+RELEASES_FILE = "releases.yaml"
+
+SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
+"""Annotation that keeps Flux from taking an object's own ``${...}`` for variables.
+
+Source: https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
+"""
+
+# Most file systems take 255 bytes; a draft's name is longer than its file's.
+_LONGEST_NAME = 200
+_HASH_LENGTH = 8
+
+
+@dataclass(frozen=True)
+class ReleaseFiles:
+    """The files of one release.
+
+    Attributes:
+        release: in the bundle.
+        files: text by path: the chart's values, or one file an object, in the order of installation.
+        place: the values file, or the folder of the objects.
+        open: references that somebody has still to fill in.
+    """
+
+    release: ChartRelease | ObjectRelease
+    files: Mapping[str, str]
+    place: str
+    open: tuple[Reference, ...] = ()
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many objects of each kind there are, by kind."""
+        if isinstance(self.release, ChartRelease):
+            return {}
+        return dict(sorted(Counter(str(each["kind"]) for each in self.release.objects).items()))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All files of a bundle.
+
+    Attributes:
+        name: of the strategy and its cluster.
+        unfillable: objects' files with open references and with a ``${`` that is none, which Flux must leave alone.
+    """
+
+    name: str
+    region: str
+    releases: tuple[ReleaseFiles, ...]
+    unfillable: tuple[str, ...] = field(default=())
+
+    @property
+    def open(self) -> tuple[Reference, ...]:
+        """References that somebody has still to fill in, sorted."""
+        return tuple(sorted({reference for release in self.releases for reference in release.open}))
+
+    def files(self) -> dict[str, str]:
+        """Text by path, the list of releases first."""
+        found = {RELEASES_FILE: yaml_text(self._listed())}
+        for release in self.releases:
+            found |= release.files
+        return found
+
+    def _listed(self) -> dict[str, Any]:
+        listed: dict[str, Any] = {"cluster": self.name, "region": self.region}
+        if self.open:
+            listed["fill_in"] = [reference.value for reference in self.open]
+        listed["releases"] = [_entry(each) for each in self.releases]
+        return listed
+
+
+def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, str]) -> Tree:
+    """Lay a bundle out as files.
+
+    Args:
+        name: of the strategy.
+        known: what references stand for; those that are not in it are written as ``${vpc_id}``.
+    """
+    fillable = any(_open(_content(each), known) for each in bundle.releases)
+
+    def text(reference: Reference) -> str:
+        return known.get(reference, f"${{{reference.value}}}")
+
+    folders = _unique({each.name: each.name for each in bundle.releases})
+    releases = []
+    unfillable: list[str] = []
+    for release in bundle.releases:
+        if isinstance(release, ChartRelease):
+            place = f"values/{folders[release.name]}.yaml"
+            contents: dict[str, Any] = {place: release.values}
+        else:
+            place = f"manifests/{folders[release.name]}"
+            contents = {
+                f"{place}/{file}.yaml": _shielded(each) if fillable else each
+                for file, each in zip(_object_names(release.objects), release.objects, strict=True)
+            }
+            unfillable += [
+                path for path, content in contents.items() if _has_dollar_brace(content) and _open(content, known)
+            ]
+        files = {path: yaml_text(replaced(content, text)) for path, content in contents.items()}
+        releases.append(ReleaseFiles(release, files, place, _open(_content(release), known)))
+    return Tree(name, region, tuple(releases), tuple(unfillable))
+
+
+def _content(release: ChartRelease | ObjectRelease) -> Any:
+    return release.values if isinstance(release, ChartRelease) else release.objects
+
+
+def _entry(each: ReleaseFiles) -> dict[str, Any]:
+    release = each.release
+    entry: dict[str, Any] = {"name": release.name, "namespace": release.namespace}
+    if isinstance(release, ChartRelease):
+        entry |= {
+            "chart": release.chart,
+            "repository": release.repository,
+            "version": release.version,
+            "values": each.place,
+        }
+    else:
+        entry |= {"manifests": each.place, "objects": each.kinds}
+    if release.after:
+        entry["after"] = list(release.after)
+    return {**entry, "timeout_seconds": release.timeout_seconds}
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield str(key)
+            yield from _texts(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
+
+
+def _open(value: Any, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
+    """References without a known value, each once, sorted."""
+    found = {reference for text in _texts(value) for reference in references_in(text)}
+    return tuple(sorted(found - set(known)))
+
+
+def _has_dollar_brace(value: Any) -> bool:
+    """Whether there is a ``${`` that is no reference, as in a shell script or a Grafana dashboard."""
+    return any("${" in text for text in _texts(value))
+
+
+def _shielded(item: Object) -> Object:
+    """The object, with Flux told to leave it alone where it has a ``${`` of its own."""
+    if not _has_dollar_brace(item):
+        return item
+    metadata = item["metadata"]
+    return {
+        **item,
+        "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), SUBSTITUTE: "disabled"}},
+    }
+
+
+def _object_names(objects: Sequence[Object]) -> list[str]:
+    """A file name for each object: ``nodepool-gpu``; with its namespace only where two would be the same."""
+    identities = [
+        (
+            each["kind"],
+            each["metadata"]["name"],
+            each["metadata"].get("namespace", ""),
+            each["apiVersion"].rpartition("/")[0],
+        )
+        for each in objects
+    ]
+    twice = [identity for identity, count in Counter(identities).items() if count > 1]
+    if twice:
+        raise ValueError(f"two objects are the same: {', '.join('/'.join(filter(None, each)) for each in twice)}")
+    short = Counter(_safe(f"{kind}-{name}") for kind, name, _, _ in identities)
+    wanted = {
+        identity: f"{kind}-{name}" if short[_safe(f"{kind}-{name}")] == 1 else f"{kind}-{namespace}-{name}"
+        for identity in identities
+        for kind, name, namespace, _ in [identity]
+    }
+    named = _unique(wanted)
+    return [named[identity] for identity in identities]
+
+
+def _unique(wanted: Mapping[Any, str]) -> dict[Any, str]:
+    """Safe names, no two of them the same; a hash of the key sets apart those that would be."""
+    safe = {key: _safe(name) for key, name in wanted.items()}
+    count = Counter(safe.values())
+    return {
+        key: name if count[name] == 1 and len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}-{_digest(key)}"
+        for key, name in safe.items()
+    }
+
+
+def _safe(name: str) -> str:
+    """Lower case, of characters that every file system and shell takes, and no hidden file."""
+    return re.sub(r"[^a-z0-9.-]", "-", name.lower()).lstrip(".-") or "-"
+
+
+def _digest(key: Any) -> str:
+    return hashlib.sha256(repr(key).encode()).hexdigest()[:_HASH_LENGTH]

@@ -1,0 +1,66 @@
+"""YAML for people to read and for Helm, kubectl and Terraform to parse.
+
+They read YAML 1.1 and some of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers), so that a text is written plain
+only where it cannot be anything else; several lines become a block. Nothing is folded.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.nodes import ScalarNode
+from ruamel.yaml.representer import SafeRepresenter
+
+# Begins with a letter and has nothing that YAML gives a meaning to: it is a text, but for these words.
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
+
+# Printed as they are in a block; a first line that is indented or empty would need an indentation indicator.
+_BLOCK = re.compile(r"(?!\s)[ -~\t\u00a1-\u1fff\u2070-\ud7ff\n]+")
+
+_NEVER_FOLDED = 1 << 20
+
+
+class _Representer(SafeRepresenter):
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        # Values that are equal are written twice: anchors would have to be resolved by the reader.
+        return True
+
+    def represent_text(self, data: str) -> ScalarNode:
+        node: ScalarNode = self.represent_scalar("tag:yaml.org,2002:str", data, style=_style(data))
+        return node
+
+
+_Representer.add_representer(str, _Representer.represent_text)
+
+
+def _style(text: str) -> str | None:
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS:
+        return None
+    return "|" if "\n" in text.strip("\n") and _BLOCK.fullmatch(text) else '"'
+
+
+def yaml_text(value: Any) -> str:
+    """One YAML document of maps, lists, texts, numbers, booleans and None; maps keep their order."""
+    yaml = YAML(typ="safe", pure=True)
+    yaml.Representer = _Representer
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
+    yaml.allow_unicode = True
+    yaml.width = _NEVER_FOLDED
+    written = io.StringIO()
+    yaml.dump(_plain(value), written)
+    return written.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    # Of an enum that is a text only the text.
+    return str.__str__(value) if isinstance(value, str) else value

@@ -1,0 +1,190 @@
+"""``eks-hardware render``: what it writes and prints, what it refuses, and that it needs neither Node nor time."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli import app
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
+from eks_hardware.kubernetes.summary import ReleaseSummary, Summary, summary_table
+from helpers.paths import ROOT
+from helpers.strategies import SHIPPED, document, group, shipped
+
+# Kinds that belong to no namespace; what is not here has to say its own, because kubectl would use `default`.
+CLUSTER_WIDE = {
+    "Namespace",
+    "NodePool",
+    "EC2NodeClass",
+    "NodeOverlay",
+    "StorageClass",
+    "PersistentVolume",
+    "PriorityClass",
+    "RuntimeClass",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "ClusterQueue",
+    "ResourceFlavor",
+    "Topology",
+}
+
+
+def run(*arguments: str, stdin: str | None = None, environ: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    result = CliRunner().invoke(
+        app, ["render", *arguments], input=stdin, env={"COLUMNS": "80", "NO_COLOR": "1", **(environ or {})}
+    )
+    return result.exit_code, result.stdout, result.stderr
+
+
+def write_strategy(file: Path, **fields: object) -> Path:
+    pools = {"node_pools": [{"name": "gpu", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}]}
+    YAML().dump(document(**{"karpenter": pools, **fields}), file)
+    return file
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
+    code, out, err = run(name, "--out", str(tmp_path / "out"))
+    assert (code, err) == (0, "")
+    table = [line for line in out.splitlines() if " warning " not in line and str(tmp_path) not in line]
+    assert max(map(len, table), default=0) <= 80
+    assert "…" not in out
+    for release in bundle(resolve(shipped(name))).releases:
+        assert release.name in out
+        expected = "manifests" if isinstance(release, ObjectRelease) else "values"
+        assert list((tmp_path / "out" / expected).glob(f"{release.name}*"))
+
+
+def test_the_table_fits_with_the_longest_names() -> None:
+    kinds = {"ClusterQueue": 12, "EC2NodeClass": 12, "LimitRange": 1, "NodePool": 12}
+    row = ReleaseSummary("aws-load-balancer-controller", "kube-system", "10.10.10", kinds)
+    page = io.StringIO()
+    Console(width=80, file=page).print(summary_table(Summary((row,), ())))
+    printed = page.getvalue()
+    assert max(map(len, printed.splitlines())) <= 80
+    for part in (row.name, row.namespace, row.version, "12 EC2NodeClasses", "1 LimitRange", "12 NodePools"):
+        assert part in printed
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_objects_say_their_namespace(name: str) -> None:
+    """Helm puts them into the release's; kubectl, Argo CD and Flux do not know it."""
+    lacking = [
+        f"{each['kind']} {each['metadata']['name']}"
+        for each in bundle(resolve(shipped(name))).objects
+        if each["kind"] not in CLUSTER_WIDE and "namespace" not in each["metadata"]
+    ]
+    assert lacking == []
+
+
+def test_a_file_with_an_overlay(tmp_path: Path) -> None:
+    file = write_strategy(tmp_path / "mine.yaml")
+    (tmp_path / "overlays").mkdir()
+    (tmp_path / "overlays" / "tokyo.yaml").write_text("region: ap-northeast-1\n")
+    code, out, _ = run(str(file), "--out", str(tmp_path / "out"), environ={"EKS_HARDWARE_OVERLAY": "tokyo"})
+    assert (code, "1 EC2NodeClass" in out) == (0, True)
+    assert "region: ap-northeast-1" in (tmp_path / "out" / "releases.yaml").read_text()
+
+
+def test_a_name_among_the_strategies_that_would_become_stacks(tmp_path: Path) -> None:
+    write_strategy(tmp_path / "mine.yaml")
+    code, _, _ = run("mine", "--out", str(tmp_path / "out"), environ={"EKS_HARDWARE_STRATEGIES": str(tmp_path)})
+    assert (code, (tmp_path / "out" / "releases.yaml").is_file()) == (0, True)
+
+
+def test_errors_are_those_of_validate_and_nothing_is_written(tmp_path: Path) -> None:
+    file = write_strategy(tmp_path / "mine.yaml", node_groups=[group("m6i.xlargee", name="system")])
+    code, out, _ = run(str(file), "--out", str(tmp_path / "out"))
+    said = CliRunner().invoke(app, ["validate", str(file)]).stdout
+    assert code == 1
+    assert "error INSTANCE_TYPE_UNKNOWN" in out
+    assert out.splitlines() == said.splitlines()[:-1]
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_warning_is_printed_and_no_obstacle(tmp_path: Path) -> None:
+    cluster = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}}
+    code, out, _ = run(str(write_strategy(tmp_path / "a.yaml", cluster=cluster)), "--out", str(tmp_path / "out"))
+    assert (code, "warning ENDPOINT_OPEN" in out) == (0, True)
+
+
+@pytest.mark.parametrize("name", ["gone", "gone.yaml", "config/gone"])
+def test_a_strategy_that_is_not_there(tmp_path: Path, name: str) -> None:
+    code, out, _ = run(name, "--out", str(tmp_path / "out"))
+    assert (code, "STRATEGY_PATH" in out) == (1, True)
+
+
+def test_a_folder_of_someone_else(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("mine")
+    code, _, err = run("mixed-hardware", "--out", str(tmp_path))
+    assert (code, err.startswith("error: "), "--force" in err) == (1, True, True)
+    assert run("mixed-hardware", "--out", str(tmp_path), "--force")[0] == 0
+    assert (tmp_path / "mine").read_text() == "mine"
+
+
+# The stack's outputs fill in what only AWS knows.
+
+OUTPUTS = {
+    "terraform output -json": {"vpc_id": {"value": "vpc-1", "type": "string", "sensitive": False}, "region": {}},
+    "cdktf deploy --outputs-file": {"demo": {"vpc_id": "vpc-1"}},
+}
+
+
+@pytest.fixture
+def asks_for_vpc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A strategy with an object that names the VPC."""
+    pool = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
+    release = ObjectRelease(name="a", namespace="b", objects=({**pool, "data": {"vpc": Reference.VPC_ID.text}},))
+    monkeypatch.setattr("eks_hardware.kubernetes.bundle", lambda _: Bundle((release,)))
+    return write_strategy(tmp_path / "mine.yaml")
+
+
+def test_what_is_to_fill_in_is_said(asks_for_vpc: Path, tmp_path: Path) -> None:
+    code, out, _ = run(str(asks_for_vpc), "--out", str(tmp_path / "out"))
+    assert (code, "${vpc_id}" in out) == (0, True)
+
+
+@pytest.mark.parametrize("form", OUTPUTS)
+def test_outputs_fill_in(asks_for_vpc: Path, tmp_path: Path, form: str) -> None:
+    out = tmp_path / "out"
+    code, said, _ = run(str(asks_for_vpc), "--out", str(out), "--outputs", "-", stdin=json.dumps(OUTPUTS[form]))
+    assert (code, "${vpc_id}" in said) == (0, False)
+    assert "vpc-1" in (out / "manifests" / "a" / "configmap-a.yaml").read_text()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", '{"demo": 1}'])
+def test_outputs_that_are_none(tmp_path: Path, text: str) -> None:
+    file = write_strategy(tmp_path / "mine.yaml")
+    code, _, err = run(str(file), "--out", str(tmp_path / "out"), "--outputs", "-", stdin=text)
+    assert (code, err.startswith("error: --outputs")) == (1, True)
+    assert not (tmp_path / "out").exists()
+
+
+def test_neither_node_nor_time(tmp_path: Path) -> None:
+    code = (
+        "import sys; from eks_hardware.cli import app; app(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, "render", "mixed-hardware", "--out", str(tmp_path / "out")]
+    began = time.monotonic()
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
+    )
+    taken = time.monotonic() - began
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "[]"
+    print(f"render took {taken:.2f} s")
+    # It takes 0.3 s alone; two tests share this machine's cores with others.
+    assert taken < 3

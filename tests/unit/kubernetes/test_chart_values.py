@@ -1,0 +1,62 @@
+"""Every value that is derived for a chart is one that the chart has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.config import facts
+from eks_hardware.config.chart_keys import unknown_keys
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes import bundle
+from helpers.paths import SHIPPED, SPECIAL
+from helpers.strategies import group, strategy
+
+FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
+
+# What no file has together: every switch of `kubernetes`.
+AUTOSCALED = {"min": 0, "max": 2, "autoscaled": True}
+ALL = {
+    "dcgm_exporter": True,
+    "neuron_monitor": True,
+    "prometheus": True,
+    "kueue": True,
+    "load_balancer_controller": True,
+    "teams": [{"name": "research"}],
+}
+SWITCHES = {
+    "karpenter": strategy(
+        group("p5.48xlarge", efa=True), group("inf2.xlarge", name="neuron"), karpenter={}, kubernetes=ALL
+    ),
+    "cluster-autoscaler": strategy(
+        group("g5.xlarge", scaling=AUTOSCALED), kubernetes={**ALL, "gpu_operator": True, "cluster_autoscaler": True}
+    ),
+}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+def test_of_every_strategy(file: Path) -> None:
+    for chart in bundle(resolve(load_strategy(file).strategy)).charts:
+        if chart.version == facts.chart(chart.key)["version"]:
+            assert [str(each) for each in unknown_keys(chart.key, chart.values)] == [], chart.key
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_of_every_switch(name: str) -> None:
+    charts = bundle(resolve(SWITCHES[name])).charts
+    assert charts
+    for chart in charts:
+        assert [str(each) for each in unknown_keys(chart.key, chart.values)] == [], chart.key
+
+
+def test_every_chart_is_among_them() -> None:
+    found = {chart.key for given in SWITCHES.values() for chart in bundle(resolve(given)).charts}
+    assert found == set(facts._read("charts.json")["charts"])
+
+
+@pytest.mark.parametrize("key", sorted(facts._read("charts.json")["charts"]))
+def test_keys_are_of_the_recorded_version(key: str) -> None:
+    assert facts.chart_keys(key)["version"] == facts.chart(key)["version"]
+    assert [str(each) for each in unknown_keys(key, {"aMisspelledKey": 1})] == ["aMisspelledKey"]

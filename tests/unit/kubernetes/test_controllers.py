@@ -1,0 +1,106 @@
+"""Values of the load balancer controller and of Cluster Autoscaler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.config import facts
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes.controllers import AUTOSCALER, LOAD_BALANCERS, releases
+from eks_hardware.kubernetes.references import Reference
+from helpers.strategies import group, strategy
+
+AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}
+RESOURCES = "k8s.io/cluster-autoscaler/node-template/resources/"
+
+
+def values(key: str, *groups: dict[str, Any], **fields: Any) -> Any:
+    switches = {"load_balancer_controller": True, "cluster_autoscaler": True}
+    given = strategy(*groups, kubernetes={**switches, **fields.pop("kubernetes", {})}, **fields)
+    return next(each.values for each in releases(resolve(given)) if each.key == key)
+
+
+def test_nothing_unless_asked_for() -> None:
+    assert list(releases(resolve(strategy()))) == []
+
+
+def test_load_balancer_controller() -> None:
+    found = values(LOAD_BALANCERS)
+    assert (found["clusterName"], found["region"]) == ("demo", "us-west-2")
+    # Pods do not reach instance metadata, where it would look for the VPC.
+    assert found["vpcId"] == Reference.VPC_ID.text
+    assert found["serviceAccount"] == {"create": True, "name": "aws-load-balancer-controller"}
+    assert found["replicaCount"] == 2
+    assert found["serviceMutatorWebhookConfig"] == {"failurePolicy": "Ignore"}
+    assert not {"enableShield", "enableWaf", "enableWafv2", "tolerations"} & set(found)
+
+
+@pytest.mark.parametrize("network", [{"private": True}, {"nat_gateways": "none"}])
+def test_services_without_an_endpoint_are_off_where_there_is_no_way_out(network: dict[str, Any]) -> None:
+    found = values(LOAD_BALANCERS, network=network)
+    assert [found[each] for each in ("enableShield", "enableWaf", "enableWafv2")] == [False] * 3
+
+
+def test_cluster_autoscaler() -> None:
+    found = values(AUTOSCALER)
+    assert (found["cloudProvider"], found["awsRegion"]) == ("aws", "us-west-2")
+    assert found["autoDiscovery"] == {"clusterName": "demo"}
+    assert found["rbac"] == {"serviceAccount": {"create": True, "name": "cluster-autoscaler"}}
+    assert found["extraArgs"] == {
+        "expander": "least-waste",
+        "balance-similar-node-groups": True,
+        "skip-nodes-with-system-pods": False,
+    }
+    assert "tolerations" not in found
+
+
+@pytest.mark.parametrize("version", sorted(facts.eks("versions")["supported"]))
+def test_image_is_of_the_cluster_s_minor(version: str) -> None:
+    tag = values(AUTOSCALER, cluster={"kubernetes_version": version})["image"]["tag"]
+    assert tag.startswith(f"v{version}.")
+
+
+def test_a_strategy_s_values_win() -> None:
+    own = {"values": {"extraArgs": {"expander": "priority"}, "image": {"tag": "v1.35.2"}}}
+    found = values(AUTOSCALER, kubernetes={"charts": {AUTOSCALER: own}})
+    assert found["extraArgs"]["expander"] == "priority"
+    assert found["extraArgs"]["balance-similar-node-groups"] is True
+    assert found["image"] == {"tag": "v1.35.2"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "resources"),
+    [
+        ({"instance_types": ["g5.12xlarge"]}, {}),
+        ({"instance_types": ["m6i.xlarge"]}, {}),
+        ({"instance_types": ["g5.8xlarge"], "efa": True}, {"vpc.amazonaws.com/efa": "1"}),
+        ({"instance_types": ["inf2.24xlarge"]}, {"aws.amazon.com/neuron": "6", "aws.amazon.com/neuroncore": "12"}),
+        (
+            {"instance_types": ["trn2.48xlarge"], "efa": True},
+            {"aws.amazon.com/neuron": "16", "aws.amazon.com/neuroncore": "64", "vpc.amazonaws.com/efa": "16"},
+        ),
+        (
+            {"instance_types": ["g5.12xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 3}}},
+            {"nvidia.com/gpu": "12"},
+        ),
+        (
+            {"instance_types": ["g5.12xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 3, "rename": True}}},
+            {"nvidia.com/gpu.shared": "12"},
+        ),
+    ],
+)
+def test_an_empty_group_says_what_its_nodes_will_advertise(fields: dict[str, Any], resources: dict[str, str]) -> None:
+    """Cluster Autoscaler computes NVIDIA GPUs from the instance type, and nothing else."""
+    given = {**group(scaling=AUTOSCALED, tags={"team": "ml"}), **fields}
+    found = resolve(strategy(given)).node_groups[-1].tags
+    assert {f"{RESOURCES}{name}": count for name, count in resources.items()} | {"team": "ml"} == dict(found)
+    fixed = {**given, "scaling": {"max": 4}}
+    assert dict(resolve(strategy(fixed)).node_groups[-1].tags) == {"team": "ml"}
+
+
+def test_an_existing_vpc_is_reached_as_its_owner_made_it() -> None:
+    subnets = {"usw2-az1": "subnet-01234567", "usw2-az2": "subnet-01234568"}
+    network = {"existing": {"vpc_id": "vpc-01234567", "private_subnets": subnets}}
+    assert "enableShield" not in values(LOAD_BALANCERS, network=network)

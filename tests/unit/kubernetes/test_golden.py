@@ -1,0 +1,24 @@
+"""What every strategy puts on its cluster, held in one file each: a change of it is seen in review."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes import bundle
+from eks_hardware.kubernetes.references import known
+from eks_hardware.kubernetes.tree import tree
+from helpers.paths import SHIPPED, SPECIAL
+
+FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")], key=lambda file: file.stem)
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_bundle(file: Path, golden: Callable[[str, str], None]) -> None:
+    resolved = resolve(load_strategy(file).strategy)
+    files = tree(bundle(resolved), name=resolved.name, region=resolved.region, known=known(resolved)).files()
+    golden(f"{file.stem}/kubernetes.txt", "\n".join(f"### {path}\n{text}" for path, text in files.items()))

@@ -1,0 +1,419 @@
+"""The written folder: it reads back as the bundle, it is the same twice, and nobody else's file is touched."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+
+from eks_hardware.kubernetes import Bundle, ChartRelease, Object, ObjectRelease, Reference
+from eks_hardware.kubernetes.scripts import INSTALL, UNINSTALL
+from eks_hardware.kubernetes.summary import plural, read_summary
+from eks_hardware.kubernetes.tree import SUBSTITUTE
+from eks_hardware.kubernetes.write import LIST_FILE, WriteError, remove, write
+
+NASTY = {
+    "template": '{{ .Values.x | quote }} {{- "a" }}',
+    "dollar": "${datasource} $${x} ${vpc_id} %{if}",
+    "quotes": """it's "quoted" \\ and `so on`""",
+    "lines": "first\n  second: #no comment\n\nthird\n",
+    "no end of line": "first\nsecond",
+    "many ends of lines": "first\nsecond\n\n\n",
+    "begins with spaces": "   first\nsecond\n",
+    "begins with lines": "\n\nfirst\n",
+    "trailing spaces": "first   \nsecond\t\n   \n",
+    "spaces alone": "   ",
+    "tabs": "\tfirst\n\tsecond\n",
+    "carriage returns": "first\r\nsecond\r",
+    "controls": "\x00\x07\x1b\x7f\x85\u2028\ufeff",
+    "characters": "žluťoučký 日本語 🚀",
+    "wide lines": "日本語\n🚀\n",
+    "words": ["yes", "no", "on", "off", "y", "n", "true", "null", "~", "NULL", "", "=", "<<", ".inf", ".NaN", "-"],
+    "numbers": ["1e3", "0123", "0x1f", "0o7", "1_000", "1:30", "1.35", "+1", ".5", "0b1", "12e03", "2025-01-01", "1."],
+    "signs": [
+        "# a",
+        "a # b",
+        "a: b",
+        "a:",
+        "- a",
+        "? a",
+        "! a",
+        "&a",
+        "*a",
+        "@a",
+        "%a",
+        "[a",
+        "{a",
+        "|",
+        ">",
+        "---",
+        ":",
+    ],
+    "true": True,
+    "nothing": None,
+    "number": 3,
+    "large": 10**18,
+    "fraction": 0.5,
+    "thousand": 1000.0,
+    "empty list": [],
+    "empty map": {},
+    "nested": [[1, [2]], [], {"a": [{"b": []}]}],
+    "key: with # signs": "a",
+    "yes": "a",
+    "1": "a",
+    "long": "word " * 60,
+    "x" * 200: "a",
+    "several\nlines": "a",
+}
+
+
+def chart(name: str = "karpenter", **fields: Any) -> ChartRelease:
+    own: dict[str, Any] = {
+        "namespace": "kube-system",
+        "key": "karpenter",
+        "chart": "karpenter",
+        "repository": "oci://registry.example/karpenter",
+        "version": "1.2.3",
+        "values": {},
+    }
+    return ChartRelease(name=name, **{**own, **fields})
+
+
+def objects(*items: Object, name: str = "resources", **fields: Any) -> ObjectRelease:
+    return ObjectRelease(name=name, namespace="kube-system", objects=items, **fields)
+
+
+def item(kind: str = "ConfigMap", name: str = "a", namespace: str | None = None, **fields: Any) -> dict[str, Any]:
+    place = {"namespace": namespace} if namespace else {}
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **place}, **fields}
+
+
+def put(folder: Path, *releases: ChartRelease | ObjectRelease, **options: Any) -> dict[str, Path]:
+    """Write; the files by path below the folder."""
+    options = {"name": "demo", "region": "us-west-2", "known": {}, **options}
+    written = write(Bundle(releases), folder, **options)
+    return {file.relative_to(folder).as_posix(): file for file in written}
+
+
+def read(file: Path, version: str = "1.2") -> Any:
+    yaml = YAML(typ="safe", pure=True)
+    yaml.version = version
+    return yaml.load(file.read_text(encoding="utf-8"))
+
+
+def present(folder: Path) -> set[str]:
+    return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
+
+
+# Helm and kubectl read YAML 1.1 with parts of 1.2.
+@pytest.mark.parametrize("version", ["1.1", "1.2"])
+def test_reads_back_as_the_bundle(tmp_path: Path, version: str) -> None:
+    known = {Reference.VPC_ID: "vpc-1"}
+    files = put(tmp_path, chart(values=NASTY), objects(item(data=NASTY)), known=known)
+    assert read(files["values/karpenter.yaml"], version) == NASTY
+    assert read(files["manifests/resources/configmap-a.yaml"], version) == item(data=NASTY)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n\t#:-'\"${}0eyYnN.~")))
+def test_any_text_reads_back(tmp_path: Path, text: str) -> None:
+    files = put(tmp_path, objects(item(data={"a": text, "list": [text]})))
+    for version in ("1.1", "1.2"):
+        assert read(files["manifests/resources/configmap-a.yaml"], version)["data"] == {"a": text, "list": [text]}
+
+
+def test_several_lines_are_a_block(tmp_path: Path) -> None:
+    text = 'one: 1\ntwo: "2"\n'
+    files = put(tmp_path, objects(item(data={"config": text})))
+    assert files["manifests/resources/configmap-a.yaml"].read_text().endswith('config: |\n    one: 1\n    two: "2"\n')
+
+
+def test_the_same_bundle_gives_the_same_files(tmp_path: Path) -> None:
+    releases = (chart(values=NASTY), objects(item(), item(name="b")))
+    first = {name: file.read_bytes() for name, file in put(tmp_path / "a", *releases).items()}
+    second = {name: file.read_bytes() for name, file in put(tmp_path / "b", *releases).items()}
+    assert first == second
+
+
+def test_files_that_have_not_changed_are_left_alone(tmp_path: Path) -> None:
+    file = put(tmp_path, chart())["values/karpenter.yaml"]
+    os.utime(file, (1, 1))
+    put(tmp_path, chart(), objects(item()))
+    assert file.stat().st_mtime == 1
+
+
+NAMES: dict[str, tuple[list[dict[str, Any]], list[str]]] = {
+    "kind and name": ([item("NodePool", "gpu")], ["nodepool-gpu"]),
+    "namespaces": ([item(namespace="x"), item(namespace="y")], ["configmap-x-a", "configmap-y-a"]),
+    "signs": ([item("Role", "system:a/b"), item("Role", "..")], ["role-system-a-b", "role-.."]),
+}
+
+
+@pytest.mark.parametrize("case", NAMES)
+def test_names_of_files(tmp_path: Path, case: str) -> None:
+    items, names = NAMES[case]
+    files = put(tmp_path, objects(*items))
+    assert {f"manifests/resources/{name}.yaml" for name in names} <= set(files)
+
+
+COLLIDING = {
+    "upper and lower case": [item(name="a:b"), item(name="A-b"), item(name="a-b")],
+    "groups": [{**item("Cluster"), "apiVersion": f"{group}/v1"} for group in ("a.io", "b.io")],
+    "dashes": [item("Role", "a-b", "x"), item("Role", "b", "x-a"), item("Role", "a-b", "x-a"), item("Role", "b", "x")],
+    "long": [item(name="a" * 253), item(name="a" * 252 + "b"), item(name="c" * 253)],
+}
+
+
+@pytest.mark.parametrize("case", COLLIDING)
+def test_every_object_has_a_file_of_its_own(tmp_path: Path, case: str) -> None:
+    items = COLLIDING[case]
+    files = {name: file for name, file in put(tmp_path, objects(*items)).items() if name.startswith("manifests/")}
+    assert len({name.lower() for name in files}) == len(items)
+    assert all(len(file.name) < 240 for file in files.values())
+    assert sorted(map(str, map(read, files.values()))) == sorted(map(str, items))
+
+
+def test_an_object_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="ConfigMap/a"):
+        put(tmp_path, objects(item(), item()))
+
+
+def test_the_list_of_releases(tmp_path: Path) -> None:
+    pools = objects(item("NodePool", "a"), item("NodePool", "b"), after=("karpenter",), timeout_seconds=90)
+    files = put(tmp_path, chart(), pools)
+    assert read(files["releases.yaml"]) == {
+        "cluster": "demo",
+        "region": "us-west-2",
+        "releases": [
+            {
+                "name": "karpenter",
+                "namespace": "kube-system",
+                "chart": "karpenter",
+                "repository": "oci://registry.example/karpenter",
+                "version": "1.2.3",
+                "values": "values/karpenter.yaml",
+                "timeout_seconds": 600,
+            },
+            {
+                "name": "resources",
+                "namespace": "kube-system",
+                "manifests": "manifests/resources",
+                "objects": {"NodePool": 2},
+                "after": ["karpenter"],
+                "timeout_seconds": 90,
+            },
+        ],
+    }
+    summary = read_summary(tmp_path)
+    assert [(each.name, each.version, dict(each.kinds)) for each in summary.releases] == [
+        ("karpenter", "1.2.3", {}),
+        ("resources", "", {"NodePool": 2}),
+    ]
+    assert summary.fill_in == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "expected"),
+    [("NodePool", 1, "NodePool"), ("NodePool", 2, "NodePools"), ("EC2NodeClass", 3, "EC2NodeClasses")],
+)
+def test_kinds_are_counted(kind: str, number: int, expected: str) -> None:
+    assert plural(kind, number) == expected
+
+
+# References.
+
+
+def test_what_is_known_is_written_and_the_rest_is_a_variable(tmp_path: Path) -> None:
+    data = {"a": f"{Reference.VPC_ID.text}/{Reference.EFS_ID.text}"}
+    files = put(tmp_path, objects(item(data=data)), known={Reference.VPC_ID: "vpc-1"})
+    assert read(files["manifests/resources/configmap-a.yaml"])["data"] == {"a": "vpc-1/${efs_id}"}
+    assert read_summary(tmp_path).fill_in == ("efs_id",)
+
+
+def test_flux_leaves_a_dashboard_alone(tmp_path: Path) -> None:
+    """Its variable substitution would blank out ``${datasource}``; without variables it is not used at all."""
+    dashboard = item(name="dashboard", data={"a": "${datasource}"})
+    plain = item(name="plain", data={"a": Reference.EFS_ID.text})
+    files = put(tmp_path, objects(dashboard, plain))
+    place = "manifests/resources/configmap-{}.yaml".format
+    assert read(files[place("dashboard")])["metadata"]["annotations"] == {SUBSTITUTE: "disabled"}
+    assert "annotations" not in read(files[place("plain")])["metadata"]
+    files = put(tmp_path, objects(dashboard, plain), known={Reference.EFS_ID: "fs-1"})
+    assert read(files[place("dashboard")]) == dashboard
+
+
+def test_the_readme_names_what_flux_cannot_fill_in(tmp_path: Path) -> None:
+    both = item(data={"a": f"${{HOME}} {Reference.EFS_ID.text}"})
+    assert "`manifests/resources/configmap-a.yaml`" in put(tmp_path, objects(both))["README.md"].read_text()
+
+
+# The scripts, run by the real shell against programs that note what they are called with.
+
+_NOTING = """#!/bin/sh
+printf '%s' "{name}" >>"$CALLS"; for each in "$@"; do printf ' %s' "$each" >>"$CALLS"; done; echo >>"$CALLS"
+for each in "$@"; do [ "$each" = - ] && cat >>"$CALLS"; done
+exit 0
+"""
+
+
+def run(script: Path, tools: Path, **variables: str) -> tuple[int, list[str]]:
+    """Run a script; the exit code, and the calls with what was on their standard input."""
+    tools.mkdir()
+    for name in ("helm", "kubectl"):
+        (tools / name).write_text(_NOTING.format(name=name), encoding="utf-8")
+        (tools / name).chmod(0o755)
+    calls = tools / "calls"
+    calls.touch()
+    environment: Mapping[str, str] = {
+        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "CALLS": str(calls),
+        **variables,
+    }
+    done = subprocess.run([script], env=environment, capture_output=True, cwd="/", timeout=30, check=False)
+    lines = calls.read_text(encoding="utf-8").splitlines()
+    return done.returncode, [line for line in lines if line != "kubectl config current-context"]
+
+
+def test_install_and_uninstall_in_order(tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    files = put(
+        folder,
+        chart(),
+        chart("exporter", repository="https://charts.example", namespace="gpu"),
+        objects(item("ConfigMap", namespace="b"), item("Namespace", "b")),
+    )
+    code, calls = run(files[INSTALL], tmp_path / "in")
+    common = "--create-namespace --values values/{}.yaml --wait --timeout 600s".format
+    assert (code, calls) == (
+        0,
+        [
+            "helm upgrade --install karpenter oci://registry.example/karpenter/karpenter --version 1.2.3"
+            f" --namespace kube-system {common('karpenter')}",
+            "helm upgrade --install exporter karpenter --repo https://charts.example --version 1.2.3"
+            f" --namespace gpu {common('exporter')}",
+            "kubectl apply --server-side --filename manifests/resources/namespace-b.yaml"
+            " --filename manifests/resources",
+        ],
+    )
+    code, calls = run(files[UNINSTALL], tmp_path / "out")
+    assert (code, [call.split(" --")[0] for call in calls]) == (
+        0,
+        ["kubectl delete", "helm uninstall exporter", "helm uninstall karpenter"],
+    )
+
+
+def test_install_fills_in_the_stack_s_outputs_alone(tmp_path: Path) -> None:
+    text = f"{Reference.VPC_ID.text} ${{datasource}} $HOME"
+    files = put(tmp_path / "out", chart(values={"a": text}), objects(item(data={"a": text})))
+    code, calls = run(files[INSTALL], tmp_path / "tools", vpc_id="vpc-1")
+    assert code == 0
+    filled = [line for line in calls if "vpc-1" in line]
+    assert [line.strip() for line in filled] == ['a: "vpc-1 ${datasource} $HOME"'] * 2
+
+
+def test_install_says_what_is_not_set(tmp_path: Path) -> None:
+    files = put(tmp_path / "out", chart(values={"a": Reference.VPC_ID.text}))
+    code, calls = run(files[INSTALL], tmp_path / "tools")
+    assert (code != 0, calls) == (True, [])
+
+
+# The folder.
+
+
+def test_what_is_no_longer_there_is_removed(tmp_path: Path) -> None:
+    put(tmp_path, chart(), objects(item(), item(name="b")))
+    (tmp_path / "manifests" / "resources" / "mine.yaml").write_text("mine")
+    put(tmp_path, objects(item(), name="others"))
+    kept = {"manifests/resources/mine.yaml", "manifests/others/configmap-a.yaml"}
+    assert present(tmp_path) == {LIST_FILE, "README.md", INSTALL, UNINSTALL, "releases.yaml", *kept}
+    assert not (tmp_path / "values").exists()
+
+
+def test_remove_leaves_what_is_not_ours(tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    put(folder, chart(), objects(item()))
+    (folder / "mine.yaml").write_text("mine")
+    remove(folder)
+    assert present(folder) == {"mine.yaml"}
+    (folder / "mine.yaml").unlink()
+    put(folder, chart())
+    remove(folder)
+    remove(folder)
+    assert not folder.exists()
+
+
+def test_a_folder_of_someone_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("mine")
+    with pytest.raises(WriteError, match="--force"):
+        put(tmp_path, chart())
+    assert present(tmp_path) == {"README.md"}
+    put(tmp_path, chart(), force=True)
+    assert (tmp_path / "README.md").read_text() != "mine"
+
+
+def test_a_file_of_someone_else_in_our_folder_is_refused(tmp_path: Path) -> None:
+    put(tmp_path, chart())
+    mine = tmp_path / "values" / "other.yaml"
+    mine.write_text("mine")
+    with pytest.raises(WriteError, match="--force"):
+        put(tmp_path, chart("other"))
+    assert mine.read_text() == "mine"
+    assert "values/karpenter.yaml" in present(tmp_path)
+
+
+@pytest.mark.parametrize("line", ["../outside", "/{outside}", "link/outside", "values/../../outside"])
+def test_a_list_leads_nowhere_else(tmp_path: Path, line: str) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("mine")
+    folder = tmp_path / "out"
+    put(folder, chart())
+    (folder / "link").symlink_to(tmp_path)
+    with (folder / LIST_FILE).open("a") as file:
+        file.write(line.format(outside=outside) + "\n")
+    put(folder, chart())
+    assert outside.read_text() == "mine"
+
+
+def test_an_interrupted_run_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(tmp_path, chart(), objects(item()))
+    replace, left = Path.replace, iter(range(3))
+
+    def interrupted(self: Path, target: Path) -> Path:
+        if next(left, None) is None:
+            raise KeyboardInterrupt
+        return replace(self, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            put(tmp_path, chart("a"), chart("b"), objects(item(name="c")))
+    (tmp_path / "values" / ".a.yaml.draft").write_text("what a killed run leaves")
+    put(tmp_path, chart("z"))
+    assert present(tmp_path) == {LIST_FILE, "README.md", INSTALL, UNINSTALL, "releases.yaml", "values/z.yaml"}
+
+
+@pytest.mark.parametrize("place", ["", "values"])
+def test_a_file_where_a_folder_belongs(tmp_path: Path, place: str) -> None:
+    folder = tmp_path / "out"
+    blocked = folder / place
+    blocked.parent.mkdir(exist_ok=True)
+    blocked.write_text("mine")
+    with pytest.raises(WriteError, match="out"):
+        put(folder, chart(), force=True)
+    assert blocked.read_text() == "mine"
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path, _: bytes) -> int:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "write_bytes", refuse)
+    with pytest.raises(WriteError, match=r"out/.*: Permission denied"):
+        put(tmp_path / "out", chart())
