@@ -1,4 +1,4 @@
-"""The CDKTF app: every strategy becomes a stack."""
+"""The CDKTF app: every strategy becomes a stack, or two."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from eks_hardware.config.errors import Finding, Severity, StrategyError
 from eks_hardware.config.loader import from_environment
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.config.rules import checked
+from eks_hardware.kubernetes import bundle
+from eks_hardware.kubernetes.references import known
+from eks_hardware.kubernetes.write import WriteError, remove, write
 
 
 def strategies(
@@ -36,17 +39,33 @@ def main(environ: Mapping[str, str] | None = None) -> int:
     # Node starts with this import: a wrong file is reported without it.
     from eks_hardware._cdk import Annotations, App
     from eks_hardware.local.terraform import link_mirror
-    from eks_hardware.stacks.hardware_stack import HardwareStack
+    from eks_hardware.stacks.strategy_stacks import strategy_stacks
 
     app = App()
     for each, warnings in resolved:
-        stack = HardwareStack(app, resolved=each)
+        stack = strategy_stacks(app, each)[0]
         for warning in warnings:
             # The command line shows what the app writes to stderr as an error; a warning has its own way.
             Annotations.of(stack).add_warning(str(warning))
     app.synth()
-    link_mirror(Path(app.outdir))
+    outdir = Path(app.outdir)
+    try:
+        for each, _ in resolved:
+            _deliver_manifests(each, outdir / "stacks" / each.name / "kubernetes")
+    except WriteError as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
+    link_mirror(outdir)
     return 0
+
+
+def _deliver_manifests(resolved: ResolvedStrategy, folder: Path) -> None:
+    """Write what the strategy puts on its cluster, or remove it where Terraform installs it now."""
+    if resolved.kubernetes.delivery == "manifests":
+        # The folder is the app's own, so that nothing in it is anyone else's.
+        write(bundle(resolved), folder, name=resolved.name, region=resolved.region, known=known(resolved), force=True)
+    else:
+        remove(folder)
 
 
 def _report(findings: tuple[Finding, ...]) -> str:

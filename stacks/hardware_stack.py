@@ -7,30 +7,33 @@ from eks_hardware._cdk import (
     AwsProviderAssumeRole,
     AwsProviderDefaultTags,
     Construct,
-    LocalBackend,
-    NamedRemoteWorkspace,
-    RemoteBackend,
-    S3Backend,
     TerraformOutput,
     TerraformStack,
 )
-from eks_hardware.config import models
 from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider, platform_releases
 from eks_hardware.constructs.platform import Platform
+from eks_hardware.kubernetes import Bundle, bundle
+from eks_hardware.stacks.backend import define_backend
 
 
 class HardwareStack(TerraformStack):
-    """Defines the stack of one strategy: provider, backend, platform and outputs.
+    """Defines the stack of one strategy: provider, backend, platform, Helm releases and outputs.
+
+    With ``kubernetes.stack: separate`` the releases are in a :class:`KubernetesStack`; with ``delivery: manifests``
+    there are none, and no Helm provider.
 
     Args:
         resolved: the strategy; its name is the stack's id.
+        releases: what is installed; by default what follows from the strategy.
     """
 
-    def __init__(self, scope: Construct, *, resolved: ResolvedStrategy) -> None:
+    def __init__(self, scope: Construct, *, resolved: ResolvedStrategy, releases: Bundle | None = None) -> None:
         super().__init__(scope, resolved.name)
-        self._backend(resolved)
+        define_backend(self, resolved.backend)
         self._provider(resolved)
         self._platform = Platform(self, "platform", resolved=resolved)
+        self._releases = self._kubernetes(resolved, bundle(resolved) if releases is None else releases)
         self._outputs(resolved)
 
     @property
@@ -38,32 +41,10 @@ class HardwareStack(TerraformStack):
         """Everything that the stack stands up."""
         return self._platform
 
-    def _backend(self, resolved: ResolvedStrategy) -> None:
-        backend = resolved.backend
-        if isinstance(backend, models.S3Backend):
-            S3Backend(
-                self,
-                bucket=backend.bucket,
-                key=backend.key or "",
-                region=backend.region,
-                encrypt=True,
-                kms_key_id=backend.kms_key_arn,
-                profile=backend.profile,
-            )
-            # The binding knows neither of these two.
-            if backend.lock:
-                self.add_override("terraform.backend.s3.use_lockfile", True)
-            if backend.role_arn:
-                self.add_override("terraform.backend.s3.assume_role", {"role_arn": backend.role_arn})
-        elif isinstance(backend, models.RemoteBackend):
-            RemoteBackend(
-                self,
-                hostname=backend.hostname,
-                organization=backend.organization,
-                workspaces=NamedRemoteWorkspace(backend.workspace or resolved.name),
-            )
-        else:
-            LocalBackend(self, path=backend.path)
+    @property
+    def releases(self) -> HelmReleases | None:
+        """The Helm releases, if this stack installs any."""
+        return self._releases
 
     def _provider(self, resolved: ResolvedStrategy) -> None:
         provider = resolved.provider
@@ -86,6 +67,22 @@ class HardwareStack(TerraformStack):
         # The binding pins its own release; the stack asks for a range (docs/adr/0004).
         self.add_override("terraform.required_providers.aws", {"source": "hashicorp/aws", "version": provider.version})
 
+    def _kubernetes(self, resolved: ResolvedStrategy, releases: Bundle) -> HelmReleases | None:
+        kubernetes = resolved.kubernetes
+        if kubernetes.delivery != "helm" or kubernetes.stack != "same" or not releases.releases:
+            return None
+        cluster = self._platform.cluster.ref
+        cluster_helm_provider(
+            self,
+            "helm",
+            provider=resolved.provider,
+            cluster_name=resolved.name,
+            region=resolved.region,
+            endpoint=cluster.endpoint,
+            certificate_authority=cluster.certificate_authority,
+        )
+        return platform_releases(self, "kubernetes", bundle=releases, platform=self._platform)
+
     def _outputs(self, resolved: ResolvedStrategy) -> None:
         platform = self._platform
         cluster = platform.cluster
@@ -97,6 +94,9 @@ class HardwareStack(TerraformStack):
             "vpc_id": platform.network.vpc_id,
             "configure_kubectl": f"aws eks update-kubeconfig --region {resolved.region} --name {resolved.name}",
         }
+        if resolved.kubernetes_backend:
+            # The second stack reads it, and the endpoint, from this one's state.
+            outputs["cluster_certificate_authority"] = cluster.ref.certificate_authority
         if platform.karpenter:
             outputs["karpenter_controller_role_arn"] = platform.karpenter.controller_role_arn
             outputs["karpenter_node_role_name"] = platform.karpenter.node_role_name
@@ -104,5 +104,11 @@ class HardwareStack(TerraformStack):
                 outputs["karpenter_instance_profile_name"] = platform.karpenter.instance_profile_name
             if platform.karpenter.queue_name:
                 outputs["karpenter_interruption_queue"] = platform.karpenter.queue_name
+        if platform.lustre:
+            outputs["fsx_lustre_id"] = platform.lustre.file_system_id
+            outputs["fsx_lustre_dns_name"] = platform.lustre.dns_name
+            outputs["fsx_lustre_mount_name"] = platform.lustre.mount_name
+        if platform.efs:
+            outputs["efs_id"] = platform.efs.file_system_id
         for name, value in outputs.items():
             TerraformOutput(self, name, value=value)

@@ -10,10 +10,11 @@ from eks_hardware._cdk import (
     Construct,
     EksAddon,
     EksPodIdentityAssociation,
+    IamRolePolicy,
     ITerraformDependable,
     TerraformResource,
 )
-from eks_hardware.config.policies.document import assumed_by_pods
+from eks_hardware.config.policies.document import assumed_by_pods, policy
 from eks_hardware.config.resolve import ResolvedAddon
 from eks_hardware.constructs.iam import IamSettings, Role
 
@@ -23,8 +24,8 @@ class Addon(Construct):
 
     The association is a resource of its own and made first, so that the add-on's pods start with credentials.
 
-    Creates: ``aws_eks_addon``; with a role ``aws_iam_role``, ``aws_iam_role_policy_attachment``,
-    ``aws_eks_pod_identity_association``.
+    Creates: ``aws_eks_addon``; with a role ``aws_iam_role``, ``aws_iam_role_policy_attachment`` or
+    ``aws_iam_role_policy``, ``aws_eks_pod_identity_association``.
 
     Args:
         resolved: the add-on.
@@ -80,6 +81,10 @@ class Addon(Construct):
             policy_arns=resolved.policy_arns,
             settings=iam,
         )
+        permissions: list[TerraformResource] = [*role.permissions]
+        if resolved.statements:
+            document = policy(*(dict(each) for each in resolved.statements))
+            permissions.append(IamRolePolicy(self, "policy", name="storage", role=role.role_name, policy=document))
         association = EksPodIdentityAssociation(
             self,
             "pod-identity",
@@ -88,4 +93,4 @@ class Addon(Construct):
             service_account=resolved.service_account,
             role_arn=role.role_arn,
         )
-        return (*role.permissions, association)
+        return (*permissions, association)

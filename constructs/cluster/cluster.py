@@ -87,6 +87,7 @@ class Cluster(Construct):
         # EKS makes the log group itself if it is not there yet, and Terraform then finds it taken.
         needed: list[TerraformResource] = [logs, *self._role.permissions, *encryption]
         self._cluster = self._define(needed)
+        self._ready: list[ITerraformDependable] = [self._cluster]
         for entry in resolved.access_entries:
             self._access_entry(entry)
         self._before_nodes: list[ITerraformDependable] = []
@@ -142,6 +143,11 @@ class Cluster(Construct):
     def cluster_security_group_id(self) -> str:
         """The security group that EKS makes and puts on every node (token)."""
         return self._cluster.vpc_config.cluster_security_group_id
+
+    @property
+    def ready(self) -> tuple[ITerraformDependable, ...]:
+        """What waits for access to the API and for every add-on waits for these."""
+        return tuple(self._ready)
 
     def add_addons_after(self, nodes: Sequence[ITerraformDependable]) -> None:
         """Define the add-ons whose pods need nodes, after those nodes."""
@@ -227,8 +233,9 @@ class Cluster(Construct):
             kubernetes_groups=list(entry.kubernetes_groups) or None,
             type="STANDARD",
         )
+        self._ready.append(access)
         for policy_arn, namespaces in entry.policies:
-            EksAccessPolicyAssociation(
+            association = EksAccessPolicyAssociation(
                 self,
                 f"access-{entry.key}-{policy_arn.rpartition('/')[2]}",
                 cluster_name=self.cluster_name,
@@ -238,9 +245,10 @@ class Cluster(Construct):
                     type="namespace" if namespaces else "cluster", namespaces=list(namespaces) or None
                 ),
             )
+            self._ready.append(association)
 
     def _addon(self, addon: ResolvedAddon, *, after: Sequence[ITerraformDependable] = ()) -> Addon:
-        return Addon(
+        defined = Addon(
             self,
             f"addon-{addon.name}",
             resolved=addon,
@@ -249,6 +257,8 @@ class Cluster(Construct):
             after=after,
             iam=self._iam,
         )
+        self._ready.extend(defined.ready)
+        return defined
 
     def _with_pod_subnets(self, addon: ResolvedAddon) -> dict[str, Any]:
         """The VPC CNI's configuration with an ENIConfig a zone, named as nodes' zone label names it."""

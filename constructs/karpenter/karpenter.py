@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from eks_hardware._cdk import (
     CloudwatchEventRule,
@@ -13,14 +14,21 @@ from eks_hardware._cdk import (
     EksPodIdentityAssociation,
     IamInstanceProfile,
     IamPolicy,
+    PlacementGroup,
     SqsQueue,
     SqsQueuePolicy,
 )
 from eks_hardware.config import facts
+from eks_hardware.config.catalogue import load
 from eks_hardware.config.models import Karpenter as KarpenterConfig
 from eks_hardware.config.policies import karpenter as policies
 from eks_hardware.config.policies.document import assumed_by_pods, assumed_by_service
-from eks_hardware.config.resolve import ResolvedKarpenter, resolve_karpenter
+from eks_hardware.config.resolve import (
+    ResolvedKarpenter,
+    ResolvedNodePool,
+    resolve_karpenter,
+    resolve_node_pool,
+)
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 
@@ -36,13 +44,14 @@ class Karpenter(Construct):
 
     Creates: ``aws_iam_role`` and ``aws_iam_policy`` with attachments, ``aws_eks_pod_identity_association``,
     ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with policy, ``aws_cloudwatch_event_rule`` with targets,
-    ``aws_ec2_tag`` on the cluster security group.
+    ``aws_ec2_tag`` on the cluster security group, ``aws_placement_group`` for each node pool that has one.
 
     Args:
         resolved: Karpenter's names and settings (``eks_hardware.config.resolve.resolve_karpenter``).
         cluster: the cluster.
         cluster_name: its name as plain text: condition keys of policies hold it.
         region: AWS region.
+        node_pools: the pools; Karpenter makes no placement group itself.
         iam: path and permissions boundary of the roles and policies.
     """
 
@@ -55,6 +64,7 @@ class Karpenter(Construct):
         cluster: ClusterRef,
         cluster_name: str,
         region: str,
+        node_pools: Sequence[ResolvedNodePool] = (),
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
@@ -84,6 +94,9 @@ class Karpenter(Construct):
             key=_DISCOVERY_TAG,
             value=cluster_name,
         )
+        for pool in node_pools:
+            if pool.placement_group_name:
+                PlacementGroup(self, f"placement-group-{pool.name}", name=pool.placement_group_name, strategy="cluster")
 
     @classmethod
     def from_config(
@@ -101,7 +114,22 @@ class Karpenter(Construct):
         resolved = resolve_karpenter(
             config, cluster_name=cluster_name, region=region, partition=facts.partition(region)
         )
-        return cls(scope, id_, resolved=resolved, cluster=cluster, cluster_name=cluster_name, region=region, iam=iam)
+        catalogue = load()
+        node_pools = [
+            # Nothing that is made here follows from a pool's zones.
+            resolve_node_pool(pool, cluster_name=cluster_name, region=region, zone_ids=pool.zones, catalogue=catalogue)
+            for pool in config.node_pools
+        ]
+        return cls(
+            scope,
+            id_,
+            resolved=resolved,
+            cluster=cluster,
+            cluster_name=cluster_name,
+            region=region,
+            node_pools=node_pools,
+            iam=iam,
+        )
 
     @property
     def controller_role_arn(self) -> str:
@@ -158,6 +186,7 @@ class Karpenter(Construct):
             account_id=account_id(self),
             node_role_arn=self._node_role.role_arn,
             queue_arn=self._queue.arn if self._queue else None,
+            volume_key_arns=self._resolved.volume_key_arns,
         )
         for key, document in documents.items():
             managed = IamPolicy(

@@ -90,11 +90,13 @@ def launch_template(
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
     """User data in base64. EKS adds the cluster's details to its own images; to your own image nobody does."""
     bottlerocket = group.ami_family == "bottlerocket"
-    written = bottlerocket_toml if bottlerocket else node_config
-    if group.image_id is None:
-        return _base64(written(group.user_data)) if group.user_data else None
+    if group.image_id is None and not group.user_data and not group.shell:
+        return None
     details = _BOTTLEROCKET_DETAILS if bottlerocket else _NODE_CONFIG_DETAILS
-    text = written(merged(details, group.user_data))
+    settings = merged(details, group.user_data) if group.image_id else group.user_data
+    text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, group.shell)
+    if group.image_id is None:
+        return _base64(text)
     # Only Terraform knows the references, so they go in where the marks stand. All else crosses over in base64:
     # CDKTF's functions take no text with quotes, and with Fn.raw_string no references.
     expression = Fn.base64decode(_base64(text))

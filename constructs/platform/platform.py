@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from eks_hardware._cdk import Construct
+from eks_hardware._cdk import Construct, ITerraformDependable
 from eks_hardware.config.policies.document import assumed_by_service
 from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.constructs.cluster import Cluster
@@ -13,6 +13,8 @@ from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.karpenter import Karpenter
 from eks_hardware.constructs.network import Network
 from eks_hardware.constructs.node_groups import NodeGroup
+from eks_hardware.constructs.pod_identity import PodIdentityRole
+from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
 
 
 class Platform(Construct):
@@ -53,14 +55,13 @@ class Platform(Construct):
             )
             for group in resolved.node_groups
         }
-        self._cluster.add_addons_after(
-            [
-                each
-                for group in resolved.node_groups
-                if not group.tainted and group.desired_size > 0
-                for each in self._node_groups[group.name].ready
-            ]
+        self._ready_nodes = tuple(
+            each
+            for group in resolved.node_groups
+            if not group.tainted and group.desired_size > 0
+            for each in self._node_groups[group.name].ready
         )
+        self._cluster.add_addons_after(self._ready_nodes)
         self._karpenter = (
             Karpenter(
                 self,
@@ -69,11 +70,41 @@ class Platform(Construct):
                 cluster=self._cluster.ref,
                 cluster_name=resolved.name,
                 region=resolved.region,
+                node_pools=resolved.node_pools,
                 iam=iam,
             )
             if resolved.karpenter
             else None
         )
+        self._service_roles = {
+            each.key: PodIdentityRole(
+                self,
+                f"service-role-{each.key}",
+                resolved=each,
+                cluster=self._cluster.ref,
+                region=resolved.region,
+                iam=iam,
+            )
+            for each in resolved.kubernetes.service_roles
+        }
+        storage = resolved.storage
+        network, cluster = self._network.ref, self._cluster.ref
+        self._lustre = (
+            LustreFileSystem(self, "lustre", resolved=storage.fsx_lustre, network=network, cluster=cluster)
+            if storage.fsx_lustre
+            else None
+        )
+        self._efs = (
+            ElasticFileSystem(self, "efs", resolved=storage.efs, network=network, cluster=cluster)
+            if storage.efs
+            else None
+        )
+        # What Karpenter acts with, and what its nodes hold on to.
+        of_karpenter = (self._karpenter, efa, self._lustre, self._efs)
+        self._release_parts: dict[str, Sequence[Construct]] = {
+            **{key: [role] for key, role in self._service_roles.items()},
+            "karpenter": [part for part in of_karpenter if part is not None],
+        }
 
     @property
     def network(self) -> Network:
@@ -94,3 +125,27 @@ class Platform(Construct):
     def karpenter(self) -> Karpenter | None:
         """Karpenter's AWS side, if the strategy asks for it."""
         return self._karpenter
+
+    @property
+    def service_roles(self) -> Mapping[str, PodIdentityRole]:
+        """Roles of charts that call AWS, by the key of the chart; Karpenter's is its own."""
+        return dict(self._service_roles)
+
+    @property
+    def lustre(self) -> LustreFileSystem | None:
+        """The Lustre file system, if the strategy asks for it."""
+        return self._lustre
+
+    @property
+    def efs(self) -> ElasticFileSystem | None:
+        """The EFS file system, if the strategy asks for it."""
+        return self._efs
+
+    @property
+    def ready_nodes(self) -> Sequence[ITerraformDependable]:
+        """What waits for nodes that any pod may run on waits for these."""
+        return self._ready_nodes
+
+    def release_parts(self, name: str) -> Sequence[Construct]:
+        """The parts of the AWS side that a Helm release works with, made before it and destroyed after it."""
+        return self._release_parts.get(name, ())

@@ -1,0 +1,72 @@
+"""The Helm provider of a cluster."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import (
+    Construct,
+    Fn,
+    HelmProvider,
+    HelmProviderKubernetes,
+    HelmProviderKubernetesExec,
+    TerraformStack,
+)
+from eks_hardware.config.resolve import ResolvedProvider
+
+# The version that every AWS CLI with `get-token` answers in since client-go dropped v1alpha1 (Kubernetes 1.24):
+# https://registry.terraform.io/providers/hashicorp/helm/latest/docs#exec-plugins
+_EXEC_API_VERSION = "client.authentication.k8s.io/v1beta1"
+
+
+def token_arguments(provider: ResolvedProvider, *, cluster_name: str, region: str) -> list[str]:
+    """The arguments of ``aws`` that print a token of the principal that Terraform works as.
+
+    ``get-token`` has no option for an external id: the rule KUBERNETES_EXTERNAL_ID refuses such a role.
+    Source: https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html
+    """
+    arguments = ["eks", "get-token", "--cluster-name", cluster_name, "--region", region, "--output", "json"]
+    if provider.assume_role:
+        arguments += ["--role-arn", provider.assume_role.role_arn]
+    if provider.profile:
+        arguments += ["--profile", provider.profile]
+    return arguments
+
+
+def cluster_helm_provider(
+    scope: Construct,
+    id_: str,
+    *,
+    provider: ResolvedProvider,
+    cluster_name: str,
+    region: str,
+    endpoint: str,
+    certificate_authority: str,
+) -> HelmProvider:
+    """Define the Helm provider of a cluster, one for a stack.
+
+    It asks the AWS CLI for a token whenever it talks to the API: a token in the configuration would be written to the
+    plan, and be stale after 15 minutes, before a first apply has made the nodes.
+
+    Args:
+        provider: how Terraform talks to AWS: profile, role.
+        cluster_name: the cluster's name as plain text.
+        endpoint: URL of the Kubernetes API (may be a token, unknown until the first apply).
+        certificate_authority: its certificate in base64 (may be a token).
+    """
+    helm = HelmProvider(
+        scope,
+        id_,
+        kubernetes=HelmProviderKubernetes(
+            host=endpoint,
+            cluster_ca_certificate=Fn.base64decode(certificate_authority),
+            exec=HelmProviderKubernetesExec(
+                api_version=_EXEC_API_VERSION,
+                command="aws",
+                args=token_arguments(provider, cluster_name=cluster_name, region=region),
+            ),
+        ),
+    )
+    # The binding pins its own release; the stack asks for a range (docs/adr/0011).
+    TerraformStack.of(scope).add_override(
+        "terraform.required_providers.helm", {"source": "hashicorp/helm", "version": provider.helm_version}
+    )
+    return helm

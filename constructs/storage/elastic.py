@@ -1,0 +1,74 @@
+"""Elastic File System."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import (
+    Construct,
+    EfsFileSystem,
+    EfsMountTarget,
+    SecurityGroup,
+    VpcSecurityGroupIngressRule,
+)
+from eks_hardware.config.resolve import ResolvedEfs
+from eks_hardware.constructs.cluster import ClusterRef
+from eks_hardware.constructs.network import NetworkRef
+
+
+class ElasticFileSystem(Construct):
+    """Defines an encrypted EFS file system with a mount target in every zone of the nodes.
+
+    Only the cluster's security group, which every node is in, reaches the mount targets.
+
+    Creates: ``aws_efs_file_system``, ``aws_efs_mount_target`` for each zone, ``aws_security_group``,
+    ``aws_vpc_security_group_ingress_rule``.
+
+    Args:
+        resolved: the file system.
+        network: has a private subnet in each of its zones.
+        cluster: whose nodes mount it.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, *, resolved: ResolvedEfs, network: NetworkRef, cluster: ClusterRef
+    ) -> None:
+        super().__init__(scope, id_)
+        self._file_system = EfsFileSystem(
+            self,
+            "Resource",
+            creation_token=resolved.name,
+            encrypted=True,
+            kms_key_id=resolved.kms_key_arn,
+            throughput_mode=resolved.throughput_mode,
+            tags={"Name": resolved.name},
+        )
+        group = SecurityGroup(
+            self,
+            "security-group",
+            name=resolved.security_group_name,
+            description="EFS: NFS from the nodes",
+            vpc_id=network.vpc_id,
+            tags={"Name": resolved.security_group_name},
+        )
+        VpcSecurityGroupIngressRule(
+            self,
+            "from-nodes",
+            security_group_id=group.id,
+            referenced_security_group_id=cluster.security_group_id,
+            description="NFS from the nodes",
+            ip_protocol="tcp",
+            from_port=resolved.port,
+            to_port=resolved.port,
+        )
+        for zone in resolved.zone_ids:
+            EfsMountTarget(
+                self,
+                f"mount-{zone}",
+                file_system_id=self._file_system.id,
+                subnet_id=network.private_subnet_ids[zone],
+                security_groups=[group.id],
+            )
+
+    @property
+    def file_system_id(self) -> str:
+        """Id of the file system (token)."""
+        return self._file_system.id

@@ -1,0 +1,125 @@
+"""FSx for Lustre."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import (
+    Construct,
+    FsxLustreFileSystem,
+    SecurityGroup,
+    VpcSecurityGroupEgressRule,
+    VpcSecurityGroupIngressRule,
+)
+from eks_hardware.config.resolve import ResolvedFsxLustre
+from eks_hardware.constructs.cluster import ClusterRef
+from eks_hardware.constructs.network import NetworkRef
+
+
+class LustreFileSystem(Construct):
+    """Defines an FSx for Lustre file system that the cluster's nodes reach.
+
+    Its servers talk to each other and to the nodes on Lustre's ports, in both directions; the nodes are in the
+    cluster's security group. A persistent file system leaves a backup when it is destroyed.
+    Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
+
+    Creates: ``aws_fsx_lustre_file_system``, ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,
+    ``aws_vpc_security_group_egress_rule``.
+
+    Args:
+        resolved: the file system.
+        network: has a private subnet in the file system's zone.
+        cluster: whose nodes mount it.
+    """
+
+    def __init__(
+        self, scope: Construct, id_: str, *, resolved: ResolvedFsxLustre, network: NetworkRef, cluster: ClusterRef
+    ) -> None:
+        super().__init__(scope, id_)
+        group = SecurityGroup(
+            self,
+            "security-group",
+            name=resolved.security_group_name,
+            description="FSx for Lustre: servers and clients",
+            vpc_id=network.vpc_id,
+            tags={"Name": resolved.security_group_name},
+        )
+        rules = [
+            rule
+            for low, high in resolved.ports
+            for rule in self._rules(group.id, cluster.security_group_id, low=low, high=high)
+        ]
+        persistent = resolved.deployment_type != "SCRATCH_2"
+        self._file_system = FsxLustreFileSystem(
+            self,
+            "Resource",
+            subnet_ids=[network.private_subnet_ids[resolved.zone_id]],
+            security_group_ids=[group.id],
+            storage_capacity=resolved.size_gib,
+            deployment_type=resolved.deployment_type,
+            per_unit_storage_throughput=resolved.throughput_mibps_per_tib,
+            file_system_type_version=resolved.lustre_version,
+            kms_key_id=resolved.kms_key_arn,
+            # Backups do not exist for scratch file systems.
+            skip_final_backup=not persistent,
+            tags={"Name": resolved.name},
+            # FSx refuses a file system whose security group does not let its own traffic through.
+            depends_on=rules,
+        )
+
+    @property
+    def file_system_id(self) -> str:
+        """Id of the file system (token)."""
+        return self._file_system.id
+
+    @property
+    def dns_name(self) -> str:
+        """Name that clients mount (token)."""
+        return self._file_system.dns_name
+
+    @property
+    def mount_name(self) -> str:
+        """Lustre's name of the file system, part of what clients mount (token)."""
+        return self._file_system.mount_name
+
+    def _rules(
+        self, group_id: str, nodes_id: str, *, low: int, high: int
+    ) -> list[VpcSecurityGroupIngressRule | VpcSecurityGroupEgressRule]:
+        made: list[VpcSecurityGroupIngressRule | VpcSecurityGroupEgressRule] = []
+        for peer, peer_id in (("itself", group_id), ("nodes", nodes_id)):
+            made.append(
+                VpcSecurityGroupIngressRule(
+                    self,
+                    f"from-{peer}-{low}",
+                    security_group_id=group_id,
+                    referenced_security_group_id=peer_id,
+                    description=f"Lustre from {peer}",
+                    ip_protocol="tcp",
+                    from_port=low,
+                    to_port=high,
+                )
+            )
+            made.append(
+                VpcSecurityGroupEgressRule(
+                    self,
+                    f"to-{peer}-{low}",
+                    security_group_id=group_id,
+                    referenced_security_group_id=peer_id,
+                    description=f"Lustre to {peer}",
+                    ip_protocol="tcp",
+                    from_port=low,
+                    to_port=high,
+                )
+            )
+        # Servers call clients back; a node's own traffic out is open already.
+        made.append(
+            VpcSecurityGroupIngressRule(
+                self,
+                f"nodes-from-servers-{low}",
+                security_group_id=nodes_id,
+                referenced_security_group_id=group_id,
+                description="Lustre from its servers",
+                ip_protocol="tcp",
+                from_port=low,
+                to_port=high,
+            )
+        )
+        return made

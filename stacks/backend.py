@@ -1,0 +1,76 @@
+"""Where a stack keeps its state, and how another stack reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eks_hardware._cdk import (
+    Construct,
+    DataTerraformRemoteState,
+    DataTerraformRemoteStateLocal,
+    DataTerraformRemoteStateS3,
+    LocalBackend,
+    NamedRemoteWorkspace,
+    RemoteBackend,
+    S3Backend,
+    TerraformStack,
+)
+from eks_hardware.config import models
+
+Backend = models.LocalBackend | models.S3Backend | models.RemoteBackend
+RemoteState = DataTerraformRemoteState | DataTerraformRemoteStateLocal | DataTerraformRemoteStateS3
+
+
+def define_backend(stack: TerraformStack, backend: Backend) -> None:
+    """Define the backend of a stack; its defaults are filled in already."""
+    if isinstance(backend, models.S3Backend):
+        S3Backend(stack, **_s3(backend))
+        # The binding knows neither of these two.
+        if backend.lock:
+            stack.add_override("terraform.backend.s3.use_lockfile", True)
+        if backend.role_arn:
+            stack.add_override("terraform.backend.s3.assume_role", {"role_arn": backend.role_arn})
+    elif isinstance(backend, models.RemoteBackend):
+        RemoteBackend(
+            stack,
+            hostname=backend.hostname,
+            organization=backend.organization,
+            workspaces=NamedRemoteWorkspace(backend.workspace or ""),
+        )
+    else:
+        LocalBackend(stack, path=backend.path)
+
+
+def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
+    """Define a data source that reads the outputs of the stack with this backend.
+
+    CDKTF's own references into another stack lose the role that a state in S3 is read with, and their outputs are
+    sensitive and named after addresses.
+
+    Creates: data source ``terraform_remote_state``.
+    """
+    if isinstance(backend, models.S3Backend):
+        state = DataTerraformRemoteStateS3(scope, id_, **_s3(backend))
+        if backend.role_arn:
+            state.add_override("config.assume_role", {"role_arn": backend.role_arn})
+        return state
+    if isinstance(backend, models.RemoteBackend):
+        return DataTerraformRemoteState(
+            scope,
+            id_,
+            hostname=backend.hostname,
+            organization=backend.organization,
+            workspaces=NamedRemoteWorkspace(backend.workspace or ""),
+        )
+    return DataTerraformRemoteStateLocal(scope, id_, path=backend.path or "")
+
+
+def _s3(backend: models.S3Backend) -> dict[str, Any]:
+    return {
+        "bucket": backend.bucket,
+        "key": backend.key or "",
+        "region": backend.region,
+        "encrypt": True,
+        "kms_key_id": backend.kms_key_arn,
+        "profile": backend.profile,
+    }

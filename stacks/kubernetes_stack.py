@@ -1,0 +1,61 @@
+"""The charts of one strategy, in a stack of their own."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import Construct, TerraformStack
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider
+from eks_hardware.kubernetes import Bundle, Reference, bundle
+from eks_hardware.stacks.backend import define_backend, remote_state
+from eks_hardware.stacks.hardware_stack import HardwareStack
+
+
+class KubernetesStack(TerraformStack):
+    """Defines the second stack of a strategy, ``<name>-kubernetes``: Helm provider and releases, nothing of AWS.
+
+    It reads the first stack's outputs from its state, and is deployed after it and destroyed before it.
+
+    Args:
+        resolved: the strategy; it says ``kubernetes.stack: separate``.
+        hardware: the first stack.
+        releases: what is installed; by default what follows from the strategy.
+
+    Raises:
+        ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        resolved: ResolvedStrategy,
+        hardware: HardwareStack,
+        releases: Bundle | None = None,
+    ) -> None:
+        super().__init__(scope, f"{resolved.name}-kubernetes")
+        if resolved.kubernetes_backend is None:
+            raise ValueError(f"KUBERNETES_STACK {resolved.name}: set kubernetes.stack: separate to have a second stack")
+        define_backend(self, resolved.kubernetes_backend)
+        state = remote_state(self, "hardware", resolved.backend)
+        cluster_helm_provider(
+            self,
+            "helm",
+            provider=resolved.provider,
+            cluster_name=resolved.name,
+            region=resolved.region,
+            endpoint=state.get_string("cluster_endpoint"),
+            certificate_authority=state.get_string("cluster_certificate_authority"),
+        )
+        self._releases = HelmReleases(
+            self,
+            "kubernetes",
+            bundle=bundle(resolved) if releases is None else releases,
+            # A reference is called as the output that has it.
+            references={each: state.get_string(each.value) for each in Reference},
+        )
+        self.add_dependency(hardware)
+
+    @property
+    def releases(self) -> HelmReleases:
+        """The Helm releases."""
+        return self._releases
