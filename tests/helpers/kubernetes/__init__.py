@@ -1,0 +1,38 @@
+"""Checks of Kubernetes objects and Helm charts as a cluster would make them, without a cluster or a network.
+
+What checks what:
+
+* :mod:`.kubernetes_schema`: plain objects against the schemas of a Kubernetes release; Python only.
+* :mod:`.karpenter_schema`: Karpenter's objects against generated validators; needs Node and ``node_modules``.
+* :mod:`.karpenter_rules`: what Karpenter's CRDs demand beyond that; Python only.
+* :mod:`.helm`: a chart, linted and rendered by Helm's own engine, from a wheel.
+
+All return what is wrong as text, one line each; an empty list is a pass.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+
+def label(item: Any) -> str:
+    """What messages call an object: ``NodePool/gpu``."""
+    content = item if isinstance(item, dict) else {}
+    metadata = content.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    return f"{content.get('kind') or '?'}/{name or '?'}"
+
+
+def place(steps: Iterable[str | int]) -> str:
+    """Where in an object something is: ``spec.taints[0].key``, ``metadata.labels["a/b"]``."""
+    text = ""
+    for step in steps:
+        if isinstance(step, int):
+            text += f"[{step}]"
+        elif re.fullmatch(r"\w+", step):
+            text += f".{step}" if text else step
+        else:
+            text += f'["{step}"]'
+    return text or "(object)"

@@ -1,0 +1,562 @@
+"""A scheduler that places pods on what was synthesized: on which nodes of which group or pool may a pod run?
+
+Nodes of managed groups are read off the Terraform JSON, nodes that Karpenter can make off the NodePools,
+EC2NodeClasses and NodeOverlays of a bundle; labels and sizes that EC2 and the kubelet add come from the catalogue. An
+extended resource is on a node only where a device plugin of the bundle lands there, or where Bottlerocket's own runs,
+so that a plugin that is missing, or is turned away by a taint, shows as a pod that fits nowhere.
+
+A node is taken to be empty: what daemonsets ask for is left out, so do not rely on the last few hundred millicores.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import yaml
+
+from eks_hardware.config.catalogue import Hardware, InstanceType, load
+from eks_hardware.config.resolve.gpu_sharing import mig_profiles
+from eks_hardware.kubernetes.model import Bundle
+from helpers.template import Template
+
+from .placement import matches, requirement_met, tolerates
+from .workloads import Workload, value_at, workloads
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Map = Mapping[str, Any]
+Amounts = Mapping[str, Decimal]
+
+GPU, SHARED_GPU = "nvidia.com/gpu", "nvidia.com/gpu.shared"
+NEURON, NEURON_CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
+EFA, HUGE_PAGES = "vpc.amazonaws.com/efa", "hugepages-2Mi"
+
+_MIB = Decimal(1024**2)
+_NEURON_HARDWARE = (Hardware.TRAINIUM, Hardware.INFERENTIA)
+
+# The EFA installer's share of an AL2023 node: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
+_HUGE_PAGES = 5128 * 2 * _MIB
+
+_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
+_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+
+# Sizes of Neuron allocations that the scheduler extension refuses otherwise:
+# https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-scheduler.html
+_TORUS = ("trn1.32xlarge", "trn1n.32xlarge")
+_TORUS_SIZES = (1, 4, 8, 16)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A kind of node that a group has or a pool can make.
+
+    Attributes:
+        source: name of the node group or NodePool.
+        pool: whether Karpenter makes it.
+        most: how many there can be at a time, in this zone and of this type alone.
+        family: ``al2023`` or ``bottlerocket``.
+        settings: user data: the NodeConfig's spec, or Bottlerocket's settings.
+        efa: EFA interfaces.
+        capacity: what EC2 and the kubelet give.
+        expected: what Karpenter takes such a node to offer before it exists; empty for groups.
+        extended: what device plugins advertise.
+        one_only: of these a pod may ask for one at most, or the plugin refuses it.
+    """
+
+    source: str
+    pool: bool
+    instance_type: str
+    zone_id: str
+    labels: Map
+    taints: tuple[Map, ...]
+    most: int
+    family: str
+    settings: Map
+    efa: int
+    capacity: Amounts
+    expected: Amounts = field(default_factory=dict)
+    extended: Amounts = field(default_factory=dict)
+    one_only: frozenset[str] = frozenset()
+
+    @property
+    def name(self) -> str:
+        return f"{self.source}:{self.instance_type}"
+
+    @property
+    def allocatable(self) -> Amounts:
+        """What pods can have; of a node that Karpenter makes no more than it expected when it did."""
+        real = {**self.capacity, **self.extended}
+        if not self.pool:
+            return real
+        return {key: min(amount, self.expected.get(key, Decimal(0))) for key, amount in real.items()}
+
+
+# --- which nodes there are ----------------------------------------------------------------------------------------
+
+
+def nodes(template: Template, bundle: Bundle) -> tuple[Node, ...]:
+    """Every kind of node of a stack, with what the plugins of its bundle advertise there."""
+    bare = (*group_nodes(template), *pool_nodes(bundle, template))
+    landing = workloads(bundle)
+    return tuple(_with_devices(node, bundle, landing) for node in bare)
+
+
+def group_nodes(template: Template) -> Iterator[Node]:
+    """Nodes of the managed node groups, without extended resources."""
+    subnets = template.resources("aws_subnet")
+    region = template.providers("aws")[0]["region"]
+    for group in template.resources("aws_eks_node_group").values():
+        launch = template.resources("aws_launch_template")[_address(group["launch_template"]["id"])]
+        zones = [
+            subnets[_address(each)]["availability_zone_id"] if "${" in each else each for each in group["subnet_ids"]
+        ]
+        family, settings = _user_data(launch.get("user_data", ""), group.get("ami_type", ""))
+        types = group.get("instance_types") or [launch["instance_type"]]
+        efa = sum(1 for each in launch.get("network_interfaces", ()) if each.get("interface_type", "")[:3] == "efa")
+        for kind in map(load().get, types):
+            for zone in zones:
+                yield Node(
+                    source=group["node_group_name"],
+                    pool=False,
+                    instance_type=kind.name,
+                    zone_id=zone,
+                    labels={
+                        **_kubernetes_labels(kind, region, zone),
+                        "eks.amazonaws.com/nodegroup": group["node_group_name"],
+                        "eks.amazonaws.com/capacityType": group.get("capacity_type", "ON_DEMAND"),
+                        **group.get("labels", {}),
+                    },
+                    taints=tuple(
+                        {"key": each["key"], "value": each.get("value", ""), "effect": _EFFECTS[each["effect"]]}
+                        for each in group.get("taint", ())
+                    ),
+                    most=group["scaling_config"]["max_size"],
+                    family=family,
+                    settings=settings,
+                    efa=efa,
+                    capacity=_capacity(kind, _max_pods(settings), huge_pages=bool(efa) and family == "al2023"),
+                )
+
+
+def pool_nodes(bundle: Bundle, template: Template) -> Iterator[Node]:
+    """Nodes that Karpenter can make from the objects of a bundle, without extended resources."""
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in bundle.objects}
+    overlays = [each["spec"] for (kind, _), each in objects.items() if kind == "NodeOverlay"]
+    controller = next((each for each in bundle.charts if each.key == "karpenter"), None)
+    if controller is None:
+        return
+    if not value_at(controller.values, "settings.featureGates.nodeOverlay", False):
+        overlays = []
+    region = template.providers("aws")[0]["region"]
+    for (kind_, name), pool in objects.items():
+        reference = pool["spec"]["template"]["spec"]["nodeClassRef"] if kind_ == "NodePool" else {}
+        node_class = objects.get(("EC2NodeClass", reference.get("name")))
+        if kind_ == "NodePool" and node_class:
+            for node in _offers(pool, node_class["spec"], region):
+                expected = {**node.expected, **_overlaid(node, overlays)}
+                limits = {key: quantity(value) for key, value in pool["spec"].get("limits", {}).items()}
+                most = min(
+                    (math.floor(limit / expected[key]) for key, limit in limits.items() if expected.get(key)),
+                    default=sys.maxsize,
+                )
+                if most:
+                    yield replace(node, source=name, expected=expected, most=most)
+
+
+def _offers(pool: Map, node_class: Map, region: str) -> Iterator[Node]:
+    """What a pool can make by its requirements, in every zone and way of buying."""
+    template = pool["spec"]["template"]
+    requirements = template["spec"]["requirements"]
+    own = {**template.get("metadata", {}).get("labels", {}), "karpenter.sh/nodepool": pool["metadata"]["name"]}
+    interfaces = node_class.get("networkInterfaces")
+    alias = node_class.get("amiSelectorTerms", [{}])[0].get("alias", "")
+    family = (node_class.get("amiFamily") or alias.partition("@")[0] or "al2023").lower()
+    _, settings = _user_data(node_class.get("userData") or "", family)
+    reserved = ["reserved"] if node_class.get("capacityReservationSelectorTerms") else []
+    for kind in _types(tuple(sorted(_named(requirements, "node.kubernetes.io/instance-type")))):
+        efa = kind.max_efa_interfaces
+        if interfaces is not None:
+            efa = sum(1 for each in interfaces if each["interfaceType"] == "efa-only")
+        pods = (node_class.get("kubelet") or {}).get("maxPods")
+        base = _capacity(kind, pods, huge_pages=False)
+        real = _capacity(kind, pods, huge_pages=bool(interfaces) and family == "al2023")
+        for zone in load().offered(kind.name, region):
+            for capacity_type in [*(each for each in kind.usage_classes if each in ("on-demand", "spot")), *reserved]:
+                labels = {
+                    **_kubernetes_labels(kind, region, zone),
+                    **_karpenter_labels(kind),
+                    "karpenter.sh/capacity-type": capacity_type,
+                    **own,
+                }
+                if all(requirement_met(labels, each) for each in requirements):
+                    yield Node(
+                        source="",
+                        pool=True,
+                        instance_type=kind.name,
+                        zone_id=zone,
+                        labels=labels,
+                        taints=tuple(template["spec"].get("taints", ())),
+                        most=0,
+                        family=family,
+                        settings=settings,
+                        efa=efa if interfaces else 0,
+                        capacity=real,
+                        expected={**base, **_expected_devices(kind, efa)},
+                    )
+
+
+def _named(requirements: Sequence[Map], key: str) -> set[str]:
+    """Values that a requirement lists for a key; all of them, where it does not say."""
+    lists = [set(each["values"]) for each in requirements if each["key"] == key and each["operator"] == "In"]
+    return set.intersection(*lists) if lists else set()
+
+
+@cache
+def _types(names: tuple[str, ...]) -> tuple[InstanceType, ...]:
+    return tuple(kind for kind in load().select() if not names or kind.name in names)
+
+
+def _overlaid(node: Node, overlays: Sequence[Map]) -> dict[str, Decimal]:
+    """What NodeOverlays say that a node offers; that of the highest weight counts."""
+    matching = [each for each in overlays if all(requirement_met(node.labels, term) for term in each["requirements"])]
+    found: dict[str, Decimal] = {}
+    for overlay in sorted(matching, key=lambda each: int(each.get("weight", 0))):
+        found |= {key: quantity(value) for key, value in overlay.get("capacity", {}).items()}
+    return found
+
+
+def _expected_devices(kind: InstanceType, efa: int) -> dict[str, Decimal]:
+    """Extended resources that Karpenter knows of a type.
+
+    Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/types.go
+    (computeCapacity); it knows nothing of huge pages.
+    """
+    found = {EFA: Decimal(efa)}
+    if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU:
+        # EC2's count of a fraction of a GPU is 0 (config/catalogue/data/corrections.json).
+        found[GPU] = Decimal(0 if kind.accelerator.fraction else kind.accelerator.count)
+    if kind.accelerator and kind.hardware in _NEURON_HARDWARE:
+        found |= {NEURON: Decimal(kind.accelerator.count), NEURON_CORE: Decimal(kind.accelerator.neuron_cores or 0)}
+    return found
+
+
+# --- labels and sizes ---------------------------------------------------------------------------------------------
+
+
+def _kubernetes_labels(kind: InstanceType, region: str, zone_id: str) -> dict[str, str]:
+    """Labels of every node on EC2. A zone's name differs by account, so that its id stands in for it."""
+    return {
+        "kubernetes.io/arch": _ARCHITECTURES[kind.architecture],
+        "kubernetes.io/os": "linux",
+        "node.kubernetes.io/instance-type": kind.name,
+        "topology.kubernetes.io/region": region,
+        "topology.kubernetes.io/zone": f"zone-of-{zone_id}",
+        "topology.k8s.aws/zone-id": zone_id,
+    }
+
+
+def _karpenter_labels(kind: InstanceType) -> dict[str, str]:
+    """Labels that Karpenter sets, as far as the catalogue knows their values.
+
+    Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/types.go
+    (computeRequirements)
+    """
+    prefix, category = "karpenter.k8s.aws/instance-", re.match(r"([a-z]+?)(?:-[a-z0-9]+)?(\d+)", kind.family)
+    found = {
+        f"{prefix}family": kind.family,
+        f"{prefix}size": kind.size,
+        f"{prefix}cpu": str(kind.vcpus),
+        f"{prefix}memory": str(int(kind.memory_gib * 1024)),
+        "karpenter.sh/registered": "true",
+    }
+    if category:
+        found |= {f"{prefix}category": category[1], f"{prefix}generation": category[2]}
+    if kind.instance_store:
+        found[f"{prefix}local-nvme"] = str(kind.instance_store.total_gb)
+    device = kind.accelerator
+    if device and kind.hardware is Hardware.NVIDIA_GPU:
+        found |= {
+            f"{prefix}gpu-name": device.label_name,
+            f"{prefix}gpu-manufacturer": "nvidia",
+            f"{prefix}gpu-count": str(device.count),
+        }
+    elif device and kind.hardware in _NEURON_HARDWARE:
+        found |= {
+            f"{prefix}accelerator-name": device.label_name,
+            f"{prefix}accelerator-manufacturer": "aws",
+            f"{prefix}accelerator-count": str(device.count),
+        }
+    return found
+
+
+def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: bool) -> dict[str, Decimal]:
+    """CPU, memory and pods of a node after what the kubelet keeps, rather too little than too much.
+
+    Sources: https://github.com/awslabs/amazon-eks-ami (nodeadm/internal/kubelet/config.go), and Karpenter's 7.5 % of
+    memory that the hypervisor takes (https://karpenter.sh/v1.14/reference/settings/).
+    """
+    pods = max_pods or 110
+    # 6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the others.
+    shares = ((1, "0.06"), (2, "0.01"), (4, "0.005"), (max(kind.vcpus, 4), "0.0025"))
+    kept, last = Decimal(0), 0
+    for upto, share in shares:
+        kept += max(min(upto, kind.vcpus) - last, 0) * Decimal(share)
+        last = upto
+    memory = Decimal(str(kind.memory_gib)) * 1024 * _MIB * Decimal("0.925")
+    memory -= (255 + 11 * pods + 100) * _MIB
+    found = {"cpu": kind.vcpus - kept, "memory": memory, "pods": Decimal(pods)}
+    if huge_pages:
+        found |= {"memory": memory - _HUGE_PAGES, HUGE_PAGES: _HUGE_PAGES}
+    return found
+
+
+def _address(expression: str) -> str:
+    """``aws_subnet.a`` of ``${aws_subnet.a.id}``."""
+    return ".".join(expression.removeprefix("${").split(".")[:2])
+
+
+def _user_data(text: str, ami: str) -> tuple[str, Map]:
+    """Operating system and settings of a node's user data, which may be base64, MIME or TOML."""
+    try:
+        plain = base64.b64decode(text, validate=True).decode() if text else ""
+    except (binascii.Error, UnicodeDecodeError):
+        plain = text
+    if "bottlerocket" in ami.lower() or "[settings" in plain:
+        found = tomllib.loads(plain).get("settings", {}) if plain and "${" not in plain else {}
+        return "bottlerocket", found
+    config = re.search(r"^Content-Type: application/node.eks.aws\n\n(\{.*?^\})", plain, re.MULTILINE | re.DOTALL)
+    return "al2023", json.loads(config[1])["spec"] if config else {}
+
+
+def _max_pods(settings: Map) -> int | None:
+    found = value_at(settings, "kubelet.config.maxPods", None) or value_at(settings, "kubernetes.max-pods", None)
+    return int(found) if found else None
+
+
+# --- device plugins -----------------------------------------------------------------------------------------------
+
+
+def _with_devices(node: Node, bundle: Bundle, landing: Sequence[Workload]) -> Node:
+    """The node with what device plugins that land on it advertise."""
+    kind = load().get(node.instance_type)
+    there = {each.name for each in landing if each.kind == "DaemonSet" and lands(each, node)}
+    found = dict(_neuron_and_efa(node, kind, there))
+    config = _gpu_config(node, bundle, there) if kind.hardware is Hardware.NVIDIA_GPU else None
+    if config is None:
+        return replace(node, extended=found)
+    resource, amount = _gpus(kind, config)
+    return replace(
+        node, extended={**found, resource: amount}, one_only=frozenset({resource} if config.one_only else ())
+    )
+
+
+def _gpu_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
+    ways = [each for each in (_plugin_config(node, bundle, there), _bottlerocket_config(node)) if each is not None]
+    # Two plugins fight over one socket.
+    return ways[0] if len(ways) == 1 else None
+
+
+def _neuron_and_efa(node: Node, kind: InstanceType, there: set[str]) -> Iterator[tuple[str, Decimal]]:
+    device = kind.accelerator
+    if device and kind.hardware in _NEURON_HARDWARE and "neuron-device-plugin" in there:
+        cores = device.neuron_cores or 0
+        yield NEURON, Decimal(device.count)
+        # Two physical cores of Trainium2 make one logical core.
+        yield NEURON_CORE, Decimal(cores // 2 if kind.family.startswith("trn2") else cores)
+    if node.efa and "aws-efa-k8s-device-plugin" in there:
+        yield EFA, Decimal(node.efa)
+
+
+def lands(workload: Workload, node: Node) -> bool:
+    """Whether a workload's pods may run on a node; resources do not count."""
+    labels = {**node.labels}
+    if load().get(node.instance_type).hardware is Hardware.NVIDIA_GPU and _is_discovered(workload, node):
+        labels["feature.node.kubernetes.io/pci-10de.present"] = "true"
+    return tolerates(node.taints, workload.tolerations) and matches(labels, workload.node_selector, workload.affinity)
+
+
+def _is_discovered(workload: Workload, node: Node) -> bool:
+    """Whether Node Feature Discovery sees the node: its worker tolerates what the operator's daemonsets tolerate."""
+    return workload.release == "gpu-operator" and tolerates(node.taints, workload.tolerations)
+
+
+@dataclass(frozen=True)
+class _GpuConfig:
+    """How a device plugin hands GPUs out."""
+
+    replicas: int = 1
+    renamed: bool = False
+    one_only: bool = False
+    mig_profile: str | None = None
+
+
+def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
+    """The configuration of the plugin that lands on a node, by the label that selects it; None without a plugin."""
+    if "nvidia-device-plugin" in there:
+        return _of_configs(node, _values(bundle, "nvidia-device-plugin"), "config.map", "config.default")
+    if {"nvidia-device-plugin-daemonset", "node-feature-discovery-worker"} <= there:
+        values = _values(bundle, "gpu-operator")
+        mig = node.labels.get("nvidia.com/mig.config", "all-disabled").removeprefix("all-")
+        if mig != "disabled":
+            # Without the manager nobody cuts the GPUs, and the plugin's default strategy shows whole ones.
+            single = value_at(values, "mig.strategy", "single") == "single"
+            return (
+                _GpuConfig(mig_profile=mig) if single and value_at(values, "migManager.enabled", True) else _GpuConfig()
+            )
+        return _of_configs(node, values, "devicePlugin.config.data", "devicePlugin.config.default")
+    return None
+
+
+def _values(bundle: Bundle, key: str) -> Map:
+    return next(each.values for each in bundle.charts if each.key == key)
+
+
+def _of_configs(node: Node, values: Map, configs: str, default: str) -> _GpuConfig | None:
+    named = value_at(values, configs, {})
+    chosen = node.labels.get("nvidia.com/device-plugin.config") or value_at(values, default, "")
+    if not named:
+        return _GpuConfig()
+    if chosen not in named:
+        # The plugin's pod ends with an error when the label names a configuration that is not there.
+        return None
+    slicing = value_at(yaml.safe_load(named[chosen]), "sharing.timeSlicing", {})
+    replicas = next((each["replicas"] for each in slicing.get("resources", ()) if each["name"] == GPU), 1)
+    return _GpuConfig(replicas, slicing.get("renameByDefault", False), slicing.get("failRequestsGreaterThanOne", False))
+
+
+def _bottlerocket_config(node: Node) -> _GpuConfig | None:
+    """The configuration of the plugin in Bottlerocket's NVIDIA images, from user data."""
+    if node.family != "bottlerocket":
+        return None
+    nvidia = value_at(node.settings, "kubelet-device-plugins.nvidia", {})
+    if nvidia.get("device-sharing-strategy") == "time-slicing":
+        slicing = nvidia["time-slicing"]
+        return _GpuConfig(
+            slicing["replicas"],
+            slicing.get("rename-by-default", False),
+            slicing.get("fail-requests-greater-than-one", False),
+        )
+    if nvidia.get("device-partitioning-strategy") == "mig":
+        return _GpuConfig(mig_profile=next(iter(nvidia["mig"]["profile"].values())))
+    return _GpuConfig()
+
+
+def _gpus(kind: InstanceType, config: _GpuConfig) -> tuple[str, Decimal]:
+    count = kind.accelerator.count if kind.accelerator else 0
+    if config.mig_profile:
+        # Slices of one size stand as nvidia.com/gpu, with the strategy "single".
+        return GPU, Decimal(count * (mig_profiles(kind) or {}).get(config.mig_profile, 0))
+    return (SHARED_GPU if config.renamed else GPU), Decimal(count * config.replicas)
+
+
+# --- where a pod may run ------------------------------------------------------------------------------------------
+
+
+def fits(pod: Map, candidates: Iterable[Node], *, schedulers: Iterable[str] = ()) -> list[str]:
+    """Where a pod may run, as ``group:type`` and ``pool:type``, sorted.
+
+    Args:
+        pod: a Pod, or a Job's or Deployment's template.
+        candidates: from :func:`nodes`.
+        schedulers: that run beside the default one.
+    """
+    return sorted({node.name for node in candidates if _fits(pod, node, schedulers)})
+
+
+def homes(pod: Map, candidates: Iterable[Node], *, schedulers: Iterable[str] = ()) -> set[str]:
+    """The groups and pools where a pod may run."""
+    return {name.partition(":")[0] for name in fits(pod, candidates, schedulers=schedulers)}
+
+
+def gang_homes(pod: Map, count: int, candidates: Sequence[Node]) -> set[str]:
+    """The groups and pools that have room for so many copies of a pod in one zone."""
+    room: dict[tuple[str, str], int] = {}
+    for node in candidates:
+        if _fits(pod, node, ()):
+            place = (node.source, node.zone_id)
+            room[place] = max(room.get(place, 0), min(_copies(pod, node), count) * min(node.most, count))
+    return {source for (source, _), places in room.items() if places >= count}
+
+
+def _copies(pod: Map, node: Node) -> int:
+    """How many copies of a pod one node takes."""
+    return min(int(node.allocatable[key] // amount) for key, amount in requests(pod).items() if amount)
+
+
+def _fits(pod: Map, node: Node, schedulers: Iterable[str]) -> bool:
+    spec = pod["spec"]
+    scheduler = spec.get("schedulerName", "default-scheduler")
+    if scheduler != "default-scheduler" and scheduler not in schedulers:
+        return False
+    asked = requests(pod)
+    extended = scheduler != "default-scheduler" and node.instance_type in _TORUS
+    if extended and asked.get(NEURON, 1) not in _TORUS_SIZES:
+        return False
+    if any(asked.get(key, 0) > 1 for key in node.one_only):
+        return False
+    return (
+        tolerates(node.taints, spec.get("tolerations", ()))
+        and matches(node.labels, spec.get("nodeSelector", {}), spec.get("affinity", {}))
+        and all(node.allocatable.get(key, Decimal(0)) >= amount for key, amount in asked.items())
+    )
+
+
+def admitted(pod: Map) -> dict[str, Any]:
+    """A pod as EKS's API server stores it: with a toleration for the taint of each extended resource it asks for.
+
+    EKS runs the ExtendedResourceToleration admission plugin on every version
+    (https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html); it knows a taint by the resource's
+    name (https://github.com/kubernetes/kubernetes/pull/55839).
+    """
+    added = [
+        {"key": key, "operator": "Exists", "effect": "NoSchedule"}
+        for key in sorted(requests(pod))
+        if "/" in key and not key.split("/")[0].endswith("kubernetes.io")
+    ]
+    return {**pod, "spec": {**pod["spec"], "tolerations": [*pod["spec"].get("tolerations", ()), *added]}}
+
+
+def requests(pod: Map) -> dict[str, Decimal]:
+    """What a pod asks for: all its containers together, or its largest init container; one pod."""
+    spec = pod["spec"]
+    total: dict[str, Decimal] = {}
+    for container in spec["containers"]:
+        for key, amount in _of_container(container).items():
+            total[key] = total.get(key, Decimal(0)) + amount
+    for container in spec.get("initContainers", ()):
+        for key, amount in _of_container(container).items():
+            total[key] = max(total.get(key, Decimal(0)), amount)
+    return {**total, "pods": Decimal(1)}
+
+
+def _of_container(container: Map) -> dict[str, Decimal]:
+    resources = container.get("resources", {})
+    # A limit without a request is the request.
+    asked = {**resources.get("limits", {}), **resources.get("requests", {})}
+    return {key: quantity(value) for key, value in asked.items()}
+
+
+_UNITS = {"m": Decimal("0.001"), "": Decimal(1)}
+_UNITS |= {unit: Decimal(1000) ** power for power, unit in enumerate(("k", "M", "G", "T", "P", "E"), 1)}
+_UNITS |= {f"{unit}i": Decimal(1024) ** power for power, unit in enumerate(("K", "M", "G", "T", "P", "E"), 1)}
+
+
+def quantity(value: str | int) -> Decimal:
+    """A Kubernetes quantity as a number: ``500m``, ``1Gi``."""
+    found = re.fullmatch(r"([0-9.]+)([a-zA-Z]*)", str(value))
+    if not found:
+        raise ValueError(f"{value!r} is not a quantity")
+    return Decimal(found[1]) * _UNITS[found[2]]
