@@ -88,7 +88,10 @@ def stack(tmp_path: Path) -> TerraformStack:
 
 @pytest.fixture
 def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Template]:
-    """Synthesize a strategy that is written as a map; ``name``, ``region`` and a system group are filled in."""
+    """Synthesize a strategy that is written as a map; ``name``, ``region`` and a system group are filled in.
+
+    Nothing is installed on the cluster unless ``kubernetes`` says ``delivery: helm``.
+    """
 
     def synthesized(**content: Any) -> Template:
         from eks_hardware._cdk import App
@@ -99,6 +102,7 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
 
         system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
         defaults: dict[str, Any] = {"version": 1, "name": "demo", "region": "us-west-2", "node_groups": [system]}
+        content["kubernetes"] = {"delivery": "manifests", **content.get("kubernetes", {})}
         strategy = Strategy.model_validate(defaults | content)
         assert not [str(finding) for finding in check(strategy) if finding.severity.value == "error"]
         app = App(outdir=str(tmp_path_factory.mktemp("cdktf.out")))

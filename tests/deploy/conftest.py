@@ -157,10 +157,10 @@ class Deploy:
 
         Args:
             stack: The stack's name.
-            env: Variables to add, for instance ``EKS_HARDWARE_OVERLAY``.
+            env: Variables to add; by default the overlay ``local``, without which charts would want a cluster.
         """
         outdir = self.directory() / "cdktf.out"
-        environment = {**self._environment, **(env or {})}
+        environment = {**self._environment, "EKS_HARDWARE_OVERLAY": "local", **(env or {})}
         flags = ["--auto-approve", "--skip-provider-lock", "--output", str(outdir)]
         try:
             _run([str(self._cli.cdktf), "deploy", stack, *flags], cwd=ROOT, env=environment)

@@ -22,6 +22,7 @@ cluster: {creator_is_admin: true}
 network: {zones: 2, nat_gateways: single}
 node_groups:
   - {name: system, instance_types: [m7i.xlarge], scaling: {min: MIN, max: 6, autoscaled: true}}
+kubernetes: {delivery: manifests, cluster_autoscaler: true, load_balancer_controller: true}
 """
 
 
@@ -74,6 +75,8 @@ def test_autoscaled_group(deploy: Any, account: Callable[[str], Account], tmp_pa
     with deploy.directly(_synthesize(tmp_path, 2)) as project:
         assert _sizes(project.plan()) == (2, 2)
         assert project.plan().exit_code == 0
+        identities = here.items("eks", "list_pod_identity_associations", "associations", clusterName="autoscaled")
+        assert {"cluster-autoscaler", "aws-load-balancer-controller"} <= {each["serviceAccount"] for each in identities}
 
         # The autoscaler went to 4: an apply leaves it there.
         _as_eks_makes_it(here, desired=4)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from helpers.paths import SHIPPED
+from eks_hardware.config.loader import load_strategies
+from eks_hardware.config.rules import check_loaded
+from helpers.paths import SHIPPED, SPECIAL
 from helpers.running import Run, run_app
 from helpers.template import Template
 
@@ -87,10 +89,53 @@ def test_a_warning_becomes_an_annotation(lazy_run: Run) -> None:
         for name, stack in manifest["stacks"].items()
         if stack["annotations"]
     }
-    assert set(said) == {"cluster-options"}
-    ((level, message),) = said["cluster-options"]
-    assert level == "@cdktf/warn"
-    assert re.match(r".*tests/synth/strategies/cluster-options\.yaml:7:\d+: warning ENDPOINT_OPEN ", message)
+    loaded = load_strategies([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
+    found = {each.strategy.name: len(check_loaded(each)) for each in loaded}
+    assert {name: len(each) for name, each in said.items()} == {name: count for name, count in found.items() if count}
+    assert {level for each in said.values() for level, _ in each} == {"@cdktf/warn"}
+    (open_to_all,) = (message for _, message in said["cluster-options"])
+    assert re.match(r".*tests/synth/strategies/cluster-options\.yaml:7:\d+: warning ENDPOINT_OPEN ", open_to_all)
+
+
+@pytest.fixture(scope="module")
+def delivered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The output folder of a strategy whose delivery is manifests, and of another whose is not."""
+    folder = tmp_path_factory.mktemp("delivered")
+    (folder / "in").mkdir()
+    for name, delivery in (("files", "manifests"), ("charts", "helm")):
+        text = GOOD.replace("demo", name) + f"karpenter: {{}}\nkubernetes: {{delivery: {delivery}}}\n"
+        (folder / "in" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    run = run_app(folder / "out", "main.py", strategies=(folder / "in",))
+    assert (run.code, run.err) == (0, "")
+    return folder
+
+
+def test_manifests_are_written_beside_the_stack(delivered: Path, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from eks_hardware.cli import app
+
+    assert (
+        CliRunner().invoke(app, ["render", str(delivered / "in" / "files.yaml"), "--out", str(tmp_path)]).exit_code == 0
+    )
+    expected = {file.relative_to(tmp_path): file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    folder = delivered / "out" / "stacks" / "files" / "kubernetes"
+    assert {file.relative_to(folder): file.read_bytes() for file in folder.rglob("*") if file.is_file()} == expected
+    assert Path("values/karpenter.yaml") in expected
+    assert not (delivered / "out" / "stacks" / "charts" / "kubernetes").exists()
+
+
+def test_nothing_talks_to_the_cluster_when_manifests_are_written(delivered: Path) -> None:
+    template = Template.from_json(delivered / "out" / "stacks" / "files" / "cdk.tf.json")
+    template.has_no("helm_release")
+    assert template.providers("helm") == []
+
+
+def test_manifests_go_when_terraform_installs_the_charts(delivered: Path) -> None:
+    file = delivered / "in" / "files.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace("manifests", "helm"), encoding="utf-8")
+    run = run_app(delivered / "out", "main.py", strategies=(delivered / "in",))
+    assert (run.code, (run.outdir / "stacks" / "files" / "kubernetes").exists()) == (0, False)
 
 
 def test_without_anything_named_the_shipped_strategies_are_taken() -> None:

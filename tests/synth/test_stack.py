@@ -115,9 +115,7 @@ def test_state_in_hcp_terraform(templates: Templates) -> None:
     ],
 )
 def test_the_provider_range(templates: Templates, strategy: str, version: str) -> None:
-    assert templates[strategy].terraform["required_providers"] == {
-        "aws": {"source": "hashicorp/aws", "version": version}
-    }
+    assert templates[strategy].terraform["required_providers"]["aws"] == {"source": "hashicorp/aws", "version": version}
 
 
 def test_deletion_protection_raises_the_provider_range(synthesize: Synthesize) -> None:

@@ -128,9 +128,9 @@ def test_every_data_file_is_published() -> None:
 
 
 def test_every_pattern_of_data_files_finds_some() -> None:
-    folders = {"eks_hardware": ROOT / "eks_hardware"}
+    folders = {_package(file.parent): file.parent for file in _files(*CODE) if file.name == "__init__.py"}
     for package, patterns in _pyproject()["package-data"].items():
-        folder = folders.get(package) or ROOT.joinpath(*package.split(".")[1:])
+        folder = folders[package]
         # Facts come in either format, so that one of two patterns may find nothing.
         assert any(True for pattern in patterns for _ in folder.glob(pattern)), package
 
@@ -169,12 +169,17 @@ def test_config_is_the_lowest_layer() -> None:
     assert _breaches(("config",), r"^eks_hardware\.(?!config\b)") == []
 
 
-def test_constructs_see_only_config() -> None:
-    assert _breaches(("constructs",), r"^eks_hardware\.(?!config\b|constructs\b|_cdk\b)") == []
+def test_constructs_see_only_config_and_manifests() -> None:
+    assert _breaches(("constructs",), r"^eks_hardware\.(?!config\b|constructs\b|kubernetes\b|_cdk\b)") == []
 
 
-def test_stacks_see_neither_command_line_nor_manifests() -> None:
-    assert _breaches(("stacks",), r"^eks_hardware\.(?!config\b|constructs\b|stacks\b|_cdk\b|local\.terraform\b)") == []
+def test_manifests_see_only_config() -> None:
+    assert _breaches(("eks_hardware/kubernetes",), r"^eks_hardware\.(?!config\b|kubernetes\b)") == []
+
+
+def test_stacks_do_not_see_the_command_line() -> None:
+    allowed = r"config\b|constructs\b|kubernetes\b|stacks\b|_cdk\b|local\.terraform\b"
+    assert _breaches(("stacks",), rf"^eks_hardware\.(?!{allowed})") == []
 
 
 def test_the_command_line_needs_no_node() -> None:

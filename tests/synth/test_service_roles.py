@@ -1,0 +1,71 @@
+"""Roles of controllers that call AWS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import pytest
+
+from helpers.template import Contains, Json, Template
+
+Templates = Mapping[str, Template]
+
+
+@pytest.mark.parametrize(("chart", "policies"), [("aws-load-balancer-controller", 2), ("cluster-autoscaler", 1)])
+def test_a_controller_gets_its_role_through_pod_identity(chart: str, policies: int, templates: Templates) -> None:
+    template = templates["platform-options"]
+    role = template.address("aws_iam_role", {"name": f"platform-options-us-west-2-{chart}"})
+    trust = json.loads(template.resources("aws_iam_role")[role]["assume_role_policy"])["Statement"][0]
+    assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+    identity = template.address(
+        "aws_eks_pod_identity_association",
+        {"namespace": "kube-system", "service_account": chart, "role_arn": f"${{{role}.arn}}"},
+    )
+    # Its first pod starts with all permissions, its last one stops with them.
+    attached = template.resources("aws_iam_role_policy_attachment", {"role": f"${{{role}.name}}"})
+    assert len(attached) == policies
+    assert set(attached) <= template.dependencies(identity)
+
+
+def test_policies_name_the_account_they_are_in(templates: Templates) -> None:
+    template = templates["platform-options"]
+    account = "${data.aws_caller_identity.caller-identity.account_id}"
+    template.has(
+        "aws_iam_policy",
+        {
+            "name": "platform-options-us-west-2-cluster-autoscaler-scaling",
+            "policy": Json(
+                {
+                    "Statement": Contains(
+                        {
+                            "Sid": "Scale",
+                            "Resource": f"arn:aws:autoscaling:us-west-2:{account}:autoScalingGroup:*"
+                            ":autoScalingGroupName/*",
+                        }
+                    )
+                }
+            ),
+        },
+    )
+
+
+def test_only_where_they_are_installed(templates: Templates) -> None:
+    for name, template in templates.items():
+        found = [each for each in template.addresses().values() if "/service-role-" in each]
+        assert bool(found) == (name == "platform-options"), name
+
+
+def test_empty_groups_tell_the_autoscaler_of_their_devices(templates: Templates) -> None:
+    template = templates["platform-options"]
+    prefix = "k8s.io/cluster-autoscaler/node-template/resources/"
+    template.has(
+        "aws_eks_node_group", {"node_group_name": "notebooks", "tags": {f"{prefix}nvidia.com/gpu.shared": "16"}}
+    )
+    template.has(
+        "aws_eks_node_group",
+        {
+            "node_group_name": "trainium",
+            "tags": {f"{prefix}aws.amazon.com/neuron": "16", f"{prefix}vpc.amazonaws.com/efa": "8"},
+        },
+    )
