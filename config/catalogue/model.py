@@ -21,6 +21,11 @@ class Hardware(str, Enum):
     def __str__(self) -> str:
         return self.value
 
+    @property
+    def is_neuron(self) -> bool:
+        """Whether it is programmed with AWS Neuron."""
+        return self in (Hardware.TRAINIUM, Hardware.INFERENTIA)
+
 
 @dataclass(frozen=True, slots=True)
 class NetworkCard:

@@ -44,7 +44,7 @@ from eks_hardware.config.resolve.model_kubernetes import (
 from eks_hardware.config.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.config.resolve.node import pod_interfaces
-from eks_hardware.config.resolve.node_groups import resolve_node_group
+from eks_hardware.config.resolve.node_groups import ami_family, resolve_node_group
 from eks_hardware.config.resolve.node_pools import (
     accelerator_resource,
     known_to_karpenter,
@@ -90,6 +90,7 @@ __all__ = [
     "SubnetRole",
     "accelerator_resource",
     "advertised",
+    "ami_family",
     "has_pod_subnets",
     "known_to_karpenter",
     "mig_profiles",

@@ -31,7 +31,7 @@ def advertised(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | No
             found[shares.resource] = accelerator.count * shares.shares_per_gpu
         else:
             found[GPU] = accelerator.count
-    elif accelerator and kind.hardware in (Hardware.TRAINIUM, Hardware.INFERENTIA):
+    elif accelerator and kind.hardware.is_neuron:
         found[NEURON] = accelerator.count
         if accelerator.neuron_cores:
             found[NEURON_CORE] = accelerator.neuron_cores // _CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)

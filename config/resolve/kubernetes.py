@@ -21,51 +21,34 @@ from eks_hardware.config.resolve.model_kubernetes import (
     ServiceRole,
 )
 
-_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
-
 
 @dataclass(frozen=True)
-class _Nodes:
-    """What the nodes of all groups and pools need, taken together."""
+class NodeNeeds:
+    """What decides which charts a group or pool needs."""
 
-    strategy: Strategy
-    nodes: tuple[ResolvedNodeGroup | ResolvedNodePool, ...]
-
-    @property
-    def nvidia_al2023(self) -> bool:
-        # Bottlerocket's NVIDIA variants run a device plugin of their own; a second one fails:
-        # https://github.com/eksctl-io/eksctl/issues/5277
-        return any(each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023" for each in self.nodes)
-
-    @property
-    def nvidia(self) -> bool:
-        return any(each.hardware is Hardware.NVIDIA_GPU for each in self.nodes)
-
-    @property
-    def neuron(self) -> bool:
-        return any(each.hardware in _NEURON for each in self.nodes)
-
-    @property
-    def efa(self) -> bool:
-        return any(each.efa_interfaces for each in self.nodes)
+    hardware: Hardware
+    ami_family: str
+    efa: bool
 
 
-def _wanted(nodes: _Nodes) -> Iterator[tuple[str, str]]:
+def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tuple[str, str]]:
     """Key and reason of each chart that is installed, in the order of installation."""
-    kubernetes = nodes.strategy.kubernetes
+    kubernetes = strategy.kubernetes
     if kubernetes.prometheus:
         # First, so that others find its ServiceMonitor.
         yield "kube-prometheus-stack", "kubernetes.prometheus"
-    if nodes.strategy.karpenter:
+    if strategy.karpenter:
         yield "karpenter-crd", "Karpenter's resource definitions, in a chart of their own so that they are upgraded"
         yield "karpenter", "the strategy has a karpenter section"
     if kubernetes.gpu_operator:
         yield "gpu-operator", "kubernetes.gpu_operator"
-    elif nodes.nvidia_al2023:
+    # Bottlerocket's NVIDIA variants run a device plugin of their own; a second one fails:
+    # https://github.com/eksctl-io/eksctl/issues/5277
+    elif any(each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023" for each in nodes):
         yield "nvidia-device-plugin", "AL2023 nodes with NVIDIA GPUs"
-    if nodes.neuron:
+    if any(each.hardware.is_neuron for each in nodes):
         yield "neuron-helm-chart", "nodes with Trainium or Inferentia"
-    if nodes.efa:
+    if any(each.efa for each in nodes):
         yield "aws-efa-k8s-device-plugin", "nodes with EFA"
     if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
         yield "dcgm-exporter", "kubernetes.dcgm_exporter; the GPU Operator brings its own"
@@ -87,7 +70,9 @@ def resolve_kubernetes(
     why = Reasons()
     kubernetes = strategy.kubernetes
     given = kubernetes.model_fields_set
-    wanted = dict(_wanted(_Nodes(strategy, (*node_groups, *node_pools))))
+    nodes: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*node_groups, *node_pools)
+    needs = [NodeNeeds(each.hardware, each.ami_family, bool(each.efa_interfaces)) for each in nodes]
+    wanted = dict(wanted_charts(strategy, needs))
     overlays = any(pool.overlays for pool in node_pools)
     return ResolvedKubernetes(
         delivery=why.given(

@@ -46,8 +46,6 @@ EFA_LABEL = {"vpc.amazonaws.com/efa.present": "true"}
 # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go).
 NO_OPERANDS_LABEL = {"nvidia.com/gpu.deploy.operands": "false"}
 
-NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
-
 
 def describe(kind: InstanceType) -> str:
     """What accelerators a type has, in words."""
@@ -111,7 +109,7 @@ def system_settings(
     """Spec of an AL2023 NodeConfig, or Bottlerocket settings; the strategy's own are merged over the derived ones."""
     if bottlerocket:
         derived = user_data.bottlerocket_settings(
-            template.kubelet, max_pods=max_pods, instance_store=store, neuron=kind.hardware in NEURON
+            template.kubelet, max_pods=max_pods, instance_store=store, neuron=kind.hardware.is_neuron
         )
     else:
         derived = user_data.node_config_spec(template.kubelet, max_pods=max_pods, instance_store=store)
@@ -134,7 +132,7 @@ def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[
     chosen = dict(EFA_LABEL) if efa else {}
     if hardware is Hardware.NVIDIA_GPU:
         chosen |= NO_OPERANDS_LABEL if bottlerocket else NVIDIA_PLUGIN_LABEL
-    elif hardware in NEURON:
+    elif hardware.is_neuron:
         chosen |= NEURON_PLUGIN_LABEL
     return chosen
 

@@ -248,9 +248,14 @@ def _ami(group: NodeGroup, types: tuple[InstanceType, ...]) -> tuple[str, bool]:
         prefix = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}[group.ami.family]
         fitting = [each for each in types[0].ami_types if each.startswith(prefix) and not each.endswith("FIPS")]
         wanted = fitting[0] if fitting else "CUSTOM"  # type: ignore[assignment]
-    own_family = group.ami.family == "bottlerocket" and group.ami.type is None
-    bottlerocket = own_family or str(wanted).startswith("BOTTLEROCKET")
-    return ("CUSTOM" if group.ami.image_id else str(wanted)), bottlerocket
+    return ("CUSTOM" if group.ami.image_id else str(wanted)), ami_family(group) == "bottlerocket"
+
+
+def ami_family(group: NodeGroup) -> str:
+    """The operating system of a group: that of the AMI type where the strategy names one."""
+    if group.ami.type is None:
+        return group.ami.family
+    return "bottlerocket" if group.ami.type.startswith("BOTTLEROCKET") else "al2023"
 
 
 def _ami_reason(group: NodeGroup, kind: InstanceType, ami_type: str) -> str:

@@ -359,9 +359,7 @@ def _user_data(pool: NodePool, hardware: Hardware, *, store: str, sharing: Mappi
         }
     )
     if pool.ami.family == "bottlerocket":
-        derived = user_data.bottlerocket_settings(
-            rest, max_pods=None, instance_store="none", neuron=hardware in node.NEURON
-        )
+        derived = user_data.bottlerocket_settings(rest, max_pods=None, instance_store="none", neuron=hardware.is_neuron)
     else:
         # RAID0 is the EC2NodeClass's instanceStorePolicy.
         derived = user_data.node_config_spec(rest, max_pods=None, instance_store=store if store == "mount" else "none")

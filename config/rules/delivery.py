@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.config.catalogue import Hardware
 from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import NodePool
+from eks_hardware.config.resolve import ami_family
 from eks_hardware.config.resolve.cluster import ADMIN_POLICY
+from eks_hardware.config.resolve.kubernetes import NodeNeeds, wanted_charts
 from eks_hardware.config.rules.registry import Breach, Context, rule
 
 _ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
@@ -14,36 +16,17 @@ _PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.ht
 _ACCESS = "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html"
 _TOKEN = "https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html"
 
-_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
-
 _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 
 
 def charts(context: Context) -> frozenset[str]:
-    """Keys of the charts that the strategy installs, as ``resolve_kubernetes`` finds them.
-
-    Rules also look at strategies that cannot be resolved; a test holds the two against each other.
-    """
-    strategy, kubernetes = context.strategy, context.strategy.kubernetes
-    nodes = [(context.types(group), group.ami.family, group.efa) for group in strategy.node_groups]
-    for pool in context.pools:
-        kinds = tuple(kind for name in context.pool_types(pool) if (kind := context.catalogue.find(name)))
-        nodes.append((kinds, pool.ami.family, pool.efa))
-    hardware = {(kind.hardware, family) for kinds, family, _ in nodes for kind in kinds}
-    wanted = {
-        "kube-prometheus-stack": kubernetes.prometheus,
-        "karpenter-crd": strategy.karpenter is not None,
-        "karpenter": strategy.karpenter is not None,
-        "gpu-operator": kubernetes.gpu_operator,
-        "nvidia-device-plugin": (Hardware.NVIDIA_GPU, "al2023") in hardware and not kubernetes.gpu_operator,
-        "neuron-helm-chart": any(each in _NEURON for each, _ in hardware),
-        "aws-efa-k8s-device-plugin": any(efa for _, _, efa in nodes),
-        "dcgm-exporter": kubernetes.dcgm_exporter and not kubernetes.gpu_operator,
-        "aws-load-balancer-controller": kubernetes.load_balancer_controller,
-        "cluster-autoscaler": kubernetes.cluster_autoscaler,
-        "kueue": kubernetes.kueue,
-    }
-    return frozenset(key for key, installed in wanted.items() if installed)
+    """Keys of the charts that the strategy installs, of a strategy that may not be fit to be resolved."""
+    nodes = [
+        NodeNeeds(kind.hardware, node.ami.family if isinstance(node, NodePool) else ami_family(node), node.efa)
+        for node in context.nodes
+        for kind in context.types(node)
+    ]
+    return frozenset(key for key, _ in wanted_charts(context.strategy, nodes))
 
 
 def helm_installs(context: Context) -> bool:

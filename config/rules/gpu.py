@@ -27,8 +27,6 @@ _BOTTLEROCKET = "https://github.com/eksctl-io/eksctl/issues/5277"
 _DCGM = "https://github.com/NVIDIA/dcgm-exporter"
 _NEURON_MONITOR = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-monitor.html"
 
-_NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
-
 
 @dataclass(frozen=True)
 class _Nodes:
@@ -59,8 +57,12 @@ def _nodes(context: Context) -> Iterator[_Nodes]:
             yield _Nodes(pool_path(pool), pool, kinds, pool.ami.family == "bottlerocket")
 
 
-def _has(context: Context, *hardware: Hardware) -> bool:
-    return any(nodes.hardware in hardware for nodes in _nodes(context))
+def _has_nvidia(context: Context) -> bool:
+    return any(nodes.hardware is Hardware.NVIDIA_GPU for nodes in _nodes(context))
+
+
+def _has_neuron(context: Context) -> bool:
+    return any(nodes.hardware.is_neuron for nodes in _nodes(context))
 
 
 @rule("GPU_SHARING_HARDWARE", "GPUs are shared on nodes that have none", _TIME_SLICING)
@@ -138,7 +140,7 @@ def _mig_needs_operator(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _operator_no_gpu(context: Context) -> Iterator[Breach]:
-    if context.strategy.kubernetes.gpu_operator and not _has(context, Hardware.NVIDIA_GPU):
+    if context.strategy.kubernetes.gpu_operator and not _has_nvidia(context):
         yield "kubernetes.gpu_operator", "no group or pool has NVIDIA GPUs; remove this"
 
 
@@ -168,9 +170,9 @@ def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
 )
 def _exporter_no_hardware(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.kubernetes
-    if kubernetes.dcgm_exporter and not _has(context, Hardware.NVIDIA_GPU):
+    if kubernetes.dcgm_exporter and not _has_nvidia(context):
         yield "kubernetes.dcgm_exporter", "no group or pool has NVIDIA GPUs; remove this"
-    if kubernetes.neuron_monitor and not _has(context, *_NEURON):
+    if kubernetes.neuron_monitor and not _has_neuron(context):
         yield "kubernetes.neuron_monitor", "no group or pool has Trainium or Inferentia; remove this"
 
 
@@ -184,9 +186,9 @@ def _exporter_missing(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.kubernetes
     if not kubernetes.prometheus:
         return
-    if _has(context, Hardware.NVIDIA_GPU) and not (kubernetes.dcgm_exporter or kubernetes.gpu_operator):
+    if _has_nvidia(context) and not (kubernetes.dcgm_exporter or kubernetes.gpu_operator):
         yield "kubernetes.prometheus", "nothing exports GPU metrics; add kubernetes.dcgm_exporter: true"
-    if _has(context, *_NEURON) and not kubernetes.neuron_monitor:
+    if _has_neuron(context) and not kubernetes.neuron_monitor:
         yield "kubernetes.prometheus", "nothing exports Neuron metrics; add kubernetes.neuron_monitor: true"
 
 

@@ -10,7 +10,6 @@ from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedNodePool, Res
 
 Node = ResolvedNodeGroup | ResolvedNodePool
 
-NEURON = frozenset({Hardware.TRAINIUM, Hardware.INFERENTIA})
 
 # The EKS API's spelling -> Kubernetes' (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
@@ -36,7 +35,7 @@ def is_nvidia_al2023(node: Node) -> bool:
 
 
 def is_neuron(node: Node) -> bool:
-    return node.hardware in NEURON
+    return node.hardware.is_neuron
 
 
 def has_efa(node: Node) -> bool:
