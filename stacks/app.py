@@ -12,8 +12,8 @@ from eks_hardware.config.loader import from_environment
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.config.rules import checked
 from eks_hardware.kubernetes import bundle
+from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
-from eks_hardware.kubernetes.write import WriteError, remove, write
 
 
 def strategies(

@@ -49,8 +49,8 @@ def render(
         raise typer.Exit(1)
 
     from eks_hardware.kubernetes import bundle
+    from eks_hardware.kubernetes.files.write import WriteError, write
     from eks_hardware.kubernetes.references import known
-    from eks_hardware.kubernetes.write import WriteError, write
 
     resolved = resolve(loaded.strategy)
     given = _read_outputs(outputs.read(), resolved.name) if outputs else {}
@@ -97,7 +97,7 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
 def _report(out: Path, files: int) -> None:
     from rich.console import Console
 
-    from eks_hardware.kubernetes.summary import read_summary, summary_table
+    from eks_hardware.kubernetes.files.summary import read_summary, summary_table
 
     summary = read_summary(out)
     console = Console(highlight=False)

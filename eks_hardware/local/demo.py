@@ -25,8 +25,8 @@ from rich.table import Table
 from rich.text import Text
 
 from eks_hardware.config.loader.discovery import OVERLAY_VARIABLE, read_environment
-from eks_hardware.kubernetes.summary import Summary, read_summary, summary_table
-from eks_hardware.kubernetes.tree import RELEASES_FILE
+from eks_hardware.kubernetes.files.summary import Summary, read_summary, summary_table
+from eks_hardware.kubernetes.files.tree import RELEASES_FILE
 from eks_hardware.local import emulator, output, processes, terraform, tools
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from eks_hardware.cli import app
 from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
-from eks_hardware.kubernetes.summary import ReleaseSummary, Summary, summary_table
+from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, summary_table
 from helpers.paths import ROOT
 from helpers.strategies import SHIPPED, document, group, shipped
 

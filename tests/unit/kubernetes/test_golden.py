@@ -10,8 +10,8 @@ import pytest
 from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import bundle
+from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.references import known
-from eks_hardware.kubernetes.tree import tree
 from helpers.paths import SHIPPED, SPECIAL
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")], key=lambda file: file.stem)

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from eks_hardware.kubernetes import Bundle, ChartRelease, Object, ObjectRelease, Reference
-from eks_hardware.kubernetes.scripts import INSTALL, UNINSTALL
-from eks_hardware.kubernetes.summary import plural, read_summary
-from eks_hardware.kubernetes.tree import SUBSTITUTE
-from eks_hardware.kubernetes.write import LIST_FILE, WriteError, remove, write
+from eks_hardware.kubernetes.files.scripts import INSTALL, UNINSTALL
+from eks_hardware.kubernetes.files.summary import plural, read_summary
+from eks_hardware.kubernetes.files.tree import SUBSTITUTE
+from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove, write
 
 NASTY = {
     "template": '{{ .Values.x | quote }} {{- "a" }}',

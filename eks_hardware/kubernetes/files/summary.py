@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ruamel.yaml import YAML
 
-from eks_hardware.kubernetes.tree import RELEASES_FILE
+from eks_hardware.kubernetes.files.tree import RELEASES_FILE
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from eks_hardware.kubernetes.files.tree import RELEASES_FILE, ReleaseFiles, Tree
 from eks_hardware.kubernetes.model import ChartRelease
-from eks_hardware.kubernetes.tree import RELEASES_FILE, ReleaseFiles, Tree
 
 INSTALL = "install.sh"
 UNINSTALL = "uninstall.sh"

@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
+from eks_hardware.kubernetes.files.scripts import scripts
+from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference
-from eks_hardware.kubernetes.scripts import scripts
-from eks_hardware.kubernetes.tree import tree
 
 LIST_FILE = ".eks-hardware"
 _LIST_HEAD = "# Files that eks-hardware wrote here; it replaces and removes only these."

@@ -1,6 +1,6 @@
 """A bundle as files: chart values, one object a file, and a list of the releases in order.
 
-Nothing here touches a disk; :mod:`eks_hardware.kubernetes.write` does.
+Nothing here touches a disk; :mod:`eks_hardware.kubernetes.files.write` does.
 """
 
 from __future__ import annotations

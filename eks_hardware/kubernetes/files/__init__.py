@@ -1,0 +1,1 @@
+"""A bundle written to a folder, for Argo CD, Flux or kubectl."""
