@@ -17,6 +17,8 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 _PREFIX = "LaunchTemplateData"
+_IDLE_SECONDS = 600
+_MOST_REQUESTS = 1_000_000
 # Beside ministack's own fields, which it starts instances from.
 _SENT = "__sent"
 
@@ -26,6 +28,7 @@ def install() -> None:
 
     A ministack in which one of them has another name is left as it is; it may do without.
     """
+    _keep_connections()
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)
@@ -41,6 +44,19 @@ def install() -> None:
             "Nodegroup",
             lambda cluster, body: eks["_nodegroups"].get(f"{cluster}/{body.get('nodegroupName')}"),
         )
+
+
+def _keep_connections() -> None:
+    """Leave it to the client to close an idle connection.
+
+    ministack closes one after 75 s, and the provider's client keeps it for 90 s: a call that is sent in just that
+    moment is sent again on another connection, and what EC2 has no client token for is made twice.
+    Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/transport/http/client.go (idle connection timeout)
+    """
+    config = importlib.import_module("hypercorn.config").Config
+    # ministack sets its own on the instance.
+    config.keep_alive_timeout = property(lambda _: _IDLE_SECONDS, lambda _, __: None)
+    config.keep_alive_max_requests = _MOST_REQUESTS
 
 
 def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[..., Any]) -> None:

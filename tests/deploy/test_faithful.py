@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 from typing import Any
 
 import pytest
 
+from eks_hardware.local import faithful
 from eks_hardware.local.faithful import read, render
 
 
@@ -55,3 +58,16 @@ def _shape(name: str) -> Any:
 def test_launch_template_data(sent: dict[str, str], stored: dict[str, Any] | None, answered: str) -> None:
     assert read(_shape("RequestLaunchTemplateData"), "D", sent) == stored
     assert render(_shape("ResponseLaunchTemplateData"), stored or {}) == answered
+
+
+def test_connections_outlive_the_clients_patience() -> None:
+    """In a process of its own: the patch stays. ministack sets 75 s on its configuration, the provider keeps 90."""
+    program = (
+        f"import runpy; runpy.run_path({faithful.__file__!r})['install']();"
+        "from hypercorn.config import Config; config = Config(); config.keep_alive_timeout = 75;"
+        "print(config.keep_alive_timeout, config.keep_alive_max_requests)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    idle, requests = map(int, ran.stdout.split()[-2:])
+    assert idle > 90
+    assert requests > 100_000
