@@ -116,6 +116,7 @@ class Budget(StrategyModel):
                 "'schedule' and 'duration' go together; give both or neither",
                 {"field": "duration" if self.schedule is None else "schedule"},
             )
+        refuse_second(self.reasons, "reasons[{index}]", "item_duplicate", LISTED_TWICE)
         return self
 
 

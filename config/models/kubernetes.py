@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic_core import PydanticCustomError
 
 from eks_hardware.config.models.base import JsonObject, Name, StrategyModel, Text, refuse_second
 from eks_hardware.config.models.node_template import Quantity
@@ -43,23 +46,51 @@ class ContainerDefaults(StrategyModel):
     limits: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Limits.")
 
 
+_QUOTA_NAMES = (
+    "cpu",
+    "memory",
+    "pods",
+    "persistentvolumeclaims",
+    "nvidia.com/gpu",
+    "nvidia.com/gpu.shared",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "vpc.amazonaws.com/efa",
+)
+_MIG_SLICE = r"^nvidia\.com/mig-[0-9]+g\.[0-9]+gb$"
+
+
+def _quota_name(name: str) -> str:
+    if name in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, name):
+        return name
+    close = difflib.get_close_matches(name, _QUOTA_NAMES, n=1)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
+    raise PydanticCustomError(
+        "field_value",
+        "{name} is not counted by quotas ({known}){hint}",
+        {
+            "name": name,
+            "known": known,
+            "hint": hint,
+        },
+    )
+
+
+# Not a union of a Literal and a pattern: of its two errors neither would say all.
+QuotaName = Annotated[str, AfterValidator(_quota_name)]
+
+
 class Team(StrategyModel):
     """A namespace with a quota."""
 
     name: Name = Field(description="Namespace.")
-    quota: dict[
-        Literal[
-            "cpu",
-            "memory",
-            "pods",
-            "persistentvolumeclaims",
-            "nvidia.com/gpu",
-            "aws.amazon.com/neuron",
-            "aws.amazon.com/neuroncore",
-            "vpc.amazonaws.com/efa",
-        ],
-        Quantity | int,
-    ] = Field(default_factory=dict, description="The most that all pods of the namespace ask for together.")
+    quota: dict[QuotaName, Quantity | int] = Field(
+        default_factory=dict,
+        description="The most that all pods of the namespace ask for together, by the names that nodes advertise: "
+        "nvidia.com/gpu.shared and nvidia.com/mig-1g.10gb where GPUs are shared.",
+        json_schema_extra={"propertyNames": {"anyOf": [{"enum": list(_QUOTA_NAMES)}, {"pattern": _MIG_SLICE}]}},
+    )
     container_defaults: ContainerDefaults = Field(
         default=ContainerDefaults(), description="Requests and limits of containers that state none (LimitRange)."
     )

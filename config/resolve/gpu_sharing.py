@@ -19,11 +19,17 @@ from eks_hardware.config.resolve.model import GpuShares
 
 GPU = "nvidia.com/gpu"
 SHARED_GPU = "nvidia.com/gpu.shared"
+MIG_STRATEGY = "mixed"
+"""The GPU Operator's ``mig.strategy``: a slice has a name of its own, ``nvidia.com/mig-1g.10gb``.
+
+With ``single`` a slice is called as a whole GPU is, and the device plugin registers whole ones before the MIG manager
+cuts them: pods would be bound to GPUs that are then taken away, the node rebooted under them.
+"""
 PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 
 
-def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType]) -> GpuShares | None:
+def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType], *, bottlerocket: bool) -> GpuShares | None:
     """How the GPUs of a group or pool are shared; None where a pod gets whole ones."""
     sharing = template.gpu_sharing
     if sharing is None:
@@ -36,7 +42,16 @@ def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType]) -> GpuShar
         return GpuShares(name, GPU, slices.replicas, None)
     profile = sharing.mig_profile or ""
     most = min((mig_profiles(kind) or {}).get(profile, 0) for kind in types)
-    return GpuShares(f"all-{profile}", GPU, most, profile)
+    return GpuShares(f"all-{profile}", mig_resource(profile, bottlerocket=bottlerocket), most, profile)
+
+
+def mig_resource(profile: str, *, bottlerocket: bool) -> str:
+    """What pods ask for to get a slice.
+
+    Bottlerocket's plugin knows the strategy ``single`` only, and starts when the GPUs are cut
+    (config/facts/mig.json, ``bottlerocket``).
+    """
+    return GPU if bottlerocket else f"nvidia.com/mig-{profile}"
 
 
 def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:

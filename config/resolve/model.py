@@ -260,7 +260,8 @@ class GpuShares:
     Attributes:
         config: name of the sharing, also the value of the node label that selects it (``time-slicing-4``,
             ``all-1g.10gb``).
-        resource: extended resource that pods ask for: ``nvidia.com/gpu`` or ``nvidia.com/gpu.shared``.
+        resource: extended resource that pods ask for: ``nvidia.com/gpu``, ``nvidia.com/gpu.shared`` or
+            ``nvidia.com/mig-1g.10gb``.
         shares_per_gpu: pods that get a part of one GPU at the same time.
         mig_profile: ``1g.10gb``, None for time slicing.
     """

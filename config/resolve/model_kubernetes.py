@@ -59,7 +59,8 @@ class ResolvedNodePool(Resolved):
         image_id: the user's own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
         limits: resources of all nodes together, as Kubernetes quantities.
-        efa_interfaces: static network interfaces; empty leaves the one default interface.
+        efa_interfaces: network interfaces of a node with EFA; empty without EFA.
+        network_interfaces: what the EC2NodeClass writes out; empty leaves it to Karpenter.
         kubelet: fields of ``spec.kubelet`` of the EC2NodeClass.
         user_data: NodeConfig spec or Bottlerocket settings beside what Karpenter writes itself.
         shell: shell script lines that run before the node joins (AL2023 only).
@@ -84,6 +85,7 @@ class ResolvedNodePool(Resolved):
     labels: Mapping[str, str]
     taints: tuple[ResolvedTaint, ...]
     efa_interfaces: tuple[EfaInterface, ...]
+    network_interfaces: tuple[EfaInterface, ...]
     efa_security_group_name: str | None
     placement_group_name: str | None
     block_devices: tuple[BlockDevice, ...]

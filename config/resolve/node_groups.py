@@ -52,7 +52,7 @@ def resolve_node_group(
     ami_type, bottlerocket = _ami(group, types)
     efa = first.efa_interfaces if group.efa else ()
     store = node.instance_store(group, types)
-    shares = gpu_shares(group, types)
+    shares = gpu_shares(group, types, bottlerocket=bottlerocket)
     max_pods = node.max_pods(group, types, custom_networking=custom_networking)
     scaling = group.scaling
     template_name = names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE, separator=node.SEPARATOR)
@@ -131,10 +131,11 @@ def resolve_node_group(
             MappingProxyType(
                 {
                     **sharing_labels(shares, bottlerocket=bottlerocket),
+                    **_autoscaler_labels(group, types, shares),
                     **node.labels(group, types, bottlerocket=bottlerocket),
                 }
             ),
-            "hardware, workload, accelerator, and what plugins select on",
+            "hardware, workload, accelerator, and what plugins and an autoscaler look for",
         ),
         taints=why.rule("taints", node.taints(group, hardware), node.taint_reason(group, hardware)),
         efa_interfaces=why.catalogue(
@@ -277,7 +278,24 @@ def _autoscaler_tags(group: NodeGroup, kind: InstanceType, shares: GpuShares | N
     resources = advertised(kind, efa_count=efa_count, shares=shares)
     if shares is None:
         resources.pop(GPU, None)
+    elif shares.resource != GPU:
+        # What EC2 says of the type would stand: a pod that asks for a whole GPU would start nodes that have none.
+        resources[GPU] = 0
     return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
+
+
+# Cluster Autoscaler takes a node with this label for not ready as long as it advertises no `nvidia.com/gpu`; without it
+# a second node starts while the first one's device plugin does. A node whose shares have another name would never be
+# ready: GPULabel in
+# https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go
+# and cluster-autoscaler/processors/customresources/gpu_processor.go.
+_AUTOSCALER_GPU_LABEL = "k8s.amazonaws.com/accelerator"
+
+
+def _autoscaler_labels(group: NodeGroup, types: tuple[InstanceType, ...], shares: GpuShares | None) -> dict[str, str]:
+    if not group.scaling.autoscaled or any(GPU not in advertised(kind, shares=shares) for kind in types):
+        return {}
+    return {_AUTOSCALER_GPU_LABEL: next(kind.accelerator.label_name for kind in types if kind.accelerator)}
 
 
 def _capacity_target(group: NodeGroup) -> CapacityTarget | None:

@@ -7,12 +7,12 @@ known here, can be priced and simulated, and cannot grow into other hardware (do
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
+from eks_hardware.config.catalogue import Catalogue, EfaInterface, Hardware, InstanceType
 from eks_hardware.config.models import AmiVersions, Disruption, NodePool
 from eks_hardware.config.resolve import node, user_data
 from eks_hardware.config.resolve.gpu_sharing import GPU, gpu_shares, sharing_labels, sharing_settings
@@ -158,9 +158,8 @@ def resolve_node_pool(
     bottlerocket = pool.ami.family == "bottlerocket"
     efa = first.efa_interfaces if pool.efa else ()
     store = node.instance_store(pool, types)
-    shares = gpu_shares(pool, types)
+    shares = gpu_shares(pool, types, bottlerocket=bottlerocket)
     reserved = bool(pool.reservations)
-    only_reserved = reserved and not {"on-demand", "spot"} & set(pool.capacity)
     version, version_reason = _ami_version(pool, ami_versions or AmiVersions())
     kubelet = _kubelet(pool, types, custom_networking=custom_networking)
     return ResolvedNodePool(
@@ -227,6 +226,7 @@ def resolve_node_pool(
             if efa
             else "EFA is not asked for",
         ),
+        network_interfaces=_network_interfaces(efa, types, why),
         efa_security_group_name=why.rule(
             "efa_security_group_name",
             efa_security_group_name if efa else None,
@@ -236,7 +236,7 @@ def resolve_node_pool(
             pool,
             cluster_name,
             why,
-            reserved=only_reserved,
+            reserved=reserved,
             supported="cluster" in first.placement_strategies,
         ),
         block_devices=why.rule(
@@ -280,8 +280,8 @@ def resolve_node_pool(
         ),
         overlays=why.rule(
             "overlays",
-            tuple(_overlays(pool.name, types, shares)),
-            "what Karpenter cannot see: shared and fractional GPUs",
+            (*_overlays(pool.name, types, shares), *_huge_pages(pool, types)),
+            "what Karpenter cannot see: shared and fractional GPUs, huge pages",
         ),
         tags=why.rule(
             "tags",
@@ -334,6 +334,24 @@ def _kubelet(pool: NodePool, types: tuple[InstanceType, ...], *, custom_networki
     return {name: value for name, value in settings.items() if value is not None}
 
 
+def _network_interfaces(
+    efa: tuple[EfaInterface, ...], types: Sequence[InstanceType], why: Reasons
+) -> tuple[EfaInterface, ...]:
+    """What the EC2NodeClass writes out.
+
+    Left to itself Karpenter takes every EFA-capable type for one with EFA, and attaches it when pods ask. Such a node
+    has no EFA security group and no device plugin: its pods stay pending, and it is never given up
+    (pkg/providers/instancetype/types.go, efas, in 1.14.1).
+    """
+    field = "network_interfaces"
+    if efa:
+        return why.rule(field, efa, "written out: Karpenter's own layout is an older one")
+    if any(kind.supports_efa for kind in types):
+        only = (EfaInterface(0, 0, "interface"),)
+        return why.rule(field, only, "one interface: without it Karpenter would offer EFA that the pool does not have")
+    return why.rule(field, (), "the one default interface")
+
+
 def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | None) -> Iterator[CapacityOverlay]:
     """What a node advertises where it is not what EC2 says of its type, by that capacity."""
     by_capacity: dict[int, list[str]] = {}
@@ -342,10 +360,20 @@ def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | No
             shares_per_gpu = shares.shares_per_gpu if shares else 1
             by_capacity.setdefault(kind.accelerator.count * shares_per_gpu, []).append(kind.name)
     resource = shares.resource if shares else GPU
-    # Renamed shares leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
+    # Shares of another name leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
     whole = {GPU: "0"} if resource != GPU else {}
     for amount, names in sorted(by_capacity.items()):
         yield CapacityOverlay(f"{name}-{amount}", tuple(names), MappingProxyType({**whole, resource: str(amount)}))
+
+
+def _huge_pages(pool: NodePool, types: tuple[InstanceType, ...]) -> Iterator[CapacityOverlay]:
+    """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
+    if pool.efa and pool.ami.family == "al2023" and types[0].accelerator:
+        pages = facts.eks("efa_huge_pages")
+        names = tuple(kind.name for kind in types)
+        yield CapacityOverlay(
+            f"{pool.name}-huge-pages", names, MappingProxyType({pages["resource"]: f"{pages['mib']}Mi"})
+        )
 
 
 def _user_data(pool: NodePool, hardware: Hardware, *, store: str, sharing: Mapping[str, object]) -> dict[str, object]:

@@ -9,12 +9,14 @@ from eks_hardware.config.catalogue import Catalogue, load
 from eks_hardware.config.errors import Finding, Position, Severity, StrategyError
 from eks_hardware.config.loader import LoadedStrategy
 from eks_hardware.config.models import Strategy
+from eks_hardware.config.rules import charts as _charts
 from eks_hardware.config.rules import cluster as _cluster
 from eks_hardware.config.rules import delivery as _delivery
 from eks_hardware.config.rules import gpu as _gpu
 from eks_hardware.config.rules import hardware as _hardware
 from eks_hardware.config.rules import karpenter as _karpenter
 from eks_hardware.config.rules import node_pools as _node_pools
+from eks_hardware.config.rules import overlap as _overlap
 from eks_hardware.config.rules import platform as _platform
 from eks_hardware.config.rules import storage as _storage
 from eks_hardware.config.rules.registry import RULES, Context, Rule
@@ -22,7 +24,7 @@ from eks_hardware.config.rules.registry import RULES, Context, Rule
 __all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "checked"]
 
 # Importing a module registers its rules.
-_MODULES = (_cluster, _delivery, _gpu, _hardware, _karpenter, _node_pools, _platform, _storage)
+_MODULES = (_charts, _cluster, _delivery, _gpu, _hardware, _karpenter, _node_pools, _overlap, _platform, _storage)
 
 
 def check(

@@ -47,17 +47,21 @@ def helm_installs(context: Context) -> bool:
     severity=Severity.WARNING,
 )
 def _api_private(context: Context) -> Iterator[Breach]:
-    endpoint = context.strategy.cluster.endpoint
-    # Who writes an empty list means it.
-    if "public_cidrs" in endpoint.model_fields_set or not helm_installs(context):
+    strategy = context.strategy
+    if strategy.cluster.endpoint.public_cidrs or not helm_installs(context):
         return
-    where = "run Terraform in the VPC (a runner, a VPN)"
-    if not context.strategy.network.private:
-        where += ", list your networks in cluster.endpoint.public_cidrs"
+    ways = ["run Terraform in the VPC (a runner, a VPN)"]
+    if not strategy.network.private:
+        ways.append("list your networks in cluster.endpoint.public_cidrs")
+    if strategy.network.existing is None and strategy.kubernetes.stack == "same":
+        ways[0] = (
+            "nobody is in a VPC that the same apply makes, so that the first one stops half-way: set kubernetes.stack: "
+            "separate and apply the charts from inside"
+        )
     yield (
         "cluster.endpoint.public_cidrs",
-        f"the API is reached from inside the VPC only, and Terraform installs charts through it: {where}, "
-        f"{_OR_MANIFESTS}; public_cidrs: [] says that it is meant",
+        f"the API is reached from inside the VPC only, and Terraform installs charts through it: {', '.join(ways)}, "
+        f"{_OR_MANIFESTS}",
     )
 
 
@@ -106,4 +110,20 @@ def _private_charts(context: Context) -> Iterator[Breach]:
             "network.private",
             f"the charts {', '.join(public)} and their images come from public registries; mirror them in ECR, and set "
             "kubernetes.charts.<name>.repository, and the images in its values",
+        )
+
+
+@rule(
+    "STACK_SEPARATE_UNUSED",
+    "a second stack is asked for, and nothing would be in it",
+    "docs/guides/delivery.md",
+    severity=Severity.WARNING,
+)
+def _separate_unused(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.kubernetes
+    if kubernetes.stack == "separate" and kubernetes.delivery == "manifests":
+        yield (
+            "kubernetes.stack",
+            "with delivery: manifests Terraform installs nothing on the cluster, and a second stack would be empty; "
+            "remove this line",
         )

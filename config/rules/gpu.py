@@ -112,8 +112,8 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
     # A strategy takes profiles without a suffix such as +me.
     plain = [each for each in profiles if each.endswith("gb")]
     close = difflib.get_close_matches(profile, plain, n=1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    return f"the {gpu} of {kind.name} has no profile {profile}; {hint}It has {_slices(profiles, plain)}"
+    hint = f"did you mean {close[0]}? It has" if close else "it has"
+    return f"the {gpu} of {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
 
 
 def _slices(profiles: Mapping[str, int], names: list[str]) -> str:

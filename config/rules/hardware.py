@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 
+from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
@@ -156,8 +158,32 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
                 yield group_path(group, "ami.type"), f"{wanted} does not fit {kind.name}; it takes {allowed}"
 
 
+@rule(
+    "USER_DATA_FIELD",
+    "a NodeConfig has no such field",
+    "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/",
+)
+def _user_data(context: Context) -> Iterator[Breach]:
+    known = facts.eks("node_config")["fields"]
+    for node in context.nodes:
+        for field in node.user_data if not _bottlerocket(node) else ():
+            if field not in known:
+                close = difflib.get_close_matches(field, known, n=1)
+                hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
+                yield (
+                    node_path(node, f"user_data.{field}"),
+                    f"the spec of a NodeConfig has no {field!r}, so that this has no effect; {hint}",
+                )
+
+
 @rule("AMI_CONFLICT", "settings of the image contradict each other", _MNG_TEMPLATES)
 def _ami_conflict(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        if pool.ami.image_id and pool.ami.version:
+            yield (
+                node_path(pool, "ami.version"),
+                "ami.image_id names your own image, so ami.version has no meaning; remove one of them",
+            )
     for group in context.strategy.node_groups:
         for name in ("type", "release_version"):
             if group.ami.image_id and getattr(group.ami, name):

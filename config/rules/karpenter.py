@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -11,6 +12,7 @@ from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
 from eks_hardware.config.resolve import accelerator_resource
+from eks_hardware.config.rules.charts import numbers
 from eks_hardware.config.rules.hardware import several, untainted_nodes
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
 
@@ -60,12 +62,6 @@ def _has_overlays(context: Context) -> bool:
     )
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """``v1.14.1-rc.1`` as (1, 14, 1)."""
-    parts = [int(part) for part in re.findall(r"\d+", version.partition("-")[0])]
-    return tuple([*parts, 0, 0][:3])
-
-
 def _chart_version(context: Context, key: str) -> str | None:
     """The version of a chart that the strategy asks for."""
     for name, chart in context.strategy.kubernetes.charts.items():
@@ -86,10 +82,10 @@ def _feature(context: Context) -> Iterator[Breach]:
     missing = [
         (since[key], noun)
         for key, (noun, asked) in _FEATURES.items()
-        if _numbers(version) < _numbers(since[key]) and asked(context)
+        if numbers(version) < numbers(since[key]) and asked(context)
     ]
     if missing:
-        newest = max((each for each, _ in missing), key=_numbers)
+        newest = max((each for each, _ in missing), key=numbers)
         lacks = ", ".join(f"{noun} (since {each})" for each, noun in missing)
         yield _VERSION_PATH, f"Karpenter {version} lacks {lacks}; use {newest} or newer, or remove this line"
 
@@ -104,11 +100,11 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     lowest = facts.karpenter("versions")["lowest_for_kubernetes"].get(kubernetes)
     version = given or chart["version"]
     path = _VERSION_PATH if given else "cluster.kubernetes_version"
-    if lowest and _numbers(version) < _numbers(lowest):
+    if lowest and numbers(version) < numbers(lowest):
         yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; it takes {lowest} or newer"
     newest = chart["kubernetes"]["max"]
     # What a newer Karpenter than the one recorded runs on is not known.
-    if _numbers(version) <= _numbers(chart["version"]) and _numbers(kubernetes) > _numbers(newest):
+    if numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
         yield path, f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use {newest}"
 
 
@@ -124,6 +120,21 @@ def _definitions(context: Context) -> Iterator[Breach]:
         yield (
             "kubernetes.charts.karpenter-crd.version",
             f"the definitions are of {crd}, Karpenter is {controller}; remove this line, they follow Karpenter",
+        )
+
+
+@rule(
+    "KARPENTER_OVERLAY_OFF",
+    "Karpenter is not told of the GPUs that a pool shares, or has fractions of",
+    "https://karpenter.sh/docs/concepts/nodeoverlays/",
+)
+def _overlay_off(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
+        yield (
+            "karpenter.feature_gates.node_overlay",
+            "Karpenter counts shared and fractional GPUs by NodeOverlay only, and would make no node, or too many, for "
+            "the pods that ask for them; remove this line",
         )
 
 
@@ -245,8 +256,30 @@ def _format(context: Context) -> Iterator[Breach]:
         if karpenter and (release := getattr(karpenter.ami_versions, family)):
             given[f"karpenter.ami_versions.{family}"] = (family, release)
     for path, (family, release) in given.items():
-        if release != "latest" and not re.fullmatch(aliases["pattern"][family], f"{family}@{release}"):
-            yield path, f"{release!r} is no release of {family}; write for example {aliases['suggested'][family]}"
+        if fault := _format_fault(family, release, context.today):
+            yield path, f"{fault}; write for example {aliases['suggested'][family]}"
+
+
+def _format_fault(family: str, release: str, today: datetime.date) -> str | None:
+    """Why no image can be called so."""
+    if release == "latest":
+        return None
+    if not re.fullmatch(facts.karpenter("ami_aliases")["pattern"][family], f"{family}@{release}"):
+        return f"{release!r} is no release of {family}"
+    if family != "al2023":
+        return None
+    day = _day(release)
+    if day is None:
+        return f"{release} is named after a day that is in no calendar"
+    return f"{release} lies in the future" if day > today else None
+
+
+def _day(release: str) -> datetime.date | None:
+    """The day of an AL2023 release: ``v20260810``."""
+    try:
+        return datetime.datetime.strptime(release, "v%Y%m%d").date()
+    except ValueError:
+        return None
 
 
 def _known_faults(context: Context) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -281,6 +314,13 @@ def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     releases = facts.karpenter("ami_aliases")["releases"]
     found = {path: (pool.ami.family, release) for pool, path, release in _releases(context)}
     for path, (family, release) in found.items():
+        # POOL_AMI_FORMAT says it.
+        if _format_fault(family, release, context.today):
+            continue
+        first = facts.karpenter("ami_aliases")["first_for_kubernetes"][family].get(kubernetes)
+        if first and release != "latest" and numbers(release) < numbers(first):
+            yield path, f"{family} has images for {kubernetes} since {first}, {release} is older; pin another release"
+            continue
         for fact in releases[family]:
             if fact["version"] == release and kubernetes not in fact.get("kubernetes", (kubernetes,)):
                 has = ", ".join(fact["kubernetes"])

@@ -1,4 +1,4 @@
-"""Rules about Karpenter's node pools: hardware, limits, capacity, disruption, and pools that are too much alike.
+"""Rules about Karpenter's node pools: hardware, limits, capacity, disruption, labels and tags.
 
 What holds for node groups as well is in ``hardware`` and ``cluster``, under one code for both.
 """
@@ -6,24 +6,24 @@ What holds for node groups as well is in ``hardware`` and ``cluster``, under one
 from __future__ import annotations
 
 import difflib
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.config.cron import cron_fault
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
-from eks_hardware.config.resolve import accelerator_resource, known_to_karpenter, zones
-from eks_hardware.config.resolve.node import taints
+from eks_hardware.config.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.config.resolve.node_pools import candidates, left_out
 from eks_hardware.config.rules.hardware import mixed_architecture, mixed_hardware, no_zone, several
-from eks_hardware.config.rules.registry import Breach, Context, Node, hardware_field, node_path, pool_path, rule
+from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
 
 _NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
 _NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
 _RESERVATIONS = "https://karpenter.sh/docs/tasks/odcrs/"
+_TAGS = "config/facts/karpenter.json (tags)"
 _ACCELERATOR_NAMES = "config/facts/karpenter.json (accelerator_names)"
 
 
@@ -294,7 +294,7 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule("POOL_RESERVATION_ZONE", "a reservation is in a zone that its pool may not use", _RESERVATIONS)
+@rule("POOL_RESERVATION_ZONE", "a reservation is not in the zone that its pool uses", _RESERVATIONS)
 def _reservation_zone(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, reservation in enumerate(pool.reservations):
@@ -304,6 +304,45 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
                     f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
                     "reservation is never used; add the zone, or remove 'zones'",
                 )
+        # Of several zones that offer the type, the first would be taken.
+        if pool.efa and pool.reservations and not (pool.zones or any(each.zone for each in pool.reservations)):
+            yield (
+                pool_path(pool, "reservations[0]"),
+                "with EFA all nodes are in one zone, and tags do not say in which the reservation is; give its zone",
+            )
+
+
+@rule("POOL_RESERVATION_TAGS", "tags that choose reservations are not as Karpenter takes them", _TAGS)
+def _reservation_tags(context: Context) -> Iterator[Breach]:
+    most = facts.karpenter("tags")["selector_max"]
+    for pool in context.pools:
+        for index, reservation in enumerate(pool.reservations):
+            path = pool_path(pool, f"reservations[{index}].tags")
+            if len(reservation.tags) > most:
+                yield path, f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
+            for key, value in reservation.tags.items():
+                if not value:
+                    yield f"{path}[{key}]", "an empty value is refused by Karpenter; give the tag's value"
+
+
+@rule("POOL_RESERVATION_DUPLICATE", "a reservation is listed twice, or in two zones", _RESERVATIONS)
+def _reservation_duplicate(context: Context) -> Iterator[Breach]:
+    first: dict[str, tuple[str, str | None]] = {}
+    for pool in context.pools:
+        listed: set[str] = set()
+        for index, reservation in enumerate(pool.reservations):
+            if reservation.id is None:
+                continue
+            # Two pools may share a reservation.
+            where, zone = first.setdefault(reservation.id, (pool.name, reservation.zone))
+            if zone != reservation.zone:
+                yield (
+                    pool_path(pool, f"reservations[{index}].zone"),
+                    f"a reservation is in one zone, and {reservation.id} is in {zone} in pool {where}; correct one",
+                )
+            elif reservation.id in listed:
+                yield pool_path(pool, f"reservations[{index}].id"), f"{reservation.id} is listed twice; remove one"
+            listed.add(reservation.id)
 
 
 @rule(
@@ -324,7 +363,7 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
             )
 
 
-# --- disruption, labels
+# --- disruption, labels, tags
 
 
 @rule(
@@ -364,81 +403,24 @@ def _labels(context: Context) -> Iterator[Breach]:
                 )
 
 
-# --- pools that are too much alike
-
-
-def _taints(context: Context, node: Node) -> frozenset[tuple[str, str, str]]:
-    """What keeps pods off the nodes of a group or pool."""
-    kinds = context.types(node)
-    return frozenset(
-        (taint.key, taint.value, taint.effect)
-        for taint in (taints(node, kinds[0].hardware) if kinds else ())
-        if taint.effect != "PREFER_NO_SCHEDULE"
-    )
-
-
-def _alike(context: Context, one: Node, other: Node) -> tuple[str, ...]:
-    """Types on which the same pods may land in both; none where taints, labels, weights or zones tell them apart."""
-    types = {kind.name for kind in context.types(one)} & {kind.name for kind in context.types(other)}
-    if not types or (one.workload, one.labels) != (other.workload, other.labels):
-        return ()
-    if isinstance(one, NodePool) and isinstance(other, NodePool) and one.weight != other.weight:
-        return ()
-    if _taints(context, one) != _taints(context, other):
-        return ()
-    choice, region = context.zone_choice(), context.strategy.region
-    where = [set(zones.zones_of(context.demand(each), choice, region, context.catalogue)) for each in (one, other)]
-    return tuple(sorted(types)) if where[0] & where[1] else ()
-
-
-def _resource(node: Node) -> str:
-    """By what name pods ask for the node's GPUs, and whether those are whole."""
-    sharing = node.gpu_sharing
-    if sharing is None:
-        return "whole"
-    return "renamed" if sharing.time_slicing and sharing.time_slicing.rename else "shared"
+@rule("POOL_TAG_RESTRICTED", "a tag of a pool belongs to Karpenter", _TAGS)
+def _pool_tags(context: Context) -> Iterator[Breach]:
+    fact = facts.karpenter("tags")
+    given = [("tags", context.strategy.tags)] if context.pools else []
+    given += [(pool_path(pool, "tags"), pool.tags) for pool in context.pools]
+    for path, tags in given:
+        for key in tags:
+            if key in fact["restricted"] or key.startswith(tuple(fact["restricted_prefixes"])):
+                yield f"{path}[{key}]", f"Karpenter sets {key} itself, and refuses it here; use another key"
 
 
 @rule(
-    "POOL_OVERLAP",
-    "two pools make the same nodes for the same pods",
-    "https://karpenter.sh/docs/concepts/scheduling/#weighted-nodepools",
-    severity=Severity.WARNING,
+    "POOL_BUDGET_SCHEDULE",
+    "a budget starts at a time that there is not",
+    "https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format",
 )
-def _overlap(context: Context) -> Iterator[Breach]:
-    for one, other in itertools.combinations(context.pools, 2):
-        if _differs(one, other):
-            continue
-        if types := _alike(context, one, other):
-            yield (
-                pool_path(other, hardware_field(other)),
-                f"pool {one.name} makes {several(types)} for the same pods, and Karpenter takes either; give one of "
-                "them a weight, a taint or a label",
-            )
-
-
-@rule(
-    "POOL_OVERLAP_UNLIKE",
-    "the same pods land on nodes with and without EFA, or on whole and on shared GPUs",
-    "https://github.com/aws/karpenter-provider-aws/issues/6296",
-)
-def _overlap_unlike(context: Context) -> Iterator[Breach]:
-    for index, pool in enumerate(context.pools):
-        others: tuple[Node, ...] = (*context.strategy.node_groups, *context.pools[:index])
-        for other in others:
-            difference = _differs(other, pool)
-            if difference and (types := _alike(context, other, pool)):
-                noun = "pool" if isinstance(other, NodePool) else "group"
-                yield (
-                    node_path(pool, hardware_field(pool)),
-                    f"{noun} {other.name} has {several(types)} for the same pods, but the two differ in {difference}: "
-                    "what a pod gets would be chance; give one of them a taint or a label",
-                )
-
-
-def _differs(one: Node, other: Node) -> str:
-    """In what two nodes of one type differ that pods depend on."""
-    if one.efa != other.efa:
-        return "EFA"
-    sharing = {_resource(one), _resource(other)}
-    return "GPU sharing" if sharing == {"whole", "shared"} else ""
+def _budget_schedule(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        for index, budget in enumerate(pool.disruption.budgets or ()):
+            if budget.schedule and (fault := cron_fault(budget.schedule)):
+                yield pool_path(pool, f"disruption.budgets[{index}].schedule"), fault

@@ -1,4 +1,4 @@
-"""Rules about what runs on the cluster: autoscalers, job queues, teams, and the settings of charts."""
+"""Rules about what runs on the cluster: autoscalers, job queues, teams, and the way out to AWS."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from typing import Any
 
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Hardware
-from eks_hardware.config.chart_keys import unknown_keys
 from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import NodeGroup, Team
-from eks_hardware.config.resolve import accelerator_resource
+from eks_hardware.config.models import NodeGroup, NodePool, Team
+from eks_hardware.config.quantity import amount
+from eks_hardware.config.resolve import advertised, ami_family
+from eks_hardware.config.resolve.gpu_sharing import gpu_shares
 from eks_hardware.config.rules.delivery import charts
 from eks_hardware.config.rules.registry import Breach, Context, group_path, node_path, rule
 
@@ -37,6 +38,13 @@ def _both(context: Context) -> Iterator[Breach]:
             "Karpenter and Cluster Autoscaler would both make nodes for the same pending pods; remove this line, or "
             "the karpenter section",
         )
+
+
+def _values(context: Context, key: str) -> dict[str, Any]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        if name == key:
+            return dict(chart.values)
+    return {}
 
 
 def _autoscaled(context: Context) -> list[NodeGroup]:
@@ -161,21 +169,36 @@ def _reserved(context: Context) -> Iterator[Breach]:
 
 @rule(
     "TEAM_QUOTA_UNUSED",
-    "a team has a quota for hardware that the strategy lacks",
+    "a team has a quota for a resource that no node advertises",
     _QUOTAS,
     severity=Severity.WARNING,
 )
 def _unused(context: Context) -> Iterator[Breach]:
-    kinds = [kind for node in context.nodes for kind in context.types(node)]
-    there = {accelerator_resource(kind.hardware) for kind in kinds}
-    if "aws.amazon.com/neuron" in there:
-        there.add("aws.amazon.com/neuroncore")
-    if any(node.efa for node in context.nodes):
-        there.add("vpc.amazonaws.com/efa")
+    there = {resource for node in context.nodes for resource in _advertised(context, node)}
     for team in context.strategy.kubernetes.teams:
         for resource in team.quota:
-            if "/" in resource and resource not in there:
-                yield _quota_path(team, resource), f"no node of this strategy has {resource}; remove the line"
+            if "/" not in resource or resource in there:
+                continue
+            domain = resource.partition("/")[0]
+            # How GPUs are shared decides what they are called.
+            others = sorted(each for each in there - set(team.quota) if each.partition("/")[0] == domain)
+            what = f"its nodes call it {' and '.join(others)}" if others else "remove the line"
+            yield (
+                _quota_path(team, resource),
+                f"no node of this strategy advertises {resource}, so that this limits nothing; {what}",
+            )
+
+
+def _advertised(context: Context, node: NodeGroup | NodePool) -> set[str]:
+    """Extended resources of the nodes of a group or pool."""
+    kinds = context.types(node)
+    family = node.ami.family if isinstance(node, NodePool) else ami_family(node)
+    shares = gpu_shares(node, kinds, bottlerocket=family == "bottlerocket") if kinds else None
+    return {
+        resource
+        for kind in kinds
+        for resource in advertised(kind, efa_count=kind.max_efa_interfaces if node.efa else 0, shares=shares)
+    }
 
 
 @rule(
@@ -197,89 +220,36 @@ def _no_default(context: Context) -> Iterator[Breach]:
                 )
 
 
-# --- settings of charts
-
-
-def _values(context: Context, key: str) -> dict[str, Any]:
-    for name, chart in context.strategy.kubernetes.charts.items():
-        if name == key:
-            return dict(chart.values)
-    return {}
-
-
 @rule(
-    "CHART_NOT_INSTALLED",
-    "a chart has settings, but the strategy does not install it",
-    "config/resolve/kubernetes.py",
-    severity=Severity.WARNING,
+    "TEAM_LIMIT_RANGE",
+    "a team's containers ask for more than their limit by default",
+    "https://kubernetes.io/docs/concepts/policy/limit-range/",
 )
-def _not_installed(context: Context) -> Iterator[Breach]:
-    installed = charts(context)
-    for name in context.strategy.kubernetes.charts:
-        if name not in installed:
-            yield f"kubernetes.charts.{name}", f"{name} is not installed, so that this has no effect; remove it"
+def _limit_range(context: Context) -> Iterator[Breach]:
+    for team in context.strategy.kubernetes.teams:
+        defaults = team.container_defaults
+        for resource, request in defaults.requests.items():
+            limit = defaults.limits.get(resource)
+            if limit is not None and amount(request) > amount(limit):
+                yield (
+                    _team_path(team, "container_defaults", "requests", resource),
+                    f"{request} is more than the limit of {limit}, and Kubernetes refuses such containers; raise the "
+                    "limit, or lower this",
+                )
 
 
-@rule(
-    "CHART_VALUE_UNKNOWN",
-    "a chart does not have a value of this name",
-    "config/facts/chart_values",
-    severity=Severity.WARNING,
-)
-def _unknown_value(context: Context) -> Iterator[Breach]:
-    for name, chart in context.strategy.kubernetes.charts.items():
-        version = facts.chart(name)["version"]
-        # What another version has is not known.
-        if chart.version not in (None, version):
-            continue
-        for unknown in unknown_keys(name, chart.values):
-            hint = f"; did you mean {unknown.close[0]!r}?" if unknown.close else ""
-            yield (
-                f"kubernetes.charts.{name}.values.{unknown}",
-                f"{name} {version} has no value {str(unknown)!r}, so that this has no effect{hint}",
-            )
+# What is counted, and not measured.
+_WHOLE = frozenset({"pods", "persistentvolumeclaims"})
 
 
-# Karpenter has rules of its own.
-_OWN_RULES = frozenset({"karpenter", "karpenter-crd"})
-
-
-def _supported(context: Context, bound: str) -> Iterator[tuple[str, str]]:
-    """Charts in the recorded version, with the lowest or highest Kubernetes version that they are made for."""
-    given = {str(name): chart.version for name, chart in context.strategy.kubernetes.charts.items()}
-    for key in sorted(charts(context) - _OWN_RULES):
-        fact = facts.chart(key)
-        limit = fact["kubernetes"][bound]
-        if limit and given.get(key) in (None, fact["version"]):
-            yield key, limit
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
-
-
-@rule("CHART_KUBERNETES_VERSION", "a chart does not run on the Kubernetes version", "config/facts/charts.json")
-def _too_old(context: Context) -> Iterator[Breach]:
-    version = context.strategy.cluster.kubernetes_version
-    for key, lowest in _supported(context, "min"):
-        if _numbers(version) < _numbers(lowest):
-            yield "cluster.kubernetes_version", f"{key} needs Kubernetes {lowest} or newer, not {version}"
-
-
-@rule(
-    "CHART_KUBERNETES_UNTESTED",
-    "a chart is not known to run on the Kubernetes version",
-    "config/facts/charts.json",
-    severity=Severity.WARNING,
-)
-def _too_new(context: Context) -> Iterator[Breach]:
-    version = context.strategy.cluster.kubernetes_version
-    for key, highest in _supported(context, "max"):
-        if _numbers(version) > _numbers(highest):
-            yield (
-                "cluster.kubernetes_version",
-                f"{key} is made for Kubernetes up to {highest}; choose another version in kubernetes.charts.{key}",
-            )
+@rule("TEAM_QUOTA_QUANTITY", "a team's quota is no whole or no positive number", _QUOTAS)
+def _quota_quantity(context: Context) -> Iterator[Breach]:
+    for team in context.strategy.kubernetes.teams:
+        for resource, given in team.quota.items():
+            if isinstance(given, int) and given < 0:
+                yield _quota_path(team, resource), f"{given} is below zero; give the most that all pods may have"
+            elif (resource in _WHOLE or "/" in resource) and amount(given).denominator != 1:
+                yield _quota_path(team, resource), f"{given} is no whole number of {resource}; write for example 8"
 
 
 # --- endpoints

@@ -55,6 +55,10 @@ class Context:
 
     def zone_choice(self) -> zones.ZoneChoice:
         """The zones of the network; only groups and pools whose types are all known take part."""
+        return self._zone_choice
+
+    @cached_property
+    def _zone_choice(self) -> zones.ZoneChoice:
         groups = [group for group in self.strategy.node_groups if len(self.types(group)) == len(group.instance_types)]
         demands = [zones.of_node_group(group) for group in groups]
         demands += [zones.of_node_pool(pool, names) for pool in self.pools if (names := self.pool_types(pool))]

@@ -29,11 +29,24 @@ def _bottlerocket(context: Context) -> Iterator[Breach]:
             node_path(node, "ami"),
             f"{why}, and {node.name} is for training; use AL2023 here, or remove storage.fsx_lustre",
         )
-    able = [node for node in context.nodes if node.workload != "system" and not _is_bottlerocket(node)]
-    if not able and not training:
+    workers = _workers(context)
+    if workers and all(_is_bottlerocket(node) for node in workers) and not training:
         yield (
             "storage.fsx_lustre",
             f"{why}, and no group or pool but those of the system has AL2023; give one AL2023, or use storage.efs",
+        )
+
+
+def _workers(context: Context) -> list[Node]:
+    return [node for node in context.nodes if node.workload != "system"]
+
+
+@rule("FSX_NO_NODE", "Lustre is asked for where no node mounts it", _LUSTRE_CLIENT)
+def _no_node(context: Context) -> Iterator[Breach]:
+    if context.strategy.storage.fsx_lustre and not _workers(context):
+        yield (
+            "storage.fsx_lustre",
+            "there are only system nodes; add a group or pool for the pods that use it, or remove this",
         )
 
 

@@ -39,9 +39,16 @@ def bundle(resolved: ResolvedStrategy) -> Bundle:
     Plain data from plain data: the same strategy gives the same bundle, whichever way it is delivered.
     """
     releases = [release for part in _PARTS for release in part(resolved)]
-    names = {release.name for release in releases}
-    present = [replace(each, after=tuple(name for name in each.after if name in names)) for each in releases]
+    names = [release.name for release in releases]
+    present = [replace(each, after=tuple(name for name in _after(each, names) if name in names)) for each in releases]
     return Bundle(tuple(_in_order(present)))
+
+
+def _after(release: ChartRelease | ObjectRelease, names: Iterable[str]) -> tuple[str, ...]:
+    """Node pools come last and go first: device plugins outlive the nodes that they serve."""
+    if release.name == karpenter.RESOURCES:
+        return tuple(name for name in names if name != release.name)
+    return release.after
 
 
 def _in_order(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelease | ObjectRelease]:

@@ -1,4 +1,4 @@
-"""Nodes that jobs may take one for the other, with how much of everything they have at most."""
+"""Nodes that jobs may take one for the other, with how much of everything pods can have of them at most."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from eks_hardware.config.resolve import (
     accelerator_resource,
     advertised,
 )
+from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
+from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.nodes import Node, effect, nodes, taint_object
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
@@ -29,6 +31,7 @@ _SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
 _ARCHITECTURE_LABEL = "kubernetes.io/arch"
 _ARCHITECTURES = {"x86_64": "amd64"}
 
+_MIB = 1 << 20
 _GIB = 1 << 30
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
@@ -41,7 +44,7 @@ class Flavor:
         labels: they select these nodes and no others.
         taints: those that a job has to tolerate itself, as objects.
         tolerations: of the taints that keep other pods off the accelerator, as objects.
-        quota: Kubernetes quantities of all nodes together.
+        quota: Kubernetes quantities that pods can have of all nodes together.
     """
 
     name: str
@@ -60,9 +63,8 @@ def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> t
     """
     catalogue = catalogue or load()
     alike: dict[tuple[object, ...], list[Node]] = {}
-    for node in nodes(resolved):
-        if node.workload != "system" and node.hardware is not Hardware.OTHER:
-            alike.setdefault(_kind(node), []).append(node)
+    for node in _for_jobs(resolved):
+        alike.setdefault(_kind(node), []).append(node)
     found: list[Flavor] = []
     for members in alike.values():
         name, labels = _name(members[0]), _common_labels(members)
@@ -76,6 +78,17 @@ def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> t
                 for node in members
             ]
     return tuple(found)
+
+
+def neuron_cores_per_device(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> int | None:
+    """The fewest NeuronCores that a device of the nodes for jobs has; None without such devices."""
+    catalogue = catalogue or load()
+    offers = [advertised(catalogue.get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
+    return min((each[NEURON_CORE] // each[NEURON] for each in offers if NEURON_CORE in each), default=None)
+
+
+def _for_jobs(resolved: ResolvedStrategy) -> list[Node]:
+    return [each for each in nodes(resolved) if each.workload != "system" and each.hardware is not Hardware.OTHER]
 
 
 def _kind(node: Node) -> tuple[object, ...]:
@@ -142,33 +155,43 @@ def _flavor(name: str, labels: Mapping[str, str], members: list[Node], catalogue
 
 
 def _text(resource: str, quantity: Fraction) -> str:
-    return f"{math.floor(quantity / _GIB)}Gi" if resource == "memory" else str(math.floor(quantity))
+    if resource == "memory":
+        return f"{math.floor(quantity / _MIB)}Mi"
+    thousandths = math.floor(quantity * 1000)
+    return f"{thousandths}m" if resource == "cpu" and thousandths % 1000 else str(thousandths // 1000)
 
 
 def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
+    """What pods can have of one node."""
     resources = advertised(kind, efa_count=node.efa_count, shares=node.gpu_shares)
-    return {
-        "cpu": Fraction(kind.vcpus),
-        "memory": Fraction(kind.memory_gib) * _GIB,
-        **{name: Fraction(count) for name, count in resources.items()},
-    }
+    # A NeuronCore is part of a device, and is counted as one (`kueue.py`).
+    devices = {name: Fraction(count) for name, count in resources.items() if name != NEURON_CORE}
+    return {**allocatable(node, kind), **devices}
+
+
+def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
+    """What Karpenter's limits count of one node: more CPU and memory than pods can have."""
+    capacity = {"cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * _GIB, "nodes": Fraction(1)}
+    return {**_of_node(node, kind), **capacity}
 
 
 def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> dict[str, Fraction]:
-    """What as many nodes have as the group may have; of several types the smallest."""
+    """What pods can have of as many nodes as the group may have; of several types the smallest."""
     each = [_of_node(group, catalogue.get(name)) for name in group.instance_types]
     return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
 
 
 def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> dict[str, Fraction]:
-    """What nodes within the pool's limits have at most.
+    """What pods can have at most of nodes within the pool's limits.
 
     A limit bounds a resource without one too, by what the types have of both.
     """
-    each = [{**_of_node(pool, catalogue.get(name)), "nodes": Fraction(1)} for name in pool.instance_types]
-    limits = {name: amount(value) for name, value in pool.limits.items() if all(kind.get(name) for kind in each)}
+    kinds = [catalogue.get(name) for name in pool.instance_types]
+    pairs = [(_of_node(pool, kind), _whole(pool, kind)) for kind in kinds]
+    limits = {name: amount(value) for name, value in pool.limits.items() if all(whole.get(name) for _, whole in pairs)}
     return {
-        resource: min(limit * max(kind[resource] / kind[name] for kind in each) for name, limit in limits.items())
-        for resource in each[0]
-        if resource != "nodes"
+        resource: min(
+            limit * max(usable[resource] / whole[name] for usable, whole in pairs) for name, limit in limits.items()
+        )
+        for resource in pairs[0][0]
     }

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.config.resolve.gpu_sharing import MIG_STRATEGY
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
@@ -46,7 +47,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "devicePlugin": _device_plugin(nodes),
         # Says on the node which GPU can be cut; the MIG manager waits for it.
         "gfd": {"enabled": True},
-        "mig": {"strategy": "single"},
+        "mig": {"strategy": MIG_STRATEGY},
         "migManager": _mig_manager(nodes),
         "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": is_installed(resolved, _PROMETHEUS)}},
     }

@@ -13,13 +13,15 @@ Sources: https://github.com/kubernetes-sigs/kueue/tree/v0.19.2 (apis/kueue/v1bet
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eks_hardware.config.catalogue import Hardware
 from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
 from eks_hardware.kubernetes.charts import chart_release, is_installed
-from eks_hardware.kubernetes.flavors import Flavor, flavors
+from eks_hardware.kubernetes.flavors import Flavor, flavors, neuron_cores_per_device
 from eks_hardware.kubernetes.model import ChartRelease, Object, ObjectRelease
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.kubernetes.teams import RELEASE as NAMESPACES
@@ -92,7 +94,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         # The webhooks of the chart take it too: pods elsewhere start while Kueue is down.
         "managedJobsNamespaceSelector": _namespace_selector(resolved),
         "integrations": {"frameworks": list(_FRAMEWORKS)},
-        "resources": {"excludeResourcePrefixes": list(_NOT_COUNTED)},
+        "resources": {"excludeResourcePrefixes": list(_NOT_COUNTED), **_neuron_cores(resolved)},
     }
     return {
         "controllerManager": {
@@ -102,6 +104,19 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         },
         "managerConfig": {"controllerManagerConfigYaml": yaml_text(configuration)},
     }
+
+
+def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, Any]:
+    """NeuronCores as parts of a device: with quotas of their own each device would be there twice.
+
+    Kueue rounds what a pod asks for up, so that a pod with one core of two counts as a device
+    (pkg/workload/workload.go, applyResourceTransformations; pkg/resources/requests.go, ResourceValue).
+    """
+    cores = neuron_cores_per_device(resolved)
+    if cores is None:
+        return {}
+    part = "1" if cores == 1 else f"{math.ceil(1000 / cores)}m"
+    return {"transformations": [{"input": NEURON_CORE, "strategy": "Replace", "outputs": {NEURON: part}}]}
 
 
 def _namespace_selector(resolved: ResolvedStrategy) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def node_class(pool: ResolvedNodePool, *, instance_profile: bool) -> dict[str, A
         "securityGroupSelectorTerms": _security_groups(pool),
         "capacityReservationSelectorTerms": [_reservation(each) for each in pool.reservations],
         "placementGroupSelector": {"name": pool.placement_group_name} if pool.placement_group_name else None,
-        "networkInterfaces": [_interface(each) for each in pool.efa_interfaces],
+        "networkInterfaces": [_interface(each) for each in pool.network_interfaces],
         "blockDeviceMappings": [_block_device(device) for device in pool.block_devices],
         "instanceStorePolicy": "RAID0" if pool.instance_store == "raid0" else None,
         "kubelet": _plain(pool.kubelet),

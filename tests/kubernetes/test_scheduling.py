@@ -25,6 +25,7 @@ from helpers.kubernetes.scheduling import (
     EFA,
     GPU,
     HUGE_PAGES,
+    MIG_GPU,
     NEURON,
     NEURON_CORE,
     SHARED_GPU,
@@ -198,7 +199,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
         ONE_NEURON,
         {
             "inferentia-inference": {"small", "large", "spot"},
-            "mixed-hardware": {"trainium-training", "inferentia-inference"},
+            "mixed-hardware": {"trainium-training", "inferentia-inference", "inferentia"},
             "trainium-training": {"trn1", "trn1-experiments"},
         },
     ),
@@ -208,7 +209,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
         pod({NEURON_CORE: 1}, NEURON_TAINT),
         {
             "inferentia-inference": {"small", "large", "spot"},
-            "mixed-hardware": {"trainium-training", "inferentia-inference"},
+            "mixed-hardware": {"trainium-training", "inferentia-inference", "inferentia"},
             "trainium-training": {"trn1", "trn1-experiments"},
         },
     ),
@@ -217,13 +218,13 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     "2 Neuron devices": (
         pod({NEURON: 2}, NEURON_TAINT, scheduler=EXTENSION),
         # A Trainium node's devices are handed out by 1, 4, 8 or 16.
-        {"inferentia-inference": {"large", "spot"}},
+        {"inferentia-inference": {"large", "spot"}, "mixed-hardware": {"inferentia"}},
     ),
     "4 Neuron devices": (
         pod({NEURON: 4}, NEURON_TAINT, scheduler=EXTENSION),
         {
             "inferentia-inference": {"large", "spot"},
-            "mixed-hardware": {"trainium-training"},
+            "mixed-hardware": {"trainium-training", "inferentia"},
             "trainium-training": {"trn1"},
         },
     ),
@@ -238,6 +239,19 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     "17 Neuron devices": (pod({NEURON: 17}, NEURON_TAINT), NOWHERE),
     "a scheduler that nobody runs": (pod({NEURON: 1}, NEURON_TAINT, scheduler="volcano"), NOWHERE),
     "an A100 node with EFA": (P4D_WORKER, {"mixed-hardware": {"gpu-training"}, "gpu-training": {"h100"}}),
+    "an A100 node with EFA, as EKS admits it": (
+        admitted(P4D_WORKER),
+        {"mixed-hardware": {"gpu-training", "gpu-efa"}, "gpu-training": {"h100"}},
+    ),
+    "a Trainium node with EFA, as EKS admits it": (
+        admitted(TRN1_WORKER),
+        {"mixed-hardware": {"trainium-training", "trainium"}, "trainium-training": {"trn1"}},
+    ),
+    # Its taint keeps everything else off a pool of nodes with EFA.
+    "an A100 node without EFA": (
+        on({"accelerator": "a100"}, admitted(pod({GPU: 8}))),
+        {"mixed-hardware": {"gpu-training"}},
+    ),
     "an H100 node with EFA": (P5_WORKER, {"gpu-training": {"h100"}}),
     "a Trainium node with EFA": (
         TRN1_WORKER,
@@ -337,12 +351,16 @@ def test_every_device_of_every_strategy_is_advertised(strategy_name: str, templa
     found = nodes(templates[strategy_name], bundle(_resolved(strategy_name)))
     for node in found:
         kind = load().get(node.instance_type)
-        gpus = {GPU, SHARED_GPU} if kind.hardware is Hardware.NVIDIA_GPU else set()
+        is_gpu = kind.hardware is Hardware.NVIDIA_GPU
         neuron = {NEURON, NEURON_CORE} if _NEURON(node) else set()
         offered = {key for key, amount in node.allocatable.items() if amount and "/" in key}
-        assert offered - {SHARED_GPU, GPU} == neuron | ({EFA} if node.efa else set()), node.name
-        assert len(offered & {SHARED_GPU, GPU}) == (1 if gpus else 0), node.name
+        gpus = {each for each in offered if each in (GPU, SHARED_GPU) or each.startswith(MIG_GPU)}
+        assert offered - gpus == neuron | ({EFA} if node.efa else set()), node.name
+        assert len(gpus) == (1 if is_gpu else 0), node.name
         assert node.extended.get(EFA, 0) == node.efa
+        if node.pool:
+            # Else a pod that asks for EFA makes Karpenter start a node that never becomes ready for it.
+            assert node.expected.get(EFA, 0) == node.efa, node.name
 
 
 def test_shared_gpus_are_as_many_as_the_strategy_says(strategy_name: str, templates: Templates) -> None:
@@ -358,7 +376,7 @@ def test_shared_gpus_are_as_many_as_the_strategy_says(strategy_name: str, templa
             assert node.extended[resource] == amount, node.name
             if node.pool:
                 # Karpenter expects of a node what it will offer, of both resources.
-                expected = {key: node.expected.get(key, 0) for key in (GPU, SHARED_GPU)}
+                expected = {key: node.expected.get(key, 0) for key in (GPU, SHARED_GPU, resource)}
                 assert expected == {GPU: 0, SHARED_GPU: 0, resource: amount}, node.name
 
 
@@ -378,6 +396,17 @@ def test_gangs_with_efa_find_room_in_one_zone(
     assert gang_homes(worker, most, candidates[name]) == {home}
     assert gang_homes(worker, most + 1, candidates[name]) == set()
     assert len({node.zone_id for node in candidates[name] if node.source == home}) == 1
+
+
+def test_mixed_hardware_makes_every_device_from_nothing(candidates: Mapping[str, tuple[Node, ...]]) -> None:
+    """Its accelerated groups start empty: after `cdktf deploy` Karpenter alone has to find a place for a pod."""
+    resolved = resolve(shipped("mixed-hardware"))
+    assert {group.desired_size for group in resolved.node_groups if group.hardware is not Hardware.CPU} == {0}
+    pools = [node for node in candidates["mixed-hardware"] if node.pool]
+    for asked in (ONE_GPU, ONE_NEURON, admitted(P4D_WORKER), admitted(TRN1_WORKER)):
+        assert homes(asked, pools)
+    assert gang_homes(admitted(P4D_WORKER), 2, pools) == {"gpu-efa"}
+    assert gang_homes(admitted(TRN1_WORKER), 2, pools) == {"trainium"}
 
 
 def test_pools_stop_at_their_limits(candidates: Mapping[str, tuple[Node, ...]]) -> None:
@@ -536,7 +565,9 @@ def test_another_taint_on_groups_turns_plugin_and_pods_away(key: str, asked: Pod
     everything = {"operator": "Exists"}
     tolerant = {"spec": {**asked["spec"], "tolerations": [everything]}}
     # Nor does a pod that tolerates everything find a device there: the plugin is gone.
-    assert homes(asked, found) == homes(tolerant, found) == ({"gpu-inference"} if key == GPU else set())
+    pools = {"gpu-inference", "gpu-efa"} if key == GPU else {"inferentia", "trainium"}
+    assert homes(tolerant, found) == pools
+    assert homes(asked, found) == pools - {"gpu-efa", "trainium"}
 
 
 @pytest.mark.parametrize("label", ["nvidia.com/gpu.present", "aws.amazon.com/neuron.present"])
@@ -544,7 +575,7 @@ def test_without_their_label_groups_have_no_plugin(label: str, templates: Templa
     broken = with_groups(templates["mixed-hardware"], lambda group: group["labels"].pop(label, None))
     found = nodes(broken, bundle_of("mixed-hardware"))
     gpu = {"gpu-inference"} if label.startswith("nvidia") else {"gpu-training", "gpu-inference"}
-    neuron = {"trainium-training", "inferentia-inference"} if label.startswith("nvidia") else set()
+    neuron = {"inferentia"} | ({"trainium-training", "inferentia-inference"} if label.startswith("nvidia") else set())
     assert (homes(ONE_GPU, found), homes(ONE_NEURON, found)) == (gpu, neuron)
 
 
@@ -636,6 +667,19 @@ def test_without_the_operator_only_bottlerocket_has_gpus(templates: Templates) -
     assert "h100-bottlerocket" not in homes(pod({GPU: 1}, any_taint), nodes(both, whole))
 
 
+def test_slices_have_names_of_their_own(templates: Templates) -> None:
+    """A pod for a whole GPU never waits on a node of slices, nor is bound to one whose GPUs are not cut yet."""
+    whole, any_taint = bundle(_resolved("gpu-sharing")), {"operator": "Exists"}
+    found = nodes(templates["gpu-sharing"], whole)
+    for profile, home in (("1g.5gb", "a100-sevenths"), ("3g.40gb", "h100-halves"), ("2g.10gb", "a100-slices")):
+        assert homes(pod({f"{MIG_GPU}{profile}": 1}, any_taint), found) == {home}
+        assert home not in homes(pod({GPU: 1}, any_taint), found)
+    # With one name for both, or with nobody who cuts, they are not told apart.
+    for key, value in (("mig", {"strategy": "single"}), ("migManager", {"enabled": False})):
+        broken = with_values(whole, "gpu-operator", lambda values, key=key, value=value: values.update({key: value}))
+        assert "a100-sevenths" in homes(pod({GPU: 1}, any_taint), nodes(templates["gpu-sharing"], broken))
+
+
 def test_without_karpenter_no_pool_makes_nodes(templates: Templates) -> None:
     assert not list(pool_nodes(without(bundle_of("gpu-inference"), "karpenter"), templates["gpu-inference"]))
 
@@ -673,7 +717,7 @@ def examples() -> Iterator[tuple[list[dict[str, Any]], set[str]]]:
     """The manifests of the guide, and where its next sentence says that they land."""
     text = GUIDE.read_text(encoding="utf-8")
     for found in re.finditer(r"^```yaml\n(.*?)^```\n\n(.*?)\.", text, re.MULTILINE | re.DOTALL):
-        said = re.match(r"It lands on ((?:(?: and |, )?`[a-z0-9-]+`)+)", found[2])
+        said = re.match(r"It lands on ((?:(?: and | or |, )?`[a-z0-9-]+`)+)", found[2])
         yield list(yaml.safe_load_all(found[1])), set(re.findall(r"`(.+?)`", said[1])) if said else set()
 
 

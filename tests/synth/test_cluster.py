@@ -46,11 +46,18 @@ def test_what_is_only_read_at_creation_is_ignored_later(strategy_name: str, temp
     }
 
 
-def test_the_api_is_private_unless_networks_are_named(shipped_name: str, templates: Templates) -> None:
-    config = templates[shipped_name].only("aws_eks_cluster")["vpc_config"]
+def test_the_api_is_private_unless_networks_are_named(templates: Templates) -> None:
+    config = templates["karpenter-pools"].only("aws_eks_cluster")["vpc_config"]
     assert config["endpoint_private_access"] is True
     assert config["endpoint_public_access"] is False
     assert "public_access_cidrs" not in config
+
+
+def test_the_shipped_strategies_open_the_api(shipped_name: str, templates: Templates) -> None:
+    """Their charts are installed by the apply that makes the VPC, from wherever that runs."""
+    config = templates[shipped_name].only("aws_eks_cluster")["vpc_config"]
+    assert (config["endpoint_private_access"], config["endpoint_public_access"]) == (True, True)
+    assert config["public_access_cidrs"] == ["0.0.0.0/0"]
 
 
 def test_networks_that_are_named_may_reach_the_api(templates: Templates) -> None:

@@ -87,6 +87,6 @@ def plural(kind: str, number: int) -> str:
     """
     if number == 1:
         return kind
-    if kind.endswith("y"):
+    if kind.endswith("y") and kind[-2] not in "aeiou":
         return f"{kind[:-1]}ies"
     return f"{kind}es" if kind.endswith("s") else f"{kind}s"

@@ -40,7 +40,7 @@ else:
 Map = Mapping[str, Any]
 Amounts = Mapping[str, Decimal]
 
-GPU, SHARED_GPU = "nvidia.com/gpu", "nvidia.com/gpu.shared"
+GPU, SHARED_GPU, MIG_GPU = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-"
 NEURON, NEURON_CORE = "aws.amazon.com/neuron", "aws.amazon.com/neuroncore"
 EFA, HUGE_PAGES = "vpc.amazonaws.com/efa", "hugepages-2Mi"
 
@@ -192,7 +192,7 @@ def _offers(pool: Map, node_class: Map, region: str) -> Iterator[Node]:
             efa = sum(1 for each in interfaces if each["interfaceType"] == "efa-only")
         pods = (node_class.get("kubelet") or {}).get("maxPods")
         base = _capacity(kind, pods, huge_pages=False)
-        real = _capacity(kind, pods, huge_pages=bool(interfaces) and family == "al2023")
+        real = _capacity(kind, pods, huge_pages=bool(interfaces and efa) and family == "al2023")
         for zone in load().offered(kind.name, region):
             for capacity_type in [*(each for each in kind.usage_classes if each in ("on-demand", "spot")), *reserved]:
                 labels = {
@@ -401,6 +401,7 @@ class _GpuConfig:
     renamed: bool = False
     one_only: bool = False
     mig_profile: str | None = None
+    mixed: bool = False
 
 
 def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
@@ -411,11 +412,10 @@ def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | 
         values = _values(bundle, "gpu-operator")
         mig = node.labels.get("nvidia.com/mig.config", "all-disabled").removeprefix("all-")
         if mig != "disabled":
-            # Without the manager nobody cuts the GPUs, and the plugin's default strategy shows whole ones.
-            single = value_at(values, "mig.strategy", "single") == "single"
-            return (
-                _GpuConfig(mig_profile=mig) if single and value_at(values, "migManager.enabled", True) else _GpuConfig()
-            )
+            # Without the manager nobody cuts the GPUs, and the plugin shows whole ones.
+            strategy = value_at(values, "mig.strategy", "single")
+            cut = strategy != "none" and value_at(values, "migManager.enabled", True)
+            return _GpuConfig(mig_profile=mig, mixed=strategy == "mixed") if cut else _GpuConfig()
         return _of_configs(node, values, "devicePlugin.config.data", "devicePlugin.config.default")
     return None
 
@@ -457,8 +457,10 @@ def _bottlerocket_config(node: Node) -> _GpuConfig | None:
 def _gpus(kind: InstanceType, config: _GpuConfig) -> tuple[str, Decimal]:
     count = kind.accelerator.count if kind.accelerator else 0
     if config.mig_profile:
-        # Slices of one size stand as nvidia.com/gpu, with the strategy "single".
-        return GPU, Decimal(count * (mig_profiles(kind) or {}).get(config.mig_profile, 0))
+        # A slice has a name of its own with the strategy "mixed"; Bottlerocket has "single".
+        return (f"{MIG_GPU}{config.mig_profile}" if config.mixed else GPU), Decimal(
+            count * (mig_profiles(kind) or {}).get(config.mig_profile, 0)
+        )
     return (SHARED_GPU if config.renamed else GPU), Decimal(count * config.replicas)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 import os
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -178,13 +178,12 @@ def test_neither_node_nor_time(tmp_path: Path) -> None:
         "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
     )
     command = [sys.executable, "-c", code, "render", "mixed-hardware", "--out", str(tmp_path / "out")]
-    began = time.monotonic()
+    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = subprocess.run(
         command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
     )
-    taken = time.monotonic() - began
+    taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[-1] == "[]"
-    print(f"render took {taken:.2f} s")
-    # It takes 0.3 s alone; two tests share this machine's cores with others.
-    assert taken < 3
+    # Time of the processor: 0.4 s however busy the machine is, 0.8 s where no module is compiled yet.
+    assert taken < 1, f"render took {taken:.2f} s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -30,6 +31,7 @@ from eks_hardware.config.models import (
     NodeTemplate,
     PoolReservation,
     Strategy,
+    Team,
 )
 from eks_hardware.config.models.base import Cidr, JsonObject
 from helpers.strategies import document, group, pool
@@ -271,6 +273,7 @@ PATTERN = "string_pattern_mismatch"
         (Budget, {"nodes": "100%"}, []),
         (Budget, {"nodes": "0", "schedule": "0 8 * * mon-fri"}, ["budget_schedule"]),
         (Budget, {"nodes": "0", "duration": "8h"}, ["budget_schedule"]),
+        (Budget, {"nodes": "0", "reasons": ["Empty", "Empty"]}, ["item_duplicate"]),
         (Budget, {"nodes": "0", "schedule": "@daily", "duration": "8h"}, []),
         (Budget, {"nodes": "0", "schedule": "every day", "duration": "8h"}, [PATTERN]),
         (Disruption, {"expire_after": "never", "consolidate_after": "1h30m"}, []),
@@ -381,3 +384,30 @@ def test_errors_of_a_pool_have_their_place() -> None:
         f"{pools}[reserved].limits[nvidia.com/gpu]": ("FIELD_PATTERN", ("demo.yaml", 19, 32)),
         f"{pools}[reserved].disruption.budgets[0].schedule": ("BUDGET_SCHEDULE", ("demo.yaml", 22, 38)),
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "counts"),
+    [
+        ("cpu", True),
+        ("nvidia.com/gpu", True),
+        ("nvidia.com/gpu.shared", True),
+        ("nvidia.com/mig-1g.10gb", True),
+        ("nvidia.com/mig-1g.10gb+me", False),
+        ("nvidia.com/mig-1g", False),
+        ("nvidia.com/mig-1g.10gb\n", False),
+        ("nvidia.com/gpus", False),
+        ("amd.com/gpu", False),
+    ],
+)
+def test_what_a_quota_counts(name: str, counts: bool) -> None:
+    """The model and the JSON Schema take the same names."""
+    named = Team.model_json_schema()["properties"]["quota"]["propertyNames"]["anyOf"]
+    assert any(name in each.get("enum", ()) or re.fullmatch(each.get("pattern", "$"), name) for each in named) is counts
+    given = {"name": "research", "quota": {name: 1}}
+    if counts:
+        assert Team.model_validate(given).quota == {name: 1}
+        return
+    with pytest.raises(ValidationError) as error:
+        Team.model_validate(given)
+    assert [(each["type"], each["loc"]) for each in error.value.errors()] == [("field_value", ("quota", name, "[key]"))]

@@ -13,6 +13,7 @@ from eks_hardware.kubernetes.references import Reference
 from helpers.strategies import group, strategy
 
 AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}
+GPU_LABEL = "k8s.amazonaws.com/accelerator"
 RESOURCES = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
@@ -87,7 +88,20 @@ def test_a_strategy_s_values_win() -> None:
         ),
         (
             {"instance_types": ["g5.12xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 3, "rename": True}}},
-            {"nvidia.com/gpu.shared": "12"},
+            # EC2's count of whole GPUs would stand beside them.
+            {"nvidia.com/gpu.shared": "12", "nvidia.com/gpu": "0"},
+        ),
+        (
+            {"instance_types": ["p4d.24xlarge"], "gpu_sharing": {"mig_profile": "1g.5gb"}},
+            {"nvidia.com/mig-1g.5gb": "56", "nvidia.com/gpu": "0"},
+        ),
+        (
+            {
+                "instance_types": ["p4d.24xlarge"],
+                "gpu_sharing": {"mig_profile": "1g.5gb"},
+                "ami": {"family": "bottlerocket"},
+            },
+            {"nvidia.com/gpu": "56"},
         ),
     ],
 )
@@ -98,6 +112,34 @@ def test_an_empty_group_says_what_its_nodes_will_advertise(fields: dict[str, Any
     assert {f"{RESOURCES}{name}": count for name, count in resources.items()} | {"team": "ml"} == dict(found)
     fixed = {**given, "scaling": {"max": 4}}
     assert dict(resolve(strategy(fixed)).node_groups[-1].tags) == {"team": "ml"}
+
+
+TURNS = {"time_slicing": {"replicas": 3}}
+RENAMED = {"time_slicing": {"replicas": 3, "rename": True}}
+MIG = {"mig_profile": "1g.5gb"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({"instance_types": ["g5.12xlarge"]}, "a10g"),
+        ({"instance_types": ["g5.xlarge", "g6.xlarge"]}, "a10g"),
+        ({"instance_types": ["g5.12xlarge"], "gpu_sharing": TURNS}, "a10g"),
+        ({"instance_types": ["g5.12xlarge"], "labels": {GPU_LABEL: "mine"}}, "mine"),
+        ({"instance_types": ["p4d.24xlarge"], "gpu_sharing": MIG, "ami": {"family": "bottlerocket"}}, "a100"),
+        # Without nvidia.com/gpu such a node would never count as ready.
+        ({"instance_types": ["g5.12xlarge"], "gpu_sharing": RENAMED}, None),
+        ({"instance_types": ["p4d.24xlarge"], "gpu_sharing": MIG}, None),
+        ({"instance_types": ["inf2.xlarge"]}, None),
+        ({"instance_types": ["m6i.xlarge"]}, None),
+    ],
+)
+def test_the_autoscaler_waits_for_the_device_plugin(fields: dict[str, Any], label: str | None) -> None:
+    """Else it makes a second node for the same pod while the first one's plugin starts."""
+    given = {**group(scaling=AUTOSCALED), **fields}
+    assert resolve(strategy(given)).node_groups[-1].labels.get(GPU_LABEL) == label
+    fixed = {**given, "scaling": {"max": 4}, "labels": {}}
+    assert GPU_LABEL not in resolve(strategy(fixed)).node_groups[-1].labels
 
 
 def test_an_existing_vpc_is_reached_as_its_owner_made_it() -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.kubernetes.bundle import bundle as whole_bundle
 from eks_hardware.kubernetes.karpenter import RESOURCES, releases
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference, known, references_in, replaced
-from helpers.strategies import strategy
+from helpers.strategies import SHIPPED, shipped, strategy
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
 NEURON = {"instance_types": ["trn1.32xlarge"], "limits": {"aws.amazon.com/neuron": 32}}
@@ -512,3 +513,13 @@ def test_overlays(fields: dict[str, Any], expected: list[tuple[str, list[str], d
             {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": types},
         ]
         assert overlay["spec"]["capacity"] == capacity
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_pools_come_last_and_go_first(name: str) -> None:
+    """Uninstalled in the opposite order: device plugins and controllers outlive the nodes that they serve."""
+    installed = whole_bundle(resolve(shipped(name))).releases
+    *others, last = installed
+    if RESOURCES in {each.name for each in installed}:
+        assert last.name == RESOURCES
+        assert set(last.after) == {each.name for each in others}

@@ -12,7 +12,8 @@ from ruamel.yaml import YAML
 from eks_hardware.config.catalogue import Hardware, load
 from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedStrategy, resolve
+from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedStrategy, advertised, resolve
+from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import releases
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
@@ -162,25 +163,35 @@ def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (group("p4d.24xlarge", efa=True), {"cpu": "384", "memory": "4608Gi", GPU: "32", EFA: "16"}),
-        (group("trn1.32xlarge"), {"cpu": "512", "memory": "2048Gi", NEURON: "64", CORE: "128"}),
-        # Pods see logical cores of Trainium2, each two physical ones.
-        (group("trn2.48xlarge", scaling={"max": 1}), {"cpu": "192", "memory": "2048Gi", NEURON: "16", CORE: "64"}),
+        (group("p4d.24xlarge", efa=True), {"cpu": "382760m", "memory": "4289825Mi", GPU: "32", EFA: "16"}),
+        (group("trn1.32xlarge"), {"cpu": "510440m", "memory": "1927577Mi", NEURON: "64"}),
+        (group("trn2.48xlarge", scaling={"max": 1}), {"cpu": "191450m", "memory": "1938410Mi", NEURON: "16"}),
         # Of several types the smallest, for each resource.
-        (group(["g5.12xlarge", "g5.16xlarge"]), {"cpu": "192", "memory": "768Gi", GPU: "4"}),
-        (group(["m6i.xlarge", "c6i.2xlarge"]), {"cpu": "16", "memory": "64Gi"}),
-        (group("c6i.32xlarge", efa=True), {"cpu": "512", "memory": "1024Gi", EFA: "4"}),
+        (group(["g5.12xlarge", "g5.16xlarge"]), {"cpu": "191240m", "memory": "693601Mi", GPU: "4"}),
+        (group(["m6i.xlarge", "c6i.2xlarge"]), {"cpu": "15680m", "memory": "56648Mi"}),
+        (group("c6i.32xlarge", efa=True), {"cpu": "510440m", "memory": "936084Mi", EFA: "4"}),
         (
             group("g5.12xlarge", gpu_sharing={"time_slicing": {"replicas": 3}}),
-            {"cpu": "192", "memory": "768Gi", GPU: "48"},
+            {"cpu": "191240m", "memory": "693601Mi", GPU: "48"},
         ),
         (
             group("g5.12xlarge", gpu_sharing={"time_slicing": {"replicas": 3, "rename": True}}),
-            {"cpu": "192", "memory": "768Gi", SHARED: "48"},
+            {"cpu": "191240m", "memory": "693601Mi", SHARED: "48"},
         ),
-        (group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}), {"cpu": "384", "memory": "4608Gi", GPU: "224"}),
+        (
+            group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}),
+            {"cpu": "382760m", "memory": "4330849Mi", "nvidia.com/mig-1g.5gb": "224"},
+        ),
+        # Bottlerocket reserves for as many pods as the node takes, AL2023 for as many as it has addresses.
+        (
+            group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, ami={"family": "bottlerocket"}),
+            {"cpu": "382760m", "memory": "4352277Mi", GPU: "224"},
+        ),
         # A group's most is what the autoscaler or you may start, not what runs now.
-        (group("g5.xlarge", scaling={"min": 1, "desired": 2, "max": 3}), {"cpu": "12", "memory": "48Gi", GPU: "3"}),
+        (
+            group("g5.xlarge", scaling={"min": 1, "desired": 2, "max": 3}),
+            {"cpu": "11760m", "memory": "42486Mi", GPU: "3"},
+        ),
     ],
 )
 def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> None:
@@ -192,22 +203,22 @@ def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> No
     ("given", "expected"),
     [
         # 48 vCPU and 192 GiB for 4 GPUs; 4 vCPU and 16 GiB for one: CPU is derived in resolve.
-        (L4, {"cpu": "96", "memory": "384Gi", GPU: "8"}),
-        ({**L4, "limits": {GPU: 8, "cpu": 16}}, {"cpu": "16", "memory": "64Gi", GPU: "4"}),
-        ({**L4, "limits": {GPU: 8, "memory": "64Gi"}}, {"cpu": "16", "memory": "64Gi", GPU: "4"}),
-        ({**L4, "limits": {GPU: 8, "nodes": 1}}, {"cpu": "48", "memory": "192Gi", GPU: "4"}),
+        (L4, {"cpu": "95620m", "memory": "357866Mi", GPU: "8"}),
+        ({**L4, "limits": {GPU: 8, "cpu": 16}}, {"cpu": "15936m", "memory": "59644Mi", GPU: "4"}),
+        ({**L4, "limits": {GPU: 8, "memory": "64Gi"}}, {"cpu": "15936m", "memory": "59644Mi", GPU: "4"}),
+        ({**L4, "limits": {GPU: 8, "nodes": 1}}, {"cpu": "47810m", "memory": "178933Mi", GPU: "4"}),
         (
             {**L4, "gpu_sharing": {"time_slicing": {"replicas": 4, "rename": True}}},
-            {"cpu": "96", "memory": "384Gi", SHARED: "32"},
+            {"cpu": "95620m", "memory": "357866Mi", SHARED: "32"},
         ),
         (
             {"instance_types": ["c7g.large", "m7g.large"], "limits": {"cpu": "64"}},
-            {"cpu": "64", "memory": "256Gi"},
+            {"cpu": "61760m", "memory": "220915Mi"},
         ),
-        ({"instance_types": ["c7g.large"], "limits": {"cpu": "1k"}}, {"cpu": "1000", "memory": "2000Gi"}),
+        ({"instance_types": ["c7g.large"], "limits": {"cpu": "1k"}}, {"cpu": "965", "memory": "1557400Mi"}),
         (
             {"instance_types": ["trn1.32xlarge"], "efa": True, "limits": {NEURON: 32}},
-            {"cpu": "256", "memory": "1024Gi", NEURON: "32", CORE: "64", EFA: "16"},
+            {"cpu": "255220m", "memory": "943276Mi", NEURON: "32", EFA: "16"},
         ),
     ],
 )
@@ -218,18 +229,18 @@ def test_quota_of_a_pool(given: dict[str, Any], expected: dict[str, str]) -> Non
 
 def test_groups_and_pools_of_a_flavor_add_up() -> None:
     given = resolved(group("g6.xlarge", scaling={"max": 2}), pools=(L4,))
-    assert quotas(given) == {"l4": {"cpu": "104", "memory": "416Gi", GPU: "10"}}
+    assert quotas(given) == {"l4": {"cpu": "103460m", "memory": "386191Mi", GPU: "10"}}
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_one_node_of_each_type_fits_its_quota(file: Path) -> None:
-    """A job that asks for a whole node of the smallest type is admitted."""
+    """A job that asks for all that pods can have of a node of the smallest type is admitted."""
     given = resolve(load_strategy(file).strategy)
     for flavor in flavors(given):
         members = [node for node in nodes(given) if flavor.labels.items() <= labels_of(node).items()]
-        kinds = [load().get(name) for node in members for name in node.instance_types]
-        assert amount(flavor.quota["cpu"]) >= min(kind.vcpus for kind in kinds)
-        assert amount(flavor.quota["memory"]) >= min(kind.memory_gib for kind in kinds) * 2**30
+        most = [allocatable(node, load().get(name)) for node in members for name in node.instance_types]
+        assert amount(flavor.quota["cpu"]) >= min(each["cpu"] for each in most)
+        assert amount(flavor.quota["memory"]) >= min(each["memory"] for each in most) - 2**20
         assert all(amount(quantity) > 0 for quantity in flavor.quota.values()), flavor
 
 
@@ -263,8 +274,8 @@ def test_what_a_flavor_lacks_has_a_quota_of_nothing() -> None:
     shared = {"gpu_sharing": {"time_slicing": {"replicas": 2, "rename": True}}}
     given = resolved(group("g5.xlarge", name="a", **shared), group("g6.8xlarge", name="b", efa=True))
     assert quotas(given) == {
-        "a10g": {"cpu": "16", "memory": "64Gi", GPU: "0", SHARED: "8", EFA: "0"},
-        "l4": {"cpu": "128", "memory": "512Gi", GPU: "4", SHARED: "0", EFA: "4"},
+        "a10g": {"cpu": "15680m", "memory": "56648Mi", GPU: "0", SHARED: "8", EFA: "0"},
+        "l4": {"cpu": "127400m", "memory": "432226Mi", GPU: "4", SHARED: "0", EFA: "4"},
     }
 
 
@@ -310,6 +321,31 @@ def test_configuration() -> None:
     assert found["resources"] == {"excludeResourcePrefixes": ["ephemeral-storage", "hugepages-"]}
 
 
+@pytest.mark.parametrize(
+    ("types", "devices_per_core"),
+    [
+        (["trn1.32xlarge"], "500m"),
+        # Pods see logical cores of Trainium2, each two physical ones.
+        (["trn2.48xlarge"], "250m"),
+        (["inf1.6xlarge"], "250m"),
+        # One transformation for all: of two numbers of cores the one that counts more devices.
+        (["inf1.6xlarge", "inf2.24xlarge"], "500m"),
+    ],
+)
+def test_a_neuron_core_is_part_of_a_device(types: list[str], devices_per_core: str) -> None:
+    """With a quota of its own each device would be there twice: once by its name, once by its cores'."""
+    given = resolved(*(group(each, name=f"n{index}") for index, each in enumerate(types)))
+    (found,) = configuration(given)["resources"]["transformations"]
+    assert found == {"input": CORE, "strategy": "Replace", "outputs": {NEURON: devices_per_core}}
+    for queue in objects(given, "ClusterQueue"):
+        assert CORE not in queue["spec"]["resourceGroups"][0]["coveredResources"]
+    # All cores of a node are its devices, of the type with the fewest cores a device.
+    fewest = min(
+        (load().get(each) for each in types), key=lambda kind: advertised(kind)[CORE] / advertised(kind)[NEURON]
+    )
+    assert advertised(fewest)[CORE] * amount(devices_per_core) == advertised(fewest)[NEURON]
+
+
 # apis/config/v1beta2/configuration_types.go, type Integrations (v0.19.2): a name that is not among these stops Kueue.
 FRAMEWORKS = {
     "batch/job",
@@ -344,7 +380,7 @@ def test_frameworks_are_known_to_kueue() -> None:
 # No package has schemas of Kueue's objects; what we use of them, from its definitions:
 # https://github.com/kubernetes-sigs/kueue/tree/v0.19.2/config/components/crd/bases (v1beta2). Text: a pattern.
 NAME = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
-QUANTITY = r"[0-9]+(Gi)?"
+QUANTITY = r"[0-9]+(m|Mi)?"
 EFFECT = "NoSchedule|PreferNoSchedule|NoExecute"
 SELECTOR = {"matchLabels": {"*": ".+"}}
 SPECS: dict[str, Any] = {

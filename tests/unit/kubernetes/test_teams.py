@@ -56,6 +56,14 @@ def test_quota_and_defaults() -> None:
     ]
 
 
+def test_quota_of_shared_gpus() -> None:
+    _, quota = objects({"name": "research", "quota": {"nvidia.com/gpu.shared": 16, "nvidia.com/mig-1g.10gb": 7}})
+    assert quota["spec"]["hard"] == {
+        "requests.nvidia.com/gpu.shared": "16",
+        "requests.nvidia.com/mig-1g.10gb": "7",
+    }
+
+
 @pytest.mark.parametrize(("kueue", "labels"), [(True, {QUEUES_LABEL: "true"}), (False, None)])
 def test_kueue_knows_its_namespaces(kueue: bool, labels: dict[str, str] | None) -> None:
     (namespace,) = objects({"name": "research"}, kueue=kueue)

@@ -221,7 +221,13 @@ def test_the_list_of_releases(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "number", "expected"),
-    [("NodePool", 1, "NodePool"), ("NodePool", 2, "NodePools"), ("EC2NodeClass", 3, "EC2NodeClasses")],
+    [
+        ("NodePool", 1, "NodePool"),
+        ("NodePool", 2, "NodePools"),
+        ("EC2NodeClass", 3, "EC2NodeClasses"),
+        ("NodeOverlay", 2, "NodeOverlays"),
+        ("NetworkPolicy", 2, "NetworkPolicies"),
+    ],
 )
 def test_kinds_are_counted(kind: str, number: int, expected: str) -> None:
     assert plural(kind, number) == expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -52,14 +53,14 @@ CASES: list[tuple[str, dict[str, Any] | None, GpuShares | None, dict[str, str], 
     (
         "p4d.24xlarge",
         {"mig_profile": "1g.5gb"},
-        GpuShares("all-1g.5gb", "nvidia.com/gpu", 7, "1g.5gb"),
+        GpuShares("all-1g.5gb", "nvidia.com/mig-1g.5gb", 7, "1g.5gb"),
         {"nvidia.com/mig.config": "all-1g.5gb"},
         {"device-partitioning-strategy": "mig", "mig": {"profile": {"a100.40gb": "1g.5gb"}}},
     ),
     (
         "p5.48xlarge",
         {"mig_profile": "3g.40gb"},
-        GpuShares("all-3g.40gb", "nvidia.com/gpu", 2, "3g.40gb"),
+        GpuShares("all-3g.40gb", "nvidia.com/mig-3g.40gb", 2, "3g.40gb"),
         {"nvidia.com/mig.config": "all-3g.40gb"},
         {"device-partitioning-strategy": "mig", "mig": {"profile": {"h100.80gb": "3g.40gb"}}},
     ),
@@ -79,12 +80,29 @@ def test_sharing(
 ) -> None:
     fields = {"gpu_sharing": sharing} if sharing else {}
     al2023, bottlerocket = built(name, **fields), built(name, ami=BOTTLEROCKET, **fields)
-    assert shares == al2023.gpu_shares == bottlerocket.gpu_shares
+    assert shares == al2023.gpu_shares
+    # Bottlerocket's plugin calls a slice as it calls a whole GPU.
+    same = replace(shares, resource="nvidia.com/gpu") if shares and shares.mig_profile else shares
+    assert same == bottlerocket.gpu_shares
     assert {key: value for key, value in al2023.labels.items() if key in SELECTORS} == labels
     assert "kubelet-device-plugins" not in al2023.user_data
     # Bottlerocket's own plugin reads settings, and no label.
     assert not SELECTORS & set(bottlerocket.labels)
     assert bottlerocket.user_data.get("kubelet-device-plugins", {}).get("nvidia", {}) == settings
+
+
+def test_nothing_fits_an_al2023_node_before_its_gpus_are_cut() -> None:
+    """Until then the plugin shows whole GPUs, and the MIG manager may reboot the node under pods that got one."""
+    pool = of_pool("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, limits={"nvidia.com/gpu": 16})
+    assert pool.limits == {"nvidia.com/mig-1g.5gb": "112", "cpu": "192"}
+    (overlay,) = pool.overlays
+    assert overlay.capacity == {"nvidia.com/gpu": "0", "nvidia.com/mig-1g.5gb": "56"}
+    image = of_pool(
+        "p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, limits={"nvidia.com/gpu": 16}, ami=BOTTLEROCKET
+    )
+    assert image.limits == {"nvidia.com/gpu": "112", "cpu": "192"}
+    assert [each.capacity for each in image.overlays] == [{"nvidia.com/gpu": "56"}]
+    assert facts.mig()["bottlerocket"]["mig_strategy"]["resource"] == "nvidia.com/gpu"
 
 
 @pytest.mark.parametrize("built", [of_group, of_pool])

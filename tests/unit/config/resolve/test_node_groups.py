@@ -288,7 +288,7 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
     ("pods_use_imds", {}, "metadata_hop_limit", 1),
     ("detailed_monitoring", {"detailed_monitoring": True}, "detailed_monitoring", True),
     ("gpu_sharing", {"gpu_sharing": {"mig_profile": "1g.5gb"}}, "gpu_shares",
-     GpuShares("all-1g.5gb", "nvidia.com/gpu", 7, "1g.5gb")),
+     GpuShares("all-1g.5gb", "nvidia.com/mig-1g.5gb", 7, "1g.5gb")),
     ("tags", {"tags": {"team": "a"}}, "tags", {"team": "a"}),
     ("user_data", {"user_data": {"kubelet": {"config": {"maxPods": 5}}}, "instance_store": "none"}, "user_data",
      {"kubelet": {"config": {"maxPods": 5}}}),

@@ -141,7 +141,7 @@ def test_a_pool_has_the_nodes_of_a_group(name: str, family: str, efa: bool) -> N
     ):
         assert getattr(of_group, field) == getattr(of_pool, field), field
     assert of_pool.kubelet["maxPods"] == of_group.max_pods
-    assert of_pool.overlays == ()
+    assert {name for each in of_pool.overlays for name in each.capacity} <= {"hugepages-2Mi"}
     assert of_pool.efa_security_group_name == ("demo-efa" if fields["efa"] else None)
 
 
@@ -323,11 +323,8 @@ def test_overlays(fields: dict[str, Any], expected: tuple[CapacityOverlay, ...])
         ({"capacity": ["spot", "on-demand"]}, ("spot", "on-demand"), "demo/pool"),
         ({"capacity": ["capacity-block"], "reservations": [RESERVATION]}, ("reserved",), None),
         ({"capacity": ["capacity-block", "reserved"], "reservations": [RESERVATION]}, ("reserved",), None),
-        (
-            {"capacity": ["reserved", "on-demand"], "reservations": [RESERVATION]},
-            ("reserved", "on-demand"),
-            "demo/pool",
-        ),
+        # One EC2NodeClass serves both: a placement group would leave the reservation unused.
+        ({"capacity": ["reserved", "on-demand"], "reservations": [RESERVATION]}, ("reserved", "on-demand"), None),
         (
             {"capacity": ["reserved"], "reservations": [RESERVATION], "placement_group": "cluster"},
             ("reserved",),
@@ -353,6 +350,32 @@ def test_reservations() -> None:
 def test_no_placement_group_without_efa_or_for_a_type_that_cannot() -> None:
     assert built("p5.48xlarge").placement_group_name is None
     assert built("p5.48xlarge", placement_group="cluster").placement_group_name == "demo/pool"
+
+
+# --- network interfaces
+
+
+@pytest.mark.parametrize(
+    ("name", "efa", "written"),
+    [
+        ("p4d.24xlarge", True, 5),
+        # Karpenter would offer EFA on it, which such a node cannot give to a pod.
+        ("g6e.48xlarge", False, 1),
+        ("g6.xlarge", False, 0),
+    ],
+)
+def test_interfaces_are_written_out_where_karpenter_would_add_efa(name: str, efa: bool, written: int) -> None:
+    found = built(name, efa=efa)
+    assert len(found.network_interfaces) == written
+    assert found.efa_count == sum(each.is_efa for each in found.network_interfaces)
+
+
+def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
+    (overlay,) = built("p5.48xlarge", efa=True).overlays
+    assert (overlay.name, overlay.instance_types) == ("pool-huge-pages", ("p5.48xlarge",))
+    assert overlay.capacity == {"hugepages-2Mi": "10256Mi"}
+    assert built("p5.48xlarge").overlays == ()
+    assert built("p5.48xlarge", efa=True, ami={"family": "bottlerocket"}).overlays == ()
 
 
 # --- disruption

@@ -51,19 +51,18 @@ PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
 PRIVATE = {"network": {"private": True}}
 
 CASES = [
+    Case(
+        "STACK_SEPARATE_UNUSED",
+        "kubernetes.stack",
+        {"kubernetes": {"delivery": "manifests", "stack": "separate"}},
+        {"kubernetes": {"delivery": "helm", "stack": "separate"}},
+    ),
     Case("KUBERNETES_API_PRIVATE", PUBLIC_CIDRS, karpenter({"creator_is_admin": True}), karpenter()),
     Case(
         "KUBERNETES_API_PRIVATE",
         PUBLIC_CIDRS,
         karpenter({"creator_is_admin": True}),
         karpenter({"creator_is_admin": True}, kubernetes={"delivery": "manifests"}),
-    ),
-    Case(
-        "KUBERNETES_API_PRIVATE",
-        PUBLIC_CIDRS,
-        karpenter({"creator_is_admin": True}),
-        # Written out, an empty list is a choice.
-        karpenter({"creator_is_admin": True, "endpoint": {"public_cidrs": []}}),
     ),
     Case(
         "KUBERNETES_API_PRIVATE",
@@ -136,7 +135,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("delivery") == {"KUBERNETES_API_PRIVATE", "KUBERNETES_PRIVATE_CHARTS"}
+    assert warnings_of("delivery") == {"KUBERNETES_API_PRIVATE", "KUBERNETES_PRIVATE_CHARTS", "STACK_SEPARATE_UNUSED"}
 
 
 OPTIONS: dict[str, Any] = {

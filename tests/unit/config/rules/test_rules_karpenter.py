@@ -71,6 +71,13 @@ G5, G6 = {"instance_families": ["g5"]}, {"instance_families": ["g6"]}
 P5 = {"instance_types": ["p5.48xlarge"]}
 TWICE = (gpu_pool("a", **G5), gpu_pool("pool", **G5))
 VERSION = "kubernetes.charts.karpenter.version"
+TAGGED = {"tags": {"team": "a"}}
+BUDGET = f"{POOL}.disruption.budgets[0].schedule"
+
+
+def during(schedule: str) -> dict[str, Any]:
+    return cpus(disruption={"budgets": [{"nodes": "0", "schedule": schedule, "duration": "8h"}]})
+
 
 CASES = [
     # --- which types
@@ -220,6 +227,57 @@ CASES = [
         gpus(**P5, **reserved(zones=["usw2-az1"])),
     ),
     Case(
+        "POOL_RESERVATION_ZONE",  # the first zone with p5.48xlarge would be a guess
+        f"{POOL}.reservations[0]",
+        gpus(**P5, efa=True, **reserved(TAGGED)),
+        gpus(**P5, efa=True, **reserved({**TAGGED, "zone": "usw2-az1"})),
+    ),
+    Case(
+        "POOL_RESERVATION_ZONE",
+        f"{POOL}.reservations[0]",
+        gpus(**P5, efa=True, **reserved(TAGGED)),
+        gpus(**P5, efa=True, **reserved(TAGGED, zones=["usw2-az1"])),
+    ),
+    Case(
+        "POOL_RESERVATION_ZONE",
+        f"{POOL}.reservations[0]",
+        gpus(**P5, efa=True, **reserved(TAGGED)),
+        gpus(**P5, **reserved(TAGGED)),
+    ),
+    Case(
+        "POOL_RESERVATION_TAGS",
+        f"{POOL}.reservations[0].tags[team]",
+        gpus(**P5, **reserved({"tags": {"team": ""}})),
+        gpus(**P5, **reserved({"tags": {"team": "a"}})),
+    ),
+    Case(
+        "POOL_RESERVATION_TAGS",
+        f"{POOL}.reservations[0].tags",
+        gpus(**P5, **reserved({"tags": {f"t{index}": "a" for index in range(21)}})),
+        gpus(**P5, **reserved({"tags": {f"t{index}": "a" for index in range(20)}})),
+    ),
+    Case(
+        "POOL_RESERVATION_DUPLICATE",
+        f"{POOL}.reservations[1].id",
+        gpus(**P5, **reserved(RESERVATION, RESERVATION)),
+        gpus(**P5, **reserved(RESERVATION, {**RESERVATION, "id": "cr-01234568"})),
+    ),
+    Case(
+        "POOL_RESERVATION_DUPLICATE",
+        f"{POOL}.reservations[1].zone",
+        gpus(**P5, **reserved(RESERVATION, {**RESERVATION, "zone": "usw2-az2"})),
+        gpus(**P5, **reserved(RESERVATION, {"id": "cr-01234568", "zone": "usw2-az2"})),
+    ),
+    Case(
+        "POOL_RESERVATION_DUPLICATE",
+        f"{POOL}.reservations[0].zone",
+        pools(
+            gpu_pool("a", **P5, **reserved()),
+            gpu_pool(**P5, **reserved({**RESERVATION, "zone": "usw2-az2"}), weight=2),
+        ),
+        pools(gpu_pool("a", **P5, **reserved()), gpu_pool(**P5, **reserved(), weight=2)),
+    ),
+    Case(
         "POOL_RESERVATION_TYPES",
         f"{POOL}.instance_types",
         gpus("p5.48xlarge", "p4d.24xlarge", **reserved()),
@@ -262,6 +320,26 @@ CASES = [
         cpus(labels={"topology.kubernetes.io/zone": "us-west-2a"}),
         cpus(labels={"topology.example.com/zone": "us-west-2a", "team": "a"}),
     ),
+    Case(
+        "POOL_TAG_RESTRICTED",
+        f"{POOL}.tags[karpenter.sh/nodepool]",
+        cpus(tags={"karpenter.sh/nodepool": "a"}),
+        cpus(tags={"karpenter.sh/team": "a"}),
+    ),
+    Case(
+        "POOL_TAG_RESTRICTED",
+        f"{POOL}.tags[kubernetes.io/cluster/demo]",
+        cpus(tags={"kubernetes.io/cluster/demo": "owned"}),
+        {"node_groups": [SYSTEM, group(tags={"kubernetes.io/cluster/demo": "owned"})]},
+    ),
+    Case(
+        "POOL_TAG_RESTRICTED",
+        "tags[eks:eks-cluster-name]",
+        {**cpus(), "tags": {"eks:eks-cluster-name": "demo"}},
+        {"tags": {"eks:eks-cluster-name": "demo"}},
+    ),
+    Case("POOL_BUDGET_SCHEDULE", BUDGET, during("99 99 * * *"), during("59 23 * * *")),
+    Case("POOL_BUDGET_SCHEDULE", BUDGET, during("0 8 * * 7"), during("0 8 * * mon-fri")),
     # --- pools that are too much alike
     Case("POOL_OVERLAP", f"{POOL}.instance_families", pools(*TWICE), pools(TWICE[0], {**TWICE[1], "weight": 10})),
     Case("POOL_OVERLAP", f"{POOL}.instance_families", pools(*TWICE), pools(TWICE[0], gpu_pool(**G6))),
@@ -374,6 +452,18 @@ CASES = [
         charts(karpenter_crd="1.13.0"),
         charts(karpenter="1.13.0"),
     ),
+    Case(
+        "KARPENTER_OVERLAY_OFF",
+        "karpenter.feature_gates.node_overlay",
+        pools(gpu_pool(**G5, gpu_sharing={"time_slicing": {"replicas": 4}}), feature_gates={"node_overlay": False}),
+        pools(gpu_pool(**G5, gpu_sharing={"time_slicing": {"replicas": 4}}), feature_gates={"node_overlay": True}),
+    ),
+    Case(
+        "KARPENTER_OVERLAY_OFF",
+        "karpenter.feature_gates.node_overlay",
+        pools(gpu_pool(instance_families=["g6f"]), feature_gates={"node_overlay": False}),
+        pools(gpu_pool(**G6), feature_gates={"node_overlay": False}),
+    ),
     # --- room and prices
     Case(
         "KARPENTER_NO_ROOM",
@@ -420,6 +510,36 @@ CASES = [
         "karpenter.ami_versions.bottlerocket",
         pools(ami_versions={"bottlerocket": "v20260810"}),
         pools(ami_versions={"al2023": "v20260810"}),
+    ),
+    Case(
+        "POOL_AMI_FORMAT",  # no such day
+        f"{POOL}.ami.version",
+        cpus(ami={"version": "v20261399"}),
+        cpus(ami={"version": "v20260810"}),
+    ),
+    Case(
+        "POOL_AMI_FORMAT",  # the future, as of TODAY
+        "karpenter.ami_versions.al2023",
+        pools(ami_versions={"al2023": "v20261121"}),
+        pools(ami_versions={"al2023": "v20261120"}),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        f"{POOL}.ami.version",
+        cpus(ami={"image_id": "ami-01234567", "version": "v20260810"}),
+        cpus(ami={"image_id": "ami-01234567"}),
+    ),
+    Case(
+        "POOL_AMI_KUBERNETES",
+        f"{POOL}.ami.version",
+        cpus(ami={"version": "v20240101"}),
+        cpus(ami={"version": "v20260114"}),
+    ),
+    Case(
+        "POOL_AMI_KUBERNETES",
+        f"{POOL}.ami.version",
+        cpus(ami={**BOTTLEROCKET, "version": "v1.52.0"}),
+        cpus(ami={**BOTTLEROCKET, "version": "v1.53.0"}),
     ),
     Case(
         "POOL_AMI_BAD",
@@ -535,7 +655,7 @@ CASES = [
 ]
 
 # INSTANCE_TYPE_UNKNOWN and the like are rules of `hardware` and `cluster`.
-MODULES = ("karpenter", "node_pools")
+MODULES = ("karpenter", "node_pools", "overlap")
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
@@ -608,6 +728,20 @@ def test_the_suggested_images_are_good() -> None:
 def test_releases_that_fail_in_some_cases_only_warn(release: str) -> None:
     found = codes(cpus(ami={"version": release}))
     assert {code for code, _ in found} == {"POOL_AMI_DOUBTFUL"}
+
+
+def test_pools_that_are_alike_are_named_once_each() -> None:
+    found = codes(pools(*(gpu_pool(f"pool-{index}", **G5) for index in range(100))))
+    assert found == sorted(
+        ("POOL_OVERLAP", f"karpenter.node_pools[pool-{index}].instance_families") for index in range(1, 100)
+    )
+
+
+def test_a_pool_names_all_that_are_like_it() -> None:
+    said = message(
+        pools(gpu_pool("a", **G5), gpu_pool("b", **G6), gpu_pool(instance_families=["g5", "g6"])), "POOL_OVERLAP"
+    )
+    assert "pools a, b" in said
 
 
 def test_mistakes_do_not_hide_each_other() -> None:

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config import facts
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.rules import check
-from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, group
 
 AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}
@@ -31,15 +30,6 @@ def team(**fields: Any) -> dict[str, Any]:
     return kubernetes(teams=[{"name": "research", **fields}])
 
 
-def charts(**charts: Any) -> dict[str, Any]:
-    named = {name.replace("_", "-"): chart for name, chart in charts.items()}
-    return kubernetes(kueue=True, charts=named) | {"node_groups": [SYSTEM, group()]}
-
-
-def values(**given: Any) -> dict[str, Any]:
-    return charts(kueue={"values": given})
-
-
 def version(text: str) -> dict[str, Any]:
     return {"cluster": {"creator_is_admin": True, "kubernetes_version": text}}
 
@@ -58,6 +48,25 @@ NODES_NEED = ["ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sts"]
 
 def endpoints(*more: str) -> dict[str, Any]:
     return {"network": {"nat_gateways": "none", "interface_endpoints": [*NODES_NEED, *more]}}
+
+
+def shared(name: str, fields: dict[str, Any], *, quota: dict[str, Any]) -> dict[str, Any]:
+    operator = "mig_profile" in fields.get("gpu_sharing", {}) and "ami" not in fields
+    teams = [{"name": "research", "quota": quota}]
+    return with_groups(group(name, **fields), gpu_operator=operator, teams=teams)
+
+
+# What a quota on GPUs has to be called, by how they are shared.
+_GPU, _TURNS, _SLICE = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
+_RENAMED, _MIG = {"time_slicing": {"replicas": 2, "rename": True}}, {"mig_profile": "1g.5gb"}
+SHARED: list[tuple[str, dict[str, Any], str, str]] = [
+    ("g5.xlarge", {}, _TURNS, _GPU),
+    ("g5.xlarge", {"gpu_sharing": {"time_slicing": {"replicas": 2}}}, _TURNS, _GPU),
+    ("g5.xlarge", {"gpu_sharing": _RENAMED}, _GPU, _TURNS),
+    ("p4d.24xlarge", {"gpu_sharing": _MIG}, _GPU, _SLICE),
+    ("p4d.24xlarge", {"gpu_sharing": _MIG}, "nvidia.com/mig-2g.10gb", _SLICE),
+    ("p4d.24xlarge", {"gpu_sharing": _MIG, "ami": {"family": "bottlerocket"}}, _SLICE, _GPU),
+]
 
 
 CASES = [
@@ -156,6 +165,15 @@ CASES = [
         with_groups(group("g5.8xlarge"), teams=[{"name": "research", "quota": {"vpc.amazonaws.com/efa": 4}}]),
         with_groups(group("g5.8xlarge", efa=True), teams=[{"name": "research", "quota": {"vpc.amazonaws.com/efa": 4}}]),
     ),
+    *(
+        Case(
+            "TEAM_QUOTA_UNUSED",
+            f"kubernetes.teams[research].quota[{wrong}]",
+            shared(name, fields, quota={wrong: 4}),
+            shared(name, fields, quota={right: 4}),
+        )
+        for name, fields, wrong, right in SHARED
+    ),
     Case(
         "TEAM_QUOTA_NO_DEFAULT",
         "kubernetes.teams[research].quota.cpu",
@@ -169,42 +187,34 @@ CASES = [
         team(quota={"memory": "8Gi"}, container_defaults={"limits": {"memory": "1Gi"}}),
     ),
     Case(
-        "CHART_NOT_INSTALLED",
-        "kubernetes.charts.gpu-operator",
-        kubernetes(charts={"gpu-operator": {"version": "v26.7.0"}}),
-        with_groups(group("g5.xlarge"), gpu_operator=True, charts={"gpu-operator": {"version": "v26.7.0"}}),
+        "TEAM_LIMIT_RANGE",
+        "kubernetes.teams[research].container_defaults.requests.cpu",
+        team(container_defaults={"requests": {"cpu": "1001m"}, "limits": {"cpu": "1"}}),
+        team(container_defaults={"requests": {"cpu": "1000m"}, "limits": {"cpu": "1"}}),
     ),
     Case(
-        "CHART_VALUE_UNKNOWN",
-        "kubernetes.charts.kueue.values.controllerManager.replica",
-        values(controllerManager={"replica": 3}),
-        values(controllerManager={"replicas": 3}),
+        "TEAM_LIMIT_RANGE",
+        "kubernetes.teams[research].container_defaults.requests.memory",
+        team(container_defaults={"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"memory": "1G"}}),
+        team(container_defaults={"requests": {"cpu": "2", "memory": "1G"}, "limits": {"memory": "1Gi"}}),
     ),
     Case(
-        "CHART_VALUE_UNKNOWN",
-        "kubernetes.charts.kueue.values.enableKueueVis",
-        values(enableKueueVis=True),
-        charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
+        "TEAM_QUOTA_QUANTITY",
+        "kubernetes.teams[research].quota.pods",
+        team(quota={"pods": "10.5"}),
+        team(quota={"pods": "1k"}),
     ),
     Case(
-        "CHART_VALUE_UNKNOWN",
-        "kubernetes.charts.kueue.values.controllerManager.replicas.max",
-        charts(kueue={"version": "0.19.2", "values": {"controllerManager": {"replicas": {"max": 1}}}}),
-        values(**{"global": {"any": 1}, "controllerManager": {"nodeSelector": {"any": "value"}}}),
+        "TEAM_QUOTA_QUANTITY",
+        "kubernetes.teams[research].quota.persistentvolumeclaims",
+        team(quota={"persistentvolumeclaims": -1}),
+        team(quota={"persistentvolumeclaims": 0}),
     ),
     Case(
-        "CHART_KUBERNETES_VERSION",
-        "cluster.kubernetes_version",
-        {**with_groups(group(), kueue=True), **version("1.28")},
-        {**with_groups(group(), kueue=True), **version("1.29")},
-        UNSUPPORTED,
-    ),
-    Case(
-        "CHART_KUBERNETES_VERSION",
-        "cluster.kubernetes_version",
-        {**with_groups(group(), kueue=True), **version("1.28")},
-        {**with_groups(group(), kueue=True, charts={"kueue": {"version": "0.13.0"}}), **version("1.28")},
-        UNSUPPORTED,
+        "TEAM_QUOTA_QUANTITY",
+        "kubernetes.teams[research].quota[nvidia.com/gpu]",
+        with_groups(group("g5.xlarge"), teams=[{"name": "research", "quota": {"nvidia.com/gpu": "500m"}}]),
+        with_groups(group("g5.xlarge"), teams=[{"name": "research", "quota": {"nvidia.com/gpu": "5000m"}}]),
     ),
     Case(
         "CONTROLLER_NO_WAY_OUT",
@@ -220,9 +230,6 @@ CASES = [
     ),
 ]
 
-# CHART_KUBERNETES_UNTESTED: no chart states a highest version, but Karpenter, which has rules of its own.
-OWN_TEST = {"CHART_KUBERNETES_UNTESTED"}
-
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
@@ -230,7 +237,7 @@ def test_rule(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} | OWN_TEST == rules_of("platform")
+    assert {case.code for case in CASES} == rules_of("platform")
 
 
 def test_which_rules_warn() -> None:
@@ -238,24 +245,13 @@ def test_which_rules_warn() -> None:
         "AUTOSCALER_MISSING",
         "AUTOSCALER_TAKES_GROUP",
         "AUTOSCALER_VERSION",
-        "CHART_KUBERNETES_UNTESTED",
-        "CHART_NOT_INSTALLED",
-        "CHART_VALUE_UNKNOWN",
         "TEAM_QUOTA_NO_DEFAULT",
         "TEAM_QUOTA_UNUSED",
     }
 
 
-@pytest.mark.parametrize(("highest", "found"), [("1.34", True), ("1.35", False), ("1.36", False), (None, False)])
-def test_chart_for_older_kubernetes(highest: str | None, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    fact = facts.chart("kueue")
-    changed = {**fact, "kubernetes": {**fact["kubernetes"], "max": highest}}
-    recorded = facts.chart
-    monkeypatch.setattr(facts, "chart", lambda key: changed if key == "kueue" else recorded(key))
-    expected = [("CHART_KUBERNETES_UNTESTED", "cluster.kubernetes_version")] if found else []
-    assert expected == codes(with_groups(group(), kueue=True))
-
-
-def test_a_value_that_is_almost_right_is_named() -> None:
-    (found,) = check(Strategy.model_validate(document(**values(enableKueueVis=True))), today=TODAY)
-    assert "'enableKueueViz'" in found.message
+@pytest.mark.parametrize(("name", "fields", "wrong", "right"), SHARED)
+def test_quota_says_how_the_nodes_call_it(name: str, fields: dict[str, Any], wrong: str, right: str) -> None:
+    found = check(Strategy.model_validate(document(**shared(name, fields, quota={wrong: 4}))), today=TODAY)
+    (message,) = [each.message for each in found if each.code == "TEAM_QUOTA_UNUSED"]
+    assert message.endswith(f" {right}")

@@ -1,0 +1,51 @@
+"""Cron schedules, as Karpenter reads them (https://pkg.go.dev/github.com/robfig/cron/v3, ``ParseStandard``)."""
+
+from __future__ import annotations
+
+import calendar
+from collections.abc import Mapping
+
+_MONTHS = {name.lower(): number for number, name in enumerate(calendar.month_abbr) if number}
+_DAYS = {name: number for number, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
+_FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
+    ("minute", 0, 59, {}),
+    ("hour", 0, 23, {}),
+    ("day of the month", 1, 31, {}),
+    ("month", 1, 12, _MONTHS),
+    ("day of the week", 0, 6, _DAYS),
+)
+
+
+def cron_fault(schedule: str) -> str | None:
+    """What is wrong with a schedule of five fields; None where nothing is, or it is a name such as ``@daily``.
+
+    >>> cron_fault("0 8 * * mon-fri"), cron_fault("0 25 * * *")
+    (None, '25 is no hour; write 0 to 23')
+    """
+    if schedule.startswith("@"):
+        return None
+    fields = schedule.split()
+    if len(fields) != len(_FIELDS):
+        return f"{schedule!r} has {len(fields)} fields; write minute, hour, day, month and day of the week"
+    for text, (noun, low, high, names) in zip(fields, _FIELDS, strict=True):
+        for part in text.split(","):
+            if fault := _fault(part, noun, low, high, names):
+                return fault
+    return None
+
+
+def _fault(part: str, noun: str, low: int, high: int, names: Mapping[str, int]) -> str | None:
+    span, slash, step = part.partition("/")
+    if slash and not (step.isdecimal() and int(step)):
+        return f"{part!r} has no step that is a whole number from 1; write for example */15"
+    if span == "*":
+        return None
+    ends = []
+    for text in span.split("-"):
+        number = names.get(text.lower(), int(text) if text.isdecimal() else None)
+        if number is None or not low <= number <= high:
+            return f"{text or part!r} is no {noun}; write {low} to {high}"
+        ends.append(number)
+    if len(ends) > 2 or ends != sorted(ends):
+        return f"{part!r} is no range; write the lower end first"
+    return None

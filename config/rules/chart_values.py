@@ -1,0 +1,150 @@
+"""Chart values that are this project's own: they tie a chart to what the strategy makes.
+
+Another value there takes the chart away from its nodes, its cluster or its role, and nothing says so until pods wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class DerivedValue:
+    """A value that a strategy derives.
+
+    Attributes:
+        chart: key of the chart.
+        path: names of the value, joined with dots, as in the chart's documentation.
+        reason: what the value is.
+        instead: what to change in the strategy.
+    """
+
+    chart: str
+    path: str
+    reason: str
+    instead: str
+
+
+_NODES = "it follows the labels of the nodes that have the device"
+_TAINTS = "it follows the taints of the nodes"
+_KEEP_LABELS = "remove it"
+_KEEP_TAINTS = "set taints or accelerator_taint of the group or pool instead"
+_IDENTITY = "Pod Identity knows the controller by this account"
+_CLUSTER = "it is the strategy's cluster"
+_GATES = "it follows karpenter.feature_gates"
+_SHARING = "it follows how the nodes share their GPUs"
+_USE_SHARING = "set gpu_sharing of the group or pool instead"
+_IMAGE = "EKS's image brings it"
+_DISCOVERY = "the operator finds its nodes by it"
+
+_ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "karpenter": (
+        ("settings.clusterName", _CLUSTER, "set the strategy's name instead"),
+        (
+            "settings.interruptionQueue",
+            "it is the queue that the strategy makes",
+            "set karpenter.interruption_queue instead",
+        ),
+        ("settings.isolatedVPC", "it follows the network", "set network.private instead"),
+        ("settings.enableZonalShift", "it follows the cluster", "set cluster.zonal_shift instead"),
+        ("settings.reservedENIs", "it follows the subnets of pods", "set network.pod_cidr instead"),
+        ("settings.featureGates.nodeRepair", _GATES, "set karpenter.feature_gates.node_repair instead"),
+        ("settings.featureGates.nodeOverlay", _GATES, "set karpenter.feature_gates.node_overlay instead"),
+        ("settings.featureGates.staticCapacity", _GATES, "set karpenter.feature_gates.static_capacity instead"),
+        ("settings.featureGates.capacityBuffer", _GATES, "set karpenter.feature_gates.capacity_buffer instead"),
+        (
+            "settings.featureGates.spotToSpotConsolidation",
+            _GATES,
+            "set karpenter.feature_gates.spot_to_spot_consolidation instead",
+        ),
+        ("serviceAccount.name", _IDENTITY, "set karpenter.service_account instead"),
+        ("serviceAccount.create", _IDENTITY, "remove it"),
+        ("replicas", "it is checked against the nodes there are", "set karpenter.replicas instead"),
+    ),
+    "nvidia-device-plugin": (
+        ("affinity", _NODES, _KEEP_LABELS),
+        ("nodeSelector", _NODES, _KEEP_LABELS),
+        ("tolerations", _TAINTS, _KEEP_TAINTS),
+        ("config", _SHARING, _USE_SHARING),
+        ("migStrategy", _SHARING, _USE_SHARING),
+        ("devicePlugin.enabled", "nothing else advertises the GPUs", "remove it"),
+        ("gfd.enabled", "the strategy sets the labels of GPU nodes", "remove it"),
+        ("nfd.enabled", "the strategy sets the labels of GPU nodes", "remove it"),
+    ),
+    "gpu-operator": (
+        ("driver.enabled", _IMAGE, "remove it"),
+        ("toolkit.enabled", _IMAGE, "remove it"),
+        ("mig.strategy", _SHARING, _USE_SHARING),
+        ("migManager.enabled", _SHARING, _USE_SHARING),
+        ("migManager.config", _SHARING, _USE_SHARING),
+        ("devicePlugin.enabled", "nothing else advertises the GPUs", "remove it"),
+        ("devicePlugin.config", _SHARING, _USE_SHARING),
+        ("daemonsets.tolerations", _TAINTS, _KEEP_TAINTS),
+        ("node-feature-discovery.worker.tolerations", _TAINTS, _KEEP_TAINTS),
+        ("nfd.enabled", _DISCOVERY, "remove it"),
+        ("gfd.enabled", "the MIG manager waits for its labels", "remove it"),
+    ),
+    "neuron-helm-chart": (
+        ("devicePlugin.enabled", "nothing else advertises the devices", "remove it"),
+        ("devicePlugin.affinity", _NODES, _KEEP_LABELS),
+        ("devicePlugin.nodeSelector", _NODES, _KEEP_LABELS),
+        ("devicePlugin.tolerations", _TAINTS, _KEEP_TAINTS),
+        ("draDriver.enabled", "it cannot run beside the device plugin", "remove it"),
+        ("scheduler.enabled", "it follows the number of devices of a node", "remove it"),
+        ("scheduler.defaultScheduler.enabled", "EKS's own scheduler cannot be given an extender", "remove it"),
+        ("scheduler.customScheduler.enabled", "pods with several devices name it", "remove it"),
+        ("scheduler.customScheduler.fullnameOverride", "pods with several devices name it", "remove it"),
+    ),
+    "aws-efa-k8s-device-plugin": (
+        ("supportedInstanceLabels", _NODES, _KEEP_LABELS),
+        ("nodeSelector", _NODES, _KEEP_LABELS),
+        ("tolerations", _TAINTS, _KEEP_TAINTS),
+    ),
+    "dcgm-exporter": (
+        ("affinity", _NODES, _KEEP_LABELS),
+        ("nodeSelector", _NODES, _KEEP_LABELS),
+        ("tolerations", _TAINTS, _KEEP_TAINTS),
+    ),
+    "aws-load-balancer-controller": (
+        ("clusterName", _CLUSTER, "set the strategy's name instead"),
+        ("region", "it is the strategy's region", "set the strategy's region instead"),
+        ("vpcId", "it is the strategy's VPC", "set network.existing.vpc_id instead"),
+        ("serviceAccount.name", _IDENTITY, "remove it"),
+        ("serviceAccount.create", _IDENTITY, "remove it"),
+    ),
+    "cluster-autoscaler": (
+        ("autoDiscovery", "EKS's tags name the strategy's cluster", "set scaling.autoscaled of a node group instead"),
+        ("autoscalingGroups", "groups are found by EKS's tags", "set scaling.autoscaled of a node group instead"),
+        ("awsRegion", "it is the strategy's region", "set the strategy's region instead"),
+        ("cloudProvider", "the nodes are on AWS", "remove it"),
+        ("rbac.serviceAccount.name", _IDENTITY, "remove it"),
+        ("rbac.serviceAccount.create", _IDENTITY, "remove it"),
+    ),
+}
+
+DERIVED: tuple[DerivedValue, ...] = tuple(DerivedValue(key, *row) for key, rows in _ROWS.items() for row in rows)
+"""One row a value, in the order in which findings name them."""
+
+
+def derived_values(chart: str, values: Mapping[str, Any]) -> Iterator[tuple[str, DerivedValue]]:
+    """Each place of ``values`` that changes a derived one, once: the value itself, or a parent that is no map."""
+    seen: set[str] = set()
+    for row in DERIVED:
+        place = _place(values, row.path) if row.chart == chart else None
+        if place and place not in seen:
+            seen.add(place)
+            yield place, row
+
+
+def _place(values: Mapping[str, Any], path: str) -> str | None:
+    names = path.split(".")
+    at: Any = values
+    for depth, name in enumerate(names, start=1):
+        if name not in at:
+            return None
+        at = at[name]
+        if not isinstance(at, Mapping):
+            return ".".join(names[:depth])
+    return path

@@ -1,0 +1,87 @@
+"""What pods can have of a node's CPU and memory, daemonsets among them.
+
+It is what Karpenter expects of a node before there is one, so that a pod within it gets a node: the images reserve
+CPU and memory for kubelet and runtime by formulas of their own, and a part of the memory never reaches the guest.
+
+Sources:
+
+- AL2023: https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go
+  (``withDefaultReservedResources``; eviction at 100 MiB) and ``eni_max_pods.go`` (the pods that it counts with)
+- Bottlerocket: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/schnauzer/src/helpers/mod.rs
+  (``kube_reserve_cpu``, ``kube_reserve_memory``)
+- 7.5 %: https://karpenter.sh/v1.14/reference/settings/ (``VM_MEMORY_OVERHEAD_PERCENT``)
+- huge pages of nodes with EFA: config/facts/eks.json (``efa_huge_pages``)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.config.quantity import amount
+from eks_hardware.config.resolve import ResolvedNodePool
+from eks_hardware.kubernetes.nodes import Node
+
+_MIB = 1 << 20
+_GIB = 1 << 30
+
+_VM_OVERHEAD = Fraction(75, 1000)
+_EVICTION = 100 * _MIB
+# Cores up to a number, and what is kept of each: 6 % of the first, 1 % of the second, ...
+_CPU_STEPS = ((1, Fraction(60)), (2, Fraction(10)), (4, Fraction(5)), (1 << 16, Fraction(5, 2)))
+# Kubelet's own default; every type that the catalogue has sizes of has another.
+_DEFAULT_PODS = 110
+
+
+def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
+    """CPUs and bytes of memory that pods can have of one node of a group or pool."""
+    al2023 = node.ami_family == "al2023"
+    kube, system = _reserved(node, "kube"), _reserved(node, "system")
+    pods = (_addresses(kind) if al2023 else None) or _max_pods(node) or _DEFAULT_PODS
+    cpu = kube.get("cpu", Fraction(_millicores(kind.vcpus), 1000))
+    memory = kube.get("memory", Fraction((255 + 11 * pods) * _MIB))
+    memory += _EVICTION
+    if al2023 and node.efa_count and kind.accelerator:
+        # The accelerated images bring the EFA software.
+        memory += facts.eks("efa_huge_pages")["mib"] * _MIB
+    return {
+        "cpu": kind.vcpus - cpu - system.get("cpu", 0),
+        "memory": Fraction(kind.memory_gib) * _GIB * (1 - _VM_OVERHEAD) - memory - system.get("memory", 0),
+    }
+
+
+def _millicores(vcpus: int) -> int:
+    kept, below = Fraction(0), 0
+    for upto, each in _CPU_STEPS:
+        kept += max(min(vcpus, upto) - below, 0) * each
+        below = upto
+    return math.floor(kept)
+
+
+def _addresses(kind: InstanceType) -> int | None:
+    """Pods that AL2023 counts with: those without prefix delegation, whatever ``maxPods`` says."""
+    interfaces = kind.network_cards[0].max_interfaces if kind.network_cards else None
+    if interfaces is None or not kind.ipv4_per_interface:
+        return None
+    return interfaces * (kind.ipv4_per_interface - 1) + 2
+
+
+def _max_pods(node: Node) -> int | None:
+    found: int | None = node.kubelet.get("maxPods") if isinstance(node, ResolvedNodePool) else node.max_pods
+    return found
+
+
+def _reserved(node: Node, what: str) -> dict[str, Fraction]:
+    """What the strategy itself keeps for ``kube`` or ``system``, by resource."""
+    found: Mapping[str, Any]
+    if isinstance(node, ResolvedNodePool):
+        found = node.kubelet.get(f"{what}Reserved", {})
+    elif node.ami_family == "al2023":
+        found = node.user_data.get("kubelet", {}).get("config", {}).get(f"{what}Reserved", {})
+    else:
+        found = node.user_data.get("kubernetes", {}).get(f"{what}-reserved", {})
+    return {name: amount(value) for name, value in found.items() if name in ("cpu", "memory")}

@@ -1,0 +1,63 @@
+"""What pods can have of a node: quotas of jobs depend on it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes.allocatable import allocatable
+from helpers.strategies import gpu_pool, group, pools, strategy
+
+MIB = 2**20
+BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
+
+
+def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
+    """Millicores and MiB, rounded down."""
+    if pool:
+        node: Any = resolve(strategy(**pools(gpu_pool(instance_types=[name], **fields)))).node_pools[0]
+    else:
+        node = resolve(strategy(group(name, **fields))).node_groups[-1]
+    most = allocatable(node, load().get(name))
+    return int(most["cpu"] * 1000), int(most["memory"] / MIB)
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize(
+    ("name", "fields", "millicores", "mib"),
+    [
+        # 60m + 10m + 2 x 5m; 16 GiB less 7.5 %, 255 MiB, 11 MiB for each of 58 addresses, and 100 MiB.
+        ("g6.xlarge", {}, 4000 - 80, 15155 - 255 - 638 - 100),
+        # 110 pods with prefix delegation, which AL2023 does not count with.
+        ("g6.xlarge", BOTTLEROCKET, 4000 - 80, 15155 - 255 - 1210 - 100),
+        ("g6.xlarge", {**BOTTLEROCKET, "kubelet": {"max_pods": 20}}, 4000 - 80, 15155 - 255 - 220 - 100),
+        ("g6.xlarge", {"kubelet": {"max_pods": 20}}, 4000 - 80, 15155 - 255 - 638 - 100),
+        # 2.5m for each core beyond four, and huge pages for EFA.
+        ("g6.8xlarge", {}, 32000 - 150, 121241 - 255 - 2574 - 100),
+        ("g6.8xlarge", {"efa": True}, 32000 - 150, 121241 - 255 - 2574 - 100 - 10256),
+        ("g6.8xlarge", {"efa": True, **BOTTLEROCKET}, 32000 - 150, 121241 - 255 - 2750 - 100),
+        *(
+            (
+                "g6.xlarge",
+                {**image, "kubelet": {"kube_reserved": {"cpu": "500m", "memory": "2Gi"}}},
+                3500,
+                15155 - 2048 - 100,
+            )
+            for image in ({}, BOTTLEROCKET)
+        ),
+        *(
+            (
+                "g6.xlarge",
+                {**image, "kubelet": {"max_pods": 58, "system_reserved": {"cpu": "1", "memory": "1Gi"}}},
+                3000 - 80,
+                15155 - 255 - 638 - 100 - 1024,
+            )
+            for image in ({}, BOTTLEROCKET)
+        ),
+    ],
+)
+def test_cpu_and_memory(name: str, fields: dict[str, Any], millicores: int, mib: int, pool: bool) -> None:
+    assert found(name, fields, pool=pool) == (millicores, mib)
