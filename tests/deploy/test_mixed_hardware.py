@@ -99,10 +99,11 @@ def test_private_subnets_reach_the_internet_through_nat(deployed: Deployed, reso
         assert [bool(route.get("NatGatewayId")) for route in defaults] == [True]
 
 
-def test_cluster_is_private_encrypted_and_logged(deployed: Deployed) -> None:
+def test_cluster_is_reachable_encrypted_and_logged(deployed: Deployed) -> None:
     cluster = deployed.eks("describe_cluster", name=NAME)["cluster"]
     network = cluster["resourcesVpcConfig"]
-    assert (network["endpointPrivateAccess"], network["endpointPublicAccess"]) == (True, False)
+    assert (network["endpointPrivateAccess"], network["endpointPublicAccess"]) == (True, True)
+    assert network["publicAccessCidrs"] == ["0.0.0.0/0"]
     assert cluster["version"] == "1.35"
     assert cluster["encryptionConfig"][0]["resources"] == ["secrets"]
     assert sorted(cluster["logging"]["clusterLogging"][0]["types"]) == [
@@ -267,12 +268,14 @@ def test_five_rules_feed_the_queue(deployed: Deployed) -> None:
         assert target["Arn"].endswith(f":{NAME}-karpenter")
 
 
-def test_placement_groups_of_efa_groups_only(deployed: Deployed) -> None:
+def test_placement_groups_of_efa_groups_and_pools_only(deployed: Deployed) -> None:
     found = deployed.account.client("ec2").describe_placement_groups()["PlacementGroups"]
     assert sorted(
         (group["GroupName"], group["Strategy"]) for group in found if group["GroupName"].startswith(NAME)
     ) == [
+        (f"{NAME}/gpu-efa", "cluster"),
         (f"{NAME}/gpu-training", "cluster"),
+        (f"{NAME}/trainium", "cluster"),
         (f"{NAME}/trainium-training", "cluster"),
     ]
 
