@@ -47,6 +47,7 @@ from eks_hardware.config.resolve.node import pod_interfaces
 from eks_hardware.config.resolve.node_groups import ami_family, resolve_node_group
 from eks_hardware.config.resolve.node_pools import (
     accelerator_resource,
+    has_huge_pages,
     known_to_karpenter,
     pool_types,
     resolve_node_pool,
@@ -91,6 +92,7 @@ __all__ = [
     "accelerator_resource",
     "advertised",
     "ami_family",
+    "has_huge_pages",
     "has_pod_subnets",
     "known_to_karpenter",
     "mig_profiles",

@@ -367,13 +367,25 @@ def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | No
 
 
 def _huge_pages(pool: NodePool, types: tuple[InstanceType, ...]) -> Iterator[CapacityOverlay]:
-    """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
-    if pool.efa and pool.ami.family == "al2023" and types[0].accelerator:
-        pages = facts.eks("efa_huge_pages")
-        names = tuple(kind.name for kind in types)
+    """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told.
+
+    Only for EKS's accelerated AL2023 images, whose EFA software allocates them.
+    """
+    if not has_huge_pages(pool, types):
+        return
+    pages = facts.eks("efa_huge_pages")
+    by_amount: dict[int, list[str]] = {}
+    for kind in types:
+        by_amount.setdefault(min(pages["mib"], pages["mib_per_vcpu"] * kind.vcpus), []).append(kind.name)
+    for mib, names in sorted(by_amount.items()):
         yield CapacityOverlay(
-            f"{pool.name}-huge-pages", names, MappingProxyType({pages["resource"]: f"{pages['mib']}Mi"})
+            f"{pool.name}-huge-pages-{mib}", tuple(names), MappingProxyType({pages["resource"]: f"{mib}Mi"})
         )
+
+
+def has_huge_pages(pool: NodePool, types: Sequence[InstanceType]) -> bool:
+    """Whether the pool's nodes are known to have huge pages for EFA."""
+    return bool(pool.efa and pool.ami.family == "al2023" and not pool.ami.image_id and types and types[0].accelerator)
 
 
 def _user_data(pool: NodePool, hardware: Hardware, *, store: str, sharing: Mapping[str, object]) -> dict[str, object]:

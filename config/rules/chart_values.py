@@ -62,6 +62,22 @@ _ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("serviceAccount.name", _IDENTITY, "set karpenter.service_account instead"),
         ("serviceAccount.create", _IDENTITY, "remove it"),
         ("replicas", "it is checked against the nodes there are", "set karpenter.replicas instead"),
+        ("settings.featureGates.reservedCapacity", "pools with reservations need it", "remove it"),
+        ("settings.clusterEndpoint", _CLUSTER, "remove it"),
+        ("controller.env", "the controller learns its region by it", "remove it"),
+        ("affinity", "it keeps the controller off its own nodes", "remove it"),
+        ("nodeSelector", "the controller runs on untainted groups", "remove it"),
+    ),
+    "kueue": (
+        (
+            "managerConfig",
+            "it says which namespaces and resources count",
+            "set kubernetes.teams, and the sizes of groups and pools, instead",
+        ),
+    ),
+    "kube-prometheus-stack": (
+        ("prometheus-node-exporter.tolerations", _TAINTS, "remove it"),
+        ("grafana.sidecar.dashboards", "Grafana finds the dashboards of the hardware by it", "remove it"),
     ),
     "nvidia-device-plugin": (
         ("affinity", _NODES, _KEEP_LABELS),

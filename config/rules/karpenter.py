@@ -11,7 +11,7 @@ from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
-from eks_hardware.config.resolve import accelerator_resource
+from eks_hardware.config.resolve import accelerator_resource, has_huge_pages
 from eks_hardware.config.rules.charts import numbers
 from eks_hardware.config.rules.hardware import several, untainted_nodes
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
@@ -34,7 +34,11 @@ _FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
     ),
     "node_overlay": ("NodeOverlay", lambda context: _gate(context, "node_overlay") or _has_overlays(context)),
     "static_capacity": ("static capacity", lambda context: _gate(context, "static_capacity")),
-    "network_interfaces": ("EFA interfaces", lambda context: _any_pool(context, lambda pool: pool.efa)),
+    # Written out also for a pool without EFA whose types could have it.
+    "network_interfaces": (
+        "networkInterfaces",
+        lambda context: _any_pool(context, lambda pool: any(kind.supports_efa for kind in context.types(pool))),
+    ),
     "placement_group": (
         "placement groups",
         lambda context: _any_pool(context, lambda pool: pool.placement_group == "cluster"),
@@ -55,9 +59,11 @@ def _gate(context: Context, name: str) -> bool:
 
 
 def _has_overlays(context: Context) -> bool:
-    """Whether Karpenter has to be told of shared or fractional GPUs."""
+    """Whether Karpenter has to be told of shared or fractional GPUs, or of huge pages."""
     return any(
-        pool.gpu_sharing or any(kind.accelerator and kind.accelerator.fraction for kind in context.types(pool))
+        pool.gpu_sharing
+        or has_huge_pages(pool, context.types(pool))
+        or any(kind.accelerator and kind.accelerator.fraction for kind in context.types(pool))
         for pool in context.pools
     )
 
@@ -133,8 +139,8 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
         yield (
             "karpenter.feature_gates.node_overlay",
-            "Karpenter counts shared and fractional GPUs by NodeOverlay only, and would make no node, or too many, for "
-            "the pods that ask for them; remove this line",
+            "Karpenter counts shared and fractional GPUs, and huge pages of EFA nodes, by NodeOverlay only, and would "
+            "make no node, or too many, for the pods that ask for them; remove this line",
         )
 
 

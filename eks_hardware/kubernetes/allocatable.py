@@ -47,7 +47,8 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     memory += _EVICTION
     if al2023 and node.efa_count and kind.accelerator:
         # The accelerated images bring the EFA software.
-        memory += facts.eks("efa_huge_pages")["mib"] * _MIB
+        pages = facts.eks("efa_huge_pages")
+        memory += max(pages["mib"], pages["mib_per_vcpu"] * kind.vcpus) * _MIB
     return {
         "cpu": kind.vcpus - cpu - system.get("cpu", 0),
         "memory": Fraction(kind.memory_gib) * _GIB * (1 - _VM_OVERHEAD) - memory - system.get("memory", 0),

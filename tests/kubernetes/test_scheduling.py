@@ -230,7 +230,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     ),
     "12 Neuron devices": (
         pod({NEURON: 12}, NEURON_TAINT, scheduler=EXTENSION),
-        {"inferentia-inference": {"large", "spot"}},
+        {"inferentia-inference": {"large", "spot"}, "mixed-hardware": {"inferentia"}},
     ),
     "16 Neuron devices": (
         pod({NEURON: 16}, NEURON_TAINT, scheduler=EXTENSION),

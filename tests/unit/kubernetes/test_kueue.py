@@ -163,7 +163,7 @@ def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (group("p4d.24xlarge", efa=True), {"cpu": "382760m", "memory": "4289825Mi", GPU: "32", EFA: "16"}),
+        (group("p4d.24xlarge", efa=True), {"cpu": "382760m", "memory": "4288609Mi", GPU: "32", EFA: "16"}),
         (group("trn1.32xlarge"), {"cpu": "510440m", "memory": "1927577Mi", NEURON: "64"}),
         (group("trn2.48xlarge", scaling={"max": 1}), {"cpu": "191450m", "memory": "1938410Mi", NEURON: "16"}),
         # Of several types the smallest, for each resource.
@@ -218,7 +218,7 @@ def test_quota_of_a_group(given: dict[str, Any], expected: dict[str, str]) -> No
         ({"instance_types": ["c7g.large"], "limits": {"cpu": "1k"}}, {"cpu": "965", "memory": "1557400Mi"}),
         (
             {"instance_types": ["trn1.32xlarge"], "efa": True, "limits": {NEURON: 32}},
-            {"cpu": "255220m", "memory": "943276Mi", NEURON: "32", EFA: "16"},
+            {"cpu": "255220m", "memory": "935628Mi", NEURON: "32", EFA: "16"},
         ),
     ],
 )

@@ -372,10 +372,14 @@ def test_interfaces_are_written_out_where_karpenter_would_add_efa(name: str, efa
 
 def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
     (overlay,) = built("p5.48xlarge", efa=True).overlays
-    assert (overlay.name, overlay.instance_types) == ("pool-huge-pages", ("p5.48xlarge",))
+    assert (overlay.name, overlay.instance_types) == ("pool-huge-pages-10256", ("p5.48xlarge",))
     assert overlay.capacity == {"hugepages-2Mi": "10256Mi"}
+    # Less is promised of a small node, for which AWS names two figures.
+    (small,) = built("g6.8xlarge", efa=True).overlays
+    assert small.capacity == {"hugepages-2Mi": "3520Mi"}
     assert built("p5.48xlarge").overlays == ()
     assert built("p5.48xlarge", efa=True, ami={"family": "bottlerocket"}).overlays == ()
+    assert built("p5.48xlarge", efa=True, ami={"image_id": "ami-0123456789abcdef0"}).overlays == ()
 
 
 # --- disruption

@@ -110,7 +110,7 @@ CASES = [
         "CHART_VALUE_DERIVED",
         f"{KARPENTER}.values.settings.clusterName",
         karpenter(values={"settings": {"clusterName": "other"}}),
-        karpenter(values={"settings": {"clusterEndpoint": "https://example.com"}}),
+        karpenter(values={"settings": {"batchMaxDuration": "20s"}}),
     ),
     Case(
         "CHART_VALUE_DERIVED",

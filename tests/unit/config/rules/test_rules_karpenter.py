@@ -69,6 +69,7 @@ def existing(*zones: str) -> dict[str, Any]:
 
 G5, G6 = {"instance_families": ["g5"]}, {"instance_families": ["g6"]}
 P5 = {"instance_types": ["p5.48xlarge"]}
+NO_EFA = {"instance_types": ["g5.xlarge"]}
 TWICE = (gpu_pool("a", **G5), gpu_pool("pool", **G5))
 VERSION = "kubernetes.charts.karpenter.version"
 TAGGED = {"tags": {"team": "a"}}
@@ -384,7 +385,14 @@ CASES = [
         "KARPENTER_VERSION_FEATURE",
         VERSION,
         version("1.10.2", gpu_pool(**P5, efa=True)),
+        version("1.10.2", gpu_pool(**NO_EFA)),
+    ),
+    Case(
+        # Its interfaces are written out too, so that Karpenter does not offer EFA.
+        "KARPENTER_VERSION_FEATURE",
+        VERSION,
         version("1.10.2", gpu_pool(**P5)),
+        version("1.11.0", gpu_pool(**P5)),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
@@ -395,35 +403,35 @@ CASES = [
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.10.0", pool(placement_group="cluster", instance_families=["c6i"])),
-        version("1.11.0", pool(placement_group="cluster", instance_families=["c6i"])),
+        version("1.10.0", pool(placement_group="cluster", instance_types=["c6i.4xlarge"])),
+        version("1.11.0", pool(placement_group="cluster", instance_types=["c6i.4xlarge"])),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.2.9", gpu_pool(**P5, **reserved()), kubernetes="1.32"),
-        version("1.3.0", gpu_pool(**P5, **reserved()), kubernetes="1.32"),
+        version("1.2.9", gpu_pool(**NO_EFA, **reserved()), kubernetes="1.32"),
+        version("1.3.0", gpu_pool(**NO_EFA, **reserved()), kubernetes="1.32"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
         version("1.5.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
-        version("1.6.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
+        version("1.11.0", gpu_pool(**P5, **reserved(capacity=["capacity-block"])), kubernetes="1.33"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
-        version("1.6.9", gpu_pool(**G5, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"),
-        version("1.7.0", gpu_pool(**G5, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"),
+        version("1.6.9", gpu_pool(**NO_EFA, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"),
+        version("1.7.0", gpu_pool(**NO_EFA, gpu_sharing={"time_slicing": {"replicas": 4}}), kubernetes="1.34"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
         "KARPENTER_VERSION_FEATURE",
         VERSION,
         version("1.6.9", gpu_pool(instance_families=["g6f"]), kubernetes="1.34"),
-        version("1.6.9", gpu_pool(**G6), kubernetes="1.34"),
+        version("1.6.9", gpu_pool(**NO_EFA), kubernetes="1.34"),
         frozenset({"KUBERNETES_VERSION_ENDING"}),
     ),
     Case(
