@@ -10,6 +10,7 @@ Runs inside the emulator's process, by path: it imports nothing of this project.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import importlib
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from xml.sax.saxutils import escape
 _PREFIX = "LaunchTemplateData"
 _IDLE_SECONDS = 600
 _MOST_REQUESTS = 1_000_000
+_KEPT_ANSWERS = 2000
 # Beside ministack's own fields, which it starts instances from.
 _SENT = "__sent"
 
@@ -29,6 +31,9 @@ def install() -> None:
     A ministack in which one of them has another name is left as it is; it may do without.
     """
     _keep_connections()
+    server: Any = importlib.import_module("ministack.app")
+    if hasattr(server, "app"):
+        server.app = answered_once(server.app)
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)
@@ -57,6 +62,45 @@ def _keep_connections() -> None:
     # ministack sets its own on the instance.
     config.keep_alive_timeout = property(lambda _: _IDLE_SECONDS, lambda _, __: None)
     config.keep_alive_max_requests = _MOST_REQUESTS
+
+
+def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap an ASGI application: a call that an AWS SDK sends again gets the answer of the first time.
+
+    An SDK repeats a call whose connection broke, under the same invocation id. Without this a second "create" makes
+    a second thing, and a second "delete" finds nothing.
+    Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/middleware.go (amz-sdk-invocation-id)
+    """
+    answers: dict[bytes, asyncio.Future[list[Any]]] = {}
+
+    async def once(scope: Any, receive: Any, send: Any) -> None:
+        headers = dict(scope.get("headers") or ()) if scope["type"] == "http" else {}
+        key = headers.get(b"amz-sdk-invocation-id")
+        if key is None:
+            await app(scope, receive, send)
+            return
+        if key in answers and (known := await asyncio.shield(answers[key])):
+            for message in known:
+                await send(message)
+            return
+        answers[key] = asyncio.get_running_loop().create_future()
+        while len(answers) > _KEPT_ANSWERS:
+            answers.pop(next(iter(answers)))
+        sent: list[Any] = []
+
+        async def keep(message: Any) -> None:
+            sent.append(message)
+            await send(message)
+
+        answer = answers[key]
+        try:
+            await app(scope, receive, keep)
+        finally:
+            # An answer that is cut off, or a fault of the server, is none to keep.
+            whole = bool(sent) and not sent[-1].get("more_body", False) and sent[0].get("status", 500) < 500
+            answer.set_result(sent if whole else [])
+
+    return once
 
 
 def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[..., Any]) -> None:

@@ -176,6 +176,21 @@ def test_repeats_its_answer_to_one_client_token(account: Callable[[str], Account
         ec2.delete_launch_template(LaunchTemplateId=first)
 
 
+def test_repeats_its_answer_to_one_invocation(account: Callable[[str], Account]) -> None:
+    """EC2 has no client token for an internet gateway: the SDK's invocation id tells a repeated call."""
+    ec2 = account("eu-west-2").client("ec2")
+    ec2.meta.events.register(
+        "before-send.ec2.CreateInternetGateway",
+        lambda request, **_: request.headers.__setitem__("amz-sdk-invocation-id", "one"),
+    )
+    made = {ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"] for _ in range(2)}
+    try:
+        assert len(made) == 1
+    finally:
+        for each in made:
+            ec2.delete_internet_gateway(InternetGatewayId=each)
+
+
 _INTERFACE = {"DeviceIndex": 0, "InterfaceType": "efa-only", "NetworkCardIndex": 1}
 # What stock ministack accepts and does not give back, each with where it would be: the reason for faithful.py.
 FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import subprocess
 import sys
@@ -71,3 +72,35 @@ def test_connections_outlive_the_clients_patience() -> None:
     idle, requests = map(int, ran.stdout.split()[-2:])
     assert idle > 90
     assert requests > 100_000
+
+
+@pytest.mark.parametrize(
+    ("status", "key", "calls"),
+    [(200, b"one", 1), (400, b"one", 1), (500, b"one", 2), (200, None, 2)],
+    ids=["repeated", "repeated error", "a fault is tried again", "no invocation id"],
+)
+def test_a_call_that_is_sent_again_has_the_first_answer(status: int, key: bytes | None, calls: int) -> None:
+    made = []
+
+    async def app(_: Any, __: Any, send: Any) -> None:
+        made.append(1)
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": str(len(made)).encode()})
+
+    async def run() -> list[list[Any]]:
+        once = faithful.answered_once(app)
+        scope = {"type": "http", "headers": [(b"amz-sdk-invocation-id", key)] if key else []}
+        answers: list[list[Any]] = []
+        for _ in range(2):
+            sent: list[Any] = []
+
+            async def send(message: Any, into: list[Any] = sent) -> None:
+                into.append(message)
+
+            await once(scope, None, send)
+            answers.append(sent)
+        return answers
+
+    first, second = asyncio.run(run())
+    assert len(made) == calls
+    assert (first == second) is (calls == 1)
