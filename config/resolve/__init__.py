@@ -43,8 +43,8 @@ from eks_hardware.config.resolve.model_kubernetes import (
 )
 from eks_hardware.config.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
-from eks_hardware.config.resolve.node import pod_interfaces
-from eks_hardware.config.resolve.node_groups import ami_family, resolve_node_group
+from eks_hardware.config.resolve.node import ami_family, pod_interfaces
+from eks_hardware.config.resolve.node_groups import resolve_node_group
 from eks_hardware.config.resolve.node_pools import (
     accelerator_resource,
     has_huge_pages,

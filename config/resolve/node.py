@@ -8,13 +8,16 @@ from typing import Any
 
 from eks_hardware.config import facts, names
 from eks_hardware.config.catalogue import Hardware, InstanceType
-from eks_hardware.config.models import NodeTemplate
+from eks_hardware.config.models import NodeGroup, NodePool, NodeTemplate
 from eks_hardware.config.resolve import user_data
 from eks_hardware.config.resolve.merge import merged
 from eks_hardware.config.resolve.model import BlockDevice, Reasons, ResolvedTaint
 
 # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
 SEPARATOR = "/"
+
+AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
+"""How the EKS AMI types of an operating system begin."""
 
 _CPU_DISK_GIB = 50
 _ACCELERATED_DISK_GIB = 200
@@ -45,6 +48,14 @@ EFA_LABEL = {"vpc.amazonaws.com/efa.present": "true"}
 # (https://github.com/bottlerocket-os/bottlerocket/issues/3992, commonOperandsLabelKey in
 # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go).
 NO_OPERANDS_LABEL = {"nvidia.com/gpu.deploy.operands": "false"}
+
+
+def ami_family(node: NodeGroup | NodePool) -> str:
+    """The operating system of a group or pool: that of a group's AMI type where the strategy names one."""
+    wanted = node.ami.type if isinstance(node, NodeGroup) else None
+    if wanted is None:
+        return node.ami.family
+    return "bottlerocket" if wanted.startswith(AMI_PREFIXES["bottlerocket"]) else "al2023"
 
 
 def describe(kind: InstanceType) -> str:

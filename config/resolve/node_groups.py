@@ -246,17 +246,10 @@ def _ami(group: NodeGroup, types: tuple[InstanceType, ...]) -> tuple[str, bool]:
     """The EKS AMI type, and whether it is Bottlerocket."""
     wanted = group.ami.type
     if wanted is None:
-        prefix = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}[group.ami.family]
+        prefix = node.AMI_PREFIXES[group.ami.family]
         fitting = [each for each in types[0].ami_types if each.startswith(prefix) and not each.endswith("FIPS")]
         wanted = fitting[0] if fitting else "CUSTOM"  # type: ignore[assignment]
-    return ("CUSTOM" if group.ami.image_id else str(wanted)), ami_family(group) == "bottlerocket"
-
-
-def ami_family(group: NodeGroup) -> str:
-    """The operating system of a group: that of the AMI type where the strategy names one."""
-    if group.ami.type is None:
-        return group.ami.family
-    return "bottlerocket" if group.ami.type.startswith("BOTTLEROCKET") else "al2023"
+    return ("CUSTOM" if group.ami.image_id else str(wanted)), node.ami_family(group) == "bottlerocket"
 
 
 def _ami_reason(group: NodeGroup, kind: InstanceType, ami_type: str) -> str:

@@ -35,8 +35,6 @@ _CAPACITY_TYPES = {
     "capacity-block": "reserved",
 }
 
-_AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
-
 
 @dataclass(frozen=True)
 class _DisruptionDefault:
@@ -128,7 +126,7 @@ def known_to_karpenter(kind: InstanceType) -> bool:
 
 
 def _has_image(pool: NodePool, kind: InstanceType) -> bool:
-    return any(each.startswith(_AMI_PREFIXES[pool.ami.family]) for each in kind.ami_types)
+    return any(each.startswith(node.AMI_PREFIXES[pool.ami.family]) for each in kind.ami_types)
 
 
 def resolve_node_pool(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import NodePool
 from eks_hardware.config.resolve import ami_family
 from eks_hardware.config.resolve.cluster import ADMIN_POLICY
 from eks_hardware.config.resolve.kubernetes import NodeNeeds, wanted_charts
@@ -22,9 +21,7 @@ _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 def charts(context: Context) -> frozenset[str]:
     """Keys of the charts that the strategy installs, of a strategy that may not be fit to be resolved."""
     nodes = [
-        NodeNeeds(kind.hardware, node.ami.family if isinstance(node, NodePool) else ami_family(node), node.efa)
-        for node in context.nodes
-        for kind in context.types(node)
+        NodeNeeds(kind.hardware, ami_family(node), node.efa) for node in context.nodes for kind in context.types(node)
     ]
     return frozenset(key for key, _ in wanted_charts(context.strategy, nodes))
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import NodeTemplate
-from eks_hardware.config.resolve import mig_profiles
+from eks_hardware.config.resolve import ami_family, mig_profiles
 from eks_hardware.config.resolve.gpu_sharing import mig_bottlerocket_key
 from eks_hardware.config.resolve.node import (
     EFA_LABEL,
@@ -18,7 +16,7 @@ from eks_hardware.config.resolve.node import (
     NVIDIA_PLUGIN_LABEL,
     plugin_labels,
 )
-from eks_hardware.config.rules.registry import Breach, Context, group_path, pool_path, rule
+from eks_hardware.config.rules.registry import Breach, Context, Node, node_path, rule
 
 _TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
 _MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
@@ -28,72 +26,54 @@ _DCGM = "https://github.com/NVIDIA/dcgm-exporter"
 _NEURON_MONITOR = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-monitor.html"
 
 
-@dataclass(frozen=True)
-class _Nodes:
-    """A group or a pool, with the types that the catalogue knows (never none)."""
-
-    path: str
-    template: NodeTemplate
-    types: tuple[InstanceType, ...]
-    bottlerocket: bool
-
-    @property
-    def hardware(self) -> Hardware:
-        return self.types[0].hardware
-
-    @property
-    def mig_profile(self) -> str | None:
-        sharing = self.template.gpu_sharing
-        return sharing.mig_profile if sharing else None
-
-
-def _nodes(context: Context) -> Iterator[_Nodes]:
-    for group in context.strategy.node_groups:
-        if kinds := context.types(group):
-            family = (group.ami.type or group.ami.family).lower()
-            yield _Nodes(group_path(group), group, kinds, family.startswith("bottlerocket"))
-    for pool in context.pools:
-        if kinds := tuple(context.catalogue.get(name) for name in context.pool_types(pool)):
-            yield _Nodes(pool_path(pool), pool, kinds, pool.ami.family == "bottlerocket")
+def _equipped(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], Hardware]]:
+    """Every group and pool with the types that the catalogue knows, at least one, and their hardware."""
+    for node in context.nodes:
+        if kinds := context.types(node):
+            yield node, kinds, kinds[0].hardware
 
 
 def _has_nvidia(context: Context) -> bool:
-    return any(nodes.hardware is Hardware.NVIDIA_GPU for nodes in _nodes(context))
+    return any(hardware is Hardware.NVIDIA_GPU for _, _, hardware in _equipped(context))
 
 
 def _has_neuron(context: Context) -> bool:
-    return any(nodes.hardware.is_neuron for nodes in _nodes(context))
+    return any(hardware.is_neuron for _, _, hardware in _equipped(context))
+
+
+def _mig(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], str]]:
+    """Groups and pools with NVIDIA GPUs that ask for a MIG profile, with it."""
+    for node, kinds, hardware in _equipped(context):
+        if hardware is Hardware.NVIDIA_GPU and node.gpu_sharing and node.gpu_sharing.mig_profile:
+            yield node, kinds, node.gpu_sharing.mig_profile
 
 
 @rule("GPU_SHARING_HARDWARE", "GPUs are shared on nodes that have none", _TIME_SLICING)
 def _sharing_hardware(context: Context) -> Iterator[Breach]:
-    for nodes in _nodes(context):
-        if nodes.template.gpu_sharing and nodes.hardware is not Hardware.NVIDIA_GPU:
+    for node, kinds, hardware in _equipped(context):
+        if node.gpu_sharing and hardware is not Hardware.NVIDIA_GPU:
             yield (
-                f"{nodes.path}.gpu_sharing",
-                f"{nodes.types[0].name} has no NVIDIA GPU (hardware {nodes.hardware.value}); remove this",
+                node_path(node, "gpu_sharing"),
+                f"{kinds[0].name} has no NVIDIA GPU (hardware {hardware.value}); remove this",
             )
 
 
 @rule("MIG_UNSUPPORTED", "a GPU has no MIG, or not this profile", _MIG)
 def _mig_unsupported(context: Context) -> Iterator[Breach]:
-    for nodes in _nodes(context):
-        profile = nodes.mig_profile
-        if profile is None or nodes.hardware is not Hardware.NVIDIA_GPU:
-            continue
-        path = f"{nodes.path}.gpu_sharing.mig_profile"
-        problem = next((found for kind in nodes.types if (found := _mig_problem(kind, profile))), None)
+    for node, kinds, profile in _mig(context):
+        path = node_path(node, "gpu_sharing.mig_profile")
+        problem = next((found for kind in kinds if (found := _mig_problem(kind, profile))), None)
         if problem:
             yield path, problem
             continue
-        unnamed = next((kind for kind in nodes.types if mig_bottlerocket_key(kind) is None), None)
-        if nodes.bottlerocket and unnamed:
+        unnamed = next((kind for kind in kinds if mig_bottlerocket_key(kind) is None), None)
+        if ami_family(node) == "bottlerocket" and unnamed:
             yield (
                 path,
                 f"Bottlerocket has no name for the GPU of {unnamed.name}; use al2023 and kubernetes.gpu_operator: true",
             )
             continue
-        counts = {(mig_profiles(kind) or {})[profile]: kind.name for kind in nodes.types}
+        counts = {(mig_profiles(kind) or {})[profile]: kind.name for kind in kinds}
         if len(counts) > 1:
             both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
             yield path, f"the types take different numbers of {profile} slices a GPU ({both}); make a group of each"
@@ -124,10 +104,10 @@ def _slices(profiles: Mapping[str, int], names: list[str]) -> str:
 def _mig_needs_operator(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.gpu_operator:
         return
-    for nodes in _nodes(context):
-        if nodes.mig_profile and nodes.hardware is Hardware.NVIDIA_GPU and not nodes.bottlerocket:
+    for node, _, _ in _mig(context):
+        if ami_family(node) == "al2023":
             yield (
-                f"{nodes.path}.gpu_sharing.mig_profile",
+                node_path(node, "gpu_sharing.mig_profile"),
                 "on AL2023 it is the GPU Operator that cuts GPUs; set kubernetes.gpu_operator: true, or ami.family: "
                 "bottlerocket, which does it by itself",
             )
@@ -153,10 +133,10 @@ def _operator_no_gpu(context: Context) -> Iterator[Breach]:
 def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.gpu_operator:
         return
-    for nodes in _nodes(context):
-        if nodes.hardware is Hardware.NVIDIA_GPU and nodes.bottlerocket:
+    for node, _, hardware in _equipped(context):
+        if hardware is Hardware.NVIDIA_GPU and ami_family(node) == "bottlerocket":
             yield (
-                f"{nodes.path}.ami",
+                node_path(node, "ami"),
                 "Bottlerocket brings driver, toolkit and device plugin, and a second plugin fails, so that the GPU "
                 "Operator does nothing here: these nodes have no GPU metrics; use al2023, or take gpu_operator out",
             )
@@ -195,12 +175,12 @@ def _exporter_missing(context: Context) -> Iterator[Breach]:
 @rule("PLUGIN_LABEL", "a label that device plugins select on is changed", _BOTTLEROCKET)
 def _plugin_label(context: Context) -> Iterator[Breach]:
     reserved = NVIDIA_PLUGIN_LABEL | NEURON_PLUGIN_LABEL | EFA_LABEL | NO_OPERANDS_LABEL
-    for nodes in _nodes(context):
-        derived = plugin_labels(nodes.hardware, efa=nodes.template.efa, bottlerocket=nodes.bottlerocket)
-        for key, value in nodes.template.labels.items():
+    for node, _, hardware in _equipped(context):
+        derived = plugin_labels(hardware, efa=node.efa, bottlerocket=ami_family(node) == "bottlerocket")
+        for key, value in node.labels.items():
             if key in reserved and derived.get(key) != value:
                 expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
                 yield (
-                    f"{nodes.path}.labels",
+                    node_path(node, "labels"),
                     f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
                 )

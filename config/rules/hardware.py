@@ -9,7 +9,8 @@ from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.resolve import has_pod_subnets, pod_interfaces, zones
+from eks_hardware.config.resolve import ami_family, has_pod_subnets, pod_interfaces, zones
+from eks_hardware.config.resolve.node import AMI_PREFIXES
 from eks_hardware.config.resolve.node import taints as node_taints
 from eks_hardware.config.rules.registry import (
     Breach,
@@ -53,11 +54,6 @@ def several(names: Sequence[str], most: int = 5) -> str:
     """The first few of some names."""
     shown = ", ".join(names[:most])
     return f"{shown}, ..." if len(names) > most else shown
-
-
-def _bottlerocket(node: Node) -> bool:
-    ami_type = node.ami.type if isinstance(node, NodeGroup) else None
-    return (ami_type or node.ami.family).lower().startswith("bottlerocket")
 
 
 @rule("INSTANCE_TYPE_UNKNOWN", "an instance type is not in the catalogue", "config/catalogue")
@@ -136,7 +132,7 @@ def _no_ami(context: Context) -> Iterator[Breach]:
     for node, path, kind in _each_type(context):
         if node.ami.image_id or kind.withdrawn or (isinstance(node, NodeGroup) and node.ami.type):
             continue
-        family = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}[node.ami.family]
+        family = AMI_PREFIXES[node.ami.family]
         if not any(ami.startswith(family) for ami in kind.ami_types):
             accelerator = kind.accelerator.name if kind.accelerator else kind.architecture
             others = [ami for ami in kind.ami_types if ami != "CUSTOM"]
@@ -166,7 +162,7 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
 def _user_data(context: Context) -> Iterator[Breach]:
     known = facts.eks("node_config")["fields"]
     for node in context.nodes:
-        for field in node.user_data if not _bottlerocket(node) else ():
+        for field in node.user_data if ami_family(node) == "al2023" else ():
             if field not in known:
                 close = difflib.get_close_matches(field, known, n=1)
                 hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
@@ -344,7 +340,7 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
 )
 def _instance_store(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        if _bottlerocket(node) and node.instance_store == "mount":
+        if ami_family(node) == "bottlerocket" and node.instance_store == "mount":
             yield (
                 node_path(node, "instance_store"),
                 "Bottlerocket joins local disks to one array; use raid0 or none",

@@ -6,7 +6,6 @@ What holds for node groups as well is in ``hardware`` and ``cluster``, under one
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from eks_hardware.config import facts
@@ -14,6 +13,7 @@ from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.cron import cron_fault
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
+from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.config.resolve.node_pools import candidates, left_out
 from eks_hardware.config.rules.hardware import mixed_architecture, mixed_hardware, no_zone, several
@@ -160,16 +160,12 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
 
 # --- limits
 
-_SCALES = {"": 1.0, "m": 1e-3, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18} | {
-    f"{unit}i": 1024.0**power for power, unit in enumerate("KMGTPE", start=1)
-}
 _COUNTED = ("nodes", "nvidia.com/gpu", "aws.amazon.com/neuron")
 
 
-def _amount(quantity: str | int) -> float:
-    """A Kubernetes quantity as a number: ``500m``, ``1Ti``."""
-    found = re.fullmatch(r"(-?[0-9.]+)([A-Za-z]*)", str(quantity))
-    return float(found[1]) * _SCALES[found[2]] if found else 0.0
+def _negative(given: str | int) -> bool:
+    # A quantity that is written as text has no sign.
+    return isinstance(given, int) and given < 0
 
 
 def _needs(kind: InstanceType) -> dict[str, float]:
@@ -214,21 +210,21 @@ def _limit_quantity(context: Context) -> Iterator[Breach]:
         for resource, given in pool.limits.items():
             if resource in _COUNTED and not str(given).isdigit():
                 yield _limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example 8"
-            elif _amount(given) < 0:
+            elif _negative(given):
                 yield _limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
 
 
 @rule("POOL_LIMIT_SMALL", "a limit leaves no room for one node", _LIMITS)
 def _limit_small(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        limits = {str(resource): _amount(given) for resource, given in pool.limits.items()}
         needs = {kind.name: _needs(kind) for kind in context.types(pool)}
-        if not needs or any(amount < 0 for amount in limits.values()):
+        if not needs or any(map(_negative, pool.limits.values())):
             continue
+        limits = {str(resource): float(amount(given)) for resource, given in pool.limits.items()}
         if any(_fits(each, limits) for each in needs.values()):
             continue
         least = {resource: min(each.get(resource, 0.0) for each in needs.values()) for resource in limits}
-        alone = [resource for resource, amount in limits.items() if least[resource] > amount]
+        alone = [resource for resource, most in limits.items() if least[resource] > most]
         for resource in alone:
             smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
             yield (
@@ -241,11 +237,11 @@ def _limit_small(context: Context) -> Iterator[Breach]:
 
 
 def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
-    return all(needs.get(resource, 0.0) <= amount for resource, amount in limits.items())
+    return all(needs.get(resource, 0.0) <= most for resource, most in limits.items())
 
 
-def _shown(resource: str, amount: float) -> str:
-    return f"{amount / 1024**3:.0f}Gi" if resource == "memory" else f"{amount:.0f}"
+def _shown(resource: str, number: float) -> str:
+    return f"{number / 1024**3:.0f}Gi" if resource == "memory" else f"{number:.0f}"
 
 
 # --- capacity

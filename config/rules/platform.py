@@ -192,8 +192,7 @@ def _unused(context: Context) -> Iterator[Breach]:
 def _advertised(context: Context, node: NodeGroup | NodePool) -> set[str]:
     """Extended resources of the nodes of a group or pool."""
     kinds = context.types(node)
-    family = node.ami.family if isinstance(node, NodePool) else ami_family(node)
-    shares = gpu_shares(node, kinds, bottlerocket=family == "bottlerocket") if kinds else None
+    shares = gpu_shares(node, kinds, bottlerocket=ami_family(node) == "bottlerocket") if kinds else None
     return {
         resource
         for kind in kinds

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.resolve import zones
+from eks_hardware.config.resolve import ami_family, zones
 from eks_hardware.config.resolve.storage import storage_addons
 from eks_hardware.config.rules.registry import Breach, Context, Node, node_path, rule
 
@@ -13,24 +12,19 @@ _LUSTRE_CLIENT = "https://github.com/kubernetes-sigs/aws-fsx-csi-driver/pull/460
 _LUSTRE_ZONE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
 
 
-def _is_bottlerocket(node: Node) -> bool:
-    kind = node.ami.type if isinstance(node, NodeGroup) else None
-    return kind.startswith("BOTTLEROCKET") if kind else node.ami.family == "bottlerocket"
-
-
 @rule("FSX_BOTTLEROCKET", "Lustre is asked for where the client cannot be installed", _LUSTRE_CLIENT)
 def _bottlerocket(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre is None:
         return
     why = "Bottlerocket installs no packages, so that its nodes have no Lustre client"
-    training = [node for node in context.nodes if node.workload == "training" and _is_bottlerocket(node)]
+    training = [node for node in context.nodes if node.workload == "training" and ami_family(node) == "bottlerocket"]
     for node in training:
         yield (
             node_path(node, "ami"),
             f"{why}, and {node.name} is for training; use AL2023 here, or remove storage.fsx_lustre",
         )
     workers = _workers(context)
-    if workers and all(_is_bottlerocket(node) for node in workers) and not training:
+    if workers and all(ami_family(node) == "bottlerocket" for node in workers) and not training:
         yield (
             "storage.fsx_lustre",
             f"{why}, and no group or pool but those of the system has AL2023; give one AL2023, or use storage.efs",
