@@ -9,7 +9,7 @@ schema := config/strategy.schema.json
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit lint types synth golden schema schema-check clean
+.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check clean
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -25,11 +25,14 @@ demo: setup ## deploy STACK locally, then destroy it; KEEP=1 leaves it up
 demo-stop: .venv/.installed ## stop what KEEP=1 left running
 	@$(demo) --stop
 
-test: setup ## run all tests, deploying ones included
+test: setup .venv/scan/.installed ## run all tests, deploying ones included
 	$(python) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
 	$(python) -m pytest tests/unit -n 2 $(PYTEST_ARGS)
+
+scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
+	$(python) -m pytest tests/security $(PYTEST_ARGS)
 
 lint: .venv/.installed types ## ruff, and mypy in strict mode
 	$(python) -m ruff check .
@@ -78,6 +81,13 @@ clean: ## remove everything generated except .venv and node_modules
 	exit 1
 	@echo 'installing Python packages (a minute or two the first time)'
 	@$(python) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+# Checkov pins packages of which the project has other releases.
+.venv/scan/.installed: constraints-scan.txt | .venv/.installed
+	@echo 'installing checkov (half a minute the first time)'
+	@rm -rf $(@D) && $(python) -m venv $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check -c constraints-scan.txt checkov
 	@touch $@
 
 node_modules/.installed: package.json package-lock.json

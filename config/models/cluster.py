@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import (
     Cidr,
     IamPrincipalArn,
@@ -68,7 +69,10 @@ KubernetesGroup = Annotated[Text, AfterValidator(_not_of_the_system)]
 class AccessPolicy(StrategyModel):
     """One EKS access policy of an access entry."""
 
-    policy: Annotated[str, StringConstraints(pattern=r"^Amazon(EKS|SagemakerHyperpod)[A-Za-z]+$")] = Field(
+    policy: Annotated[
+        str,
+        form(r"^Amazon[A-Za-z]+$", "the name of an EKS access policy, such as AmazonEKSViewPolicy"),
+    ] = Field(
         description="Name of an EKS access policy, such as AmazonEKSViewPolicy "
         "(https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html)."
     )
@@ -93,7 +97,7 @@ class AccessEntry(StrategyModel):
             [each.policy for each in self.policies],
             "policies[{index}].policy",
             "access_policy_duplicate",
-            "{value} is listed twice; list its namespaces together",
+            "'{value}' is listed twice; list its namespaces together",
         )
         return self
 
@@ -105,7 +109,7 @@ class Logging(StrategyModel):
         default=("api", "audit", "authenticator", "controllerManager", "scheduler"),
         description="Log types to deliver to CloudWatch Logs.",
     )
-    retention_days: RetentionDays = Field(default=90, description="Days that log events are kept.")
+    retention_days: RetentionDays = Field(default=365, description="Days that log events are kept.")
     keep_on_destroy: bool = Field(
         default=False, description="Leave the log group in the account when the stack is destroyed."
     )
@@ -124,7 +128,12 @@ class Addon(StrategyModel):
     """Settings of one EKS add-on."""
 
     enabled: bool = Field(default=True, description="Install the add-on.")
-    version: Annotated[str, StringConstraints(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+$")] | None = Field(
+    version: (
+        Annotated[
+            str, form(r"^v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+$", "an add-on version such as v1.20.4-eksbuild.2")
+        ]
+        | None
+    ) = Field(
         default=None,
         description="Exact add-on version; without it EKS picks its default for the Kubernetes version.",
     )
@@ -136,9 +145,9 @@ class Addon(StrategyModel):
 class Cluster(StrategyModel):
     """The EKS control plane."""
 
-    kubernetes_version: Annotated[str, StringConstraints(pattern=r"^1\.[0-9]{2}$")] = Field(
-        default="1.35", description="Kubernetes minor version, quoted: 1.30 without quotes is the number 1.3."
-    )
+    kubernetes_version: Annotated[
+        str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
+    ] = Field(default="1.35", description="Kubernetes minor version, quoted: 1.30 without quotes is the number 1.3.")
     endpoint: Endpoint = Field(default=Endpoint(), description="Access to the Kubernetes API.")
     admins: tuple[IamPrincipalArn, ...] = Field(
         default=(), description="IAM roles or users that get AmazonEKSClusterAdminPolicy, as access entries."

@@ -6,9 +6,10 @@ import difflib
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import JsonObject, Name, StrategyModel, Text, refuse_second
 from eks_hardware.config.models.node_template import Quantity
 
@@ -30,11 +31,24 @@ ChartName = Literal[
 class Chart(StrategyModel):
     """Settings of one Helm chart."""
 
-    version: Annotated[str, StringConstraints(pattern=r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$")] | None = (
-        Field(default=None, description="Exact version in place of the toolkit's.")
-    )
-    repository: Annotated[Text, StringConstraints(pattern=r"^(https|oci)://[^ ]+$", max_length=512)] | None = Field(
-        default=None, description="Where the chart is pulled from, such as a mirror in ECR; without the chart's name."
+    version: (
+        Annotated[str, form(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
+        | None
+    ) = Field(default=None, description="Exact version in place of the toolkit's.")
+    repository: (
+        Annotated[
+            Text,
+            form(
+                r"^(https|oci)://[^ /?#@]+([/?#][^ ]*)?$",
+                "an https:// or oci:// address of a chart repository",
+                max_length=512,
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Where the chart is pulled from, such as a mirror in ECR; without the chart's name, and without a "
+        "user or password, which would stand in the state.",
     )
     values: JsonObject = Field(default_factory=dict, description="Chart values, merged over the derived ones.")
 

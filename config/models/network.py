@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId
 from eks_hardware.config.models.cluster import RetentionDays
 
 NatGateways = Literal["none", "single", "one-per-zone"]
-ServiceName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]*$", max_length=64)]
+ServiceName = Annotated[
+    str, form(r"^[a-z0-9][a-z0-9.-]*$", "the name of an AWS service, such as ecr.api", max_length=64)
+]
 
 
 class FlowLogs(StrategyModel):
     """VPC flow logs to CloudWatch Logs."""
 
-    traffic: Literal["ALL", "ACCEPT", "REJECT"] = Field(default="REJECT", description="Which traffic is recorded.")
-    retention_days: RetentionDays = Field(default=30, description="Days that flow logs are kept.")
+    enabled: bool = Field(default=True, description="Record traffic.")
+    traffic: Literal["ALL", "ACCEPT", "REJECT"] = Field(
+        default="REJECT",
+        description="Which traffic is recorded: what is refused is little, and what a review asks for.",
+    )
+    retention_days: RetentionDays = Field(default=365, description="Days that flow logs are kept.")
 
 
 class ExistingNetwork(StrategyModel):
@@ -73,7 +80,9 @@ class Network(StrategyModel):
         default=("s3",),
         description="Gateway endpoints (no charge). S3 is always there: image layers come from it.",
     )
-    flow_logs: FlowLogs | None = Field(default=None, description="VPC flow logs; off by default.")
+    flow_logs: FlowLogs = Field(
+        default=FlowLogs(), description="VPC flow logs, of refused traffic unless it says more."
+    )
     existing: ExistingNetwork | None = Field(
         default=None, description="Use a VPC that exists; only this and nothing else of `network` is read."
     )

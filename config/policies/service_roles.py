@@ -97,6 +97,8 @@ _CLUSTER_TAG = "elbv2.k8s.aws/cluster"
 _EC2 = "arn:{partition}:ec2:{region}:{account}"
 _ELB = "arn:{partition}:elasticloadbalancing:{region}:{account}"
 _SECURITY_GROUPS = f"{_EC2}:security-group/*"
+# A shared VPC belongs to another account.
+_VPCS = "arn:{partition}:ec2:{region}:*:vpc/*"
 _TAGGED_WHEN_MADE = [f"{_ELB}:targetgroup/*/*", f"{_ELB}:loadbalancer/net/*/*", f"{_ELB}:loadbalancer/app/*/*"]
 _LISTENERS = [f"{_ELB}:{kind}/{of}/*" for kind in ("listener", "listener-rule") for of in ("net", "app")]
 
@@ -111,6 +113,10 @@ def _load_balancer_controller(cluster: str) -> Mapping[str, Sequence[Statement]]
 
 
 def _reading() -> list[Statement]:
+    """Resources as narrow as AWS has them.
+
+    Source: https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html
+    """
     in_region = {"StringEquals": {"aws:RequestedRegion": "{region}"}}
     return [
         allow(
@@ -133,8 +139,6 @@ def _reading() -> list[Statement]:
                         "DescribeTags",
                         "DescribeVpcPeeringConnections",
                         "DescribeVpcs",
-                        "GetCoipPoolUsage",
-                        "GetSecurityGroupsForVpc",
                     )
                 ),
                 *(
@@ -155,38 +159,47 @@ def _reading() -> list[Statement]:
                         "TrustStores",
                     )
                 ),
-            ],
-            ["*"],
-            in_region,
-        ),
-        allow(
-            # Certificates, user pools and web ACLs are the account's, not the cluster's.
-            "Integrations",
-            [
-                "acm:DescribeCertificate",
                 "acm:ListCertificates",
-                "cognito-idp:DescribeUserPoolClient",
-                *(
-                    f"{service}:{action}"
-                    for service in ("waf-regional", "wafv2")
-                    for action in ("AssociateWebACL", "DisassociateWebACL", "GetWebACL", "GetWebACLForResource")
-                ),
             ],
             ["*"],
             in_region,
         ),
+        # IAM and Shield have no region.
         allow(
-            # IAM and Shield have no region.
-            "GlobalIntegrations",
+            "Global", ["iam:ListServerCertificates", "shield:CreateProtection", "shield:GetSubscriptionState"], ["*"]
+        ),
+        # Pools of addresses, certificates, user pools and web ACLs are the account's, not the cluster's.
+        allow("AddressPools", ["ec2:GetCoipPoolUsage"], [f"{_EC2}:coip-pool/*"]),
+        allow("Vpcs", ["ec2:GetSecurityGroupsForVpc"], [_VPCS]),
+        allow("Certificates", ["acm:DescribeCertificate"], ["arn:{partition}:acm:{region}:{account}:certificate/*"]),
+        allow(
+            "ServerCertificates",
+            ["iam:GetServerCertificate"],
+            ["arn:{partition}:iam::{account}:server-certificate/*"],
+        ),
+        allow(
+            "UserPools",
+            ["cognito-idp:DescribeUserPoolClient"],
+            ["arn:{partition}:cognito-idp:{region}:{account}:userpool/*"],
+        ),
+        allow(
+            "WebAcls",
             [
-                "iam:GetServerCertificate",
-                "iam:ListServerCertificates",
-                "shield:CreateProtection",
-                "shield:DeleteProtection",
-                "shield:DescribeProtection",
-                "shield:GetSubscriptionState",
+                f"{service}:{action}"
+                for service in ("waf-regional", "wafv2")
+                for action in ("AssociateWebACL", "DisassociateWebACL", "GetWebACL", "GetWebACLForResource")
             ],
-            ["*"],
+            [
+                f"{_ELB}:loadbalancer/app/*/*",
+                "arn:{partition}:waf-regional:{region}:{account}:webacl/*",
+                "arn:{partition}:wafv2:{region}:{account}:regional/webacl/*/*",
+            ],
+        ),
+        allow("SetWebAcl", ["elasticloadbalancing:SetWebAcl"], ["*"], in_region),
+        allow(
+            "Protections",
+            ["shield:DeleteProtection", "shield:DescribeProtection"],
+            ["arn:{partition}:shield::{account}:protection/*"],
         ),
     ]
 
@@ -206,12 +219,7 @@ def _balancing(cluster: str) -> list[Statement]:
             ],
             {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
         ),
-        allow(
-            # A shared VPC belongs to another account.
-            "MakeSecurityGroup",
-            ["ec2:CreateSecurityGroup"],
-            [_SECURITY_GROUPS, "arn:{partition}:ec2:{region}:*:vpc/*"],
-        ),
+        allow("MakeSecurityGroup", ["ec2:CreateSecurityGroup"], [_SECURITY_GROUPS, _VPCS]),
         allow(
             "TagNewSecurityGroup",
             ["ec2:CreateTags"],
@@ -262,7 +270,6 @@ def _balancing(cluster: str) -> list[Statement]:
                         "ModifyRule",
                         "RemoveListenerCertificates",
                         "SetRulePriorities",
-                        "SetWebAcl",
                     )
                 ),
             ],

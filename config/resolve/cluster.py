@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from eks_hardware.config import facts, names
@@ -77,7 +77,7 @@ def resolve_cluster(
             "log_retention_days",
             logging.retention_days,
             when="retention_days" in logging.model_fields_set,
-            otherwise="90 days",
+            otherwise="a year: what an investigation looks back on",
         ),
         log_group_kept=why.given(
             "log_group_kept",
@@ -175,6 +175,16 @@ def _access_entries(cluster: Cluster, partition: str) -> Iterator[ResolvedAccess
         )
 
 
+def enabled_addons(cluster: Cluster, needed: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names of the add-ons that are on: by default, because something needs them, or as the strategy says."""
+    given = {str(name): addon for name, addon in cluster.addons.items()}
+    return tuple(
+        name
+        for name, fact in facts.addons().items()
+        if (given[name].enabled if name in given else fact["default"] or name in set(needed))
+    )
+
+
 def _addons(
     cluster: Cluster,
     *,
@@ -185,17 +195,16 @@ def _addons(
     needed: Mapping[str, Sequence[Statement]],
 ) -> Iterator[ResolvedAddon]:
     by_name = {str(each): addon for each, addon in cluster.addons.items()}
-    for addon_name, fact in facts.addons().items():
+    for addon_name in enabled_addons(cluster, needed):
         given = by_name.get(addon_name)
-        if not (given.enabled if given else fact["default"] or addon_name in needed):
-            continue
+        fact = facts.addons()[addon_name]
         yield _addon(
             addon_name,
             fact,
             given or Addon(),
             role_name=names.limited(name, region, addon_name, limit=names.IAM_ROLE),
             partition=partition,
-            derived=_vpc_cni_configuration(custom_networking)
+            derived=vpc_cni_configuration(custom_networking)
             if addon_name == "vpc-cni"
             else fact.get("configuration", {}),
             asked_for=given is not None,
@@ -251,7 +260,7 @@ def _addon(
     )
 
 
-def _vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
+def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
     """Network policy and prefix delegation; with pod subnets also custom networking.
 
     Sources: https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html,

@@ -34,7 +34,7 @@ def resolve_network(
     """
     why = Reasons()
     existing = network.existing
-    nat = _nat_mode(network)
+    nat = nat_mode(network)
     zone_ids = zones.zone_ids
     nat_zones = () if existing else _nat_zones(nat, zones)
     control_plane = _control_plane_zones(network, zones)
@@ -83,7 +83,7 @@ def resolve_network(
         ),
         interface_endpoints=why.given(
             "interface_endpoints",
-            () if existing else _interface_endpoints(network, nat, addons),
+            interface_endpoints(network, addons),
             when=network.interface_endpoints is not None,
             otherwise="all that nodes need: there is no NAT gateway"
             if nat == "none"
@@ -96,9 +96,11 @@ def resolve_network(
         ),
         flow_logs=why.given(
             "flow_logs",
-            network.flow_logs,
-            when=network.flow_logs is not None,
-            otherwise="off unless asked for",
+            network.flow_logs if network.flow_logs.enabled and not existing else None,
+            when="flow_logs" in network.model_fields_set,
+            otherwise="none: the VPC is someone else's"
+            if existing
+            else "refused traffic: a trace of scans and mistakes",
         ),
         flow_log_role_name=why.rule(
             "flow_log_role_name",
@@ -123,7 +125,8 @@ def has_pod_subnets(network: Network) -> bool:
     return network.pod_cidr is not None or bool(network.existing and network.existing.pod_subnets)
 
 
-def _nat_mode(network: Network) -> str:
+def nat_mode(network: Network) -> str:
+    """How nodes of a VPC that the stack makes reach the internet."""
     if network.nat_gateways is not None:
         return network.nat_gateways
     return "none" if network.private else "single"
@@ -165,10 +168,13 @@ def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) 
     return ResolvedSubnet(role, zone_id, cidr, MappingProxyType(dict(tags)))
 
 
-def _interface_endpoints(network: Network, nat: str, addons: Sequence[str]) -> tuple[str, ...]:
+def interface_endpoints(network: Network, addons: Sequence[str]) -> tuple[str, ...]:
+    """Services that nodes reach through interface endpoints of the VPC that the stack makes."""
+    if network.existing:
+        return ()
     if network.interface_endpoints is not None:
         return tuple(sorted(set(network.interface_endpoints)))
-    if nat != "none":
+    if nat_mode(network) != "none":
         return ()
     known = facts.eks("interface_endpoints")
     of_addons = {service for addon in addons for service in known["addons"].get(addon, ())}

@@ -23,6 +23,7 @@ from eks_hardware._cdk import (
     VpcIpv4CidrBlockAssociation,
     VpcSecurityGroupIngressRule,
 )
+from eks_hardware.config import names
 from eks_hardware.config.catalogue import load
 from eks_hardware.config.models import FlowLogs
 from eks_hardware.config.models import Network as NetworkConfig
@@ -251,7 +252,7 @@ class Network(Construct):
             )
 
     def _endpoint_security_group(self) -> SecurityGroup:
-        name = f"{self._resolved.name}-endpoints"
+        name = names.security_group(self._resolved.name, "endpoints")
         group = SecurityGroup(
             self,
             "endpoint-security-group",

@@ -1,9 +1,10 @@
 """Make the emulator remember what it was sent.
 
-``ministack`` 1.5 stores a selection of the fields of a launch template, a node group and a cluster. The type and
-the card of a network interface are not among them, nor are placement, a node group's launch template or a
-cluster's upgrade policy: EFA could not be read back, and every plan after a deployment would want to replace the
-node groups. Here the fields are taken from, and given back by, the service models that come with botocore.
+``ministack`` 1.5 stores a selection of the fields of a launch template, a node group, a cluster and a flow log. The
+type and the card of a network interface are not among them, nor are placement, a node group's launch template, a
+cluster's upgrade policy or a flow log's role: EFA could not be read back, and every plan after a deployment would want
+to replace the node groups. Here the fields are taken from, and given back by, the service models that come with
+botocore.
 
 Runs inside the emulator's process, by path: it imports nothing of this project.
 """
@@ -37,6 +38,8 @@ def install() -> None:
     ec2 = vars(importlib.import_module("ministack.services.ec2"))
     if {"_parse_lt_data", "_lt_data_xml", "_p"} <= ec2.keys():
         _complete_launch_templates(ec2)
+    if {"_ACTION_MAP", "_flow_logs", "_p", "_parse_tag_specs"} <= ec2.keys():
+        _complete_flow_logs(ec2)
     if {"_ACTION_MAP", "_p"} <= ec2.keys():
         _repeat_answers(ec2["_ACTION_MAP"], ec2["_p"])
     eks = vars(importlib.import_module("ministack.services.eks"))
@@ -141,6 +144,31 @@ def _complete_launch_templates(ec2: dict[str, Any]) -> None:
         return render(_shape("ec2", "ResponseLaunchTemplateData"), data[_SENT])
 
     ec2.update(_parse_lt_data=parse, _lt_data_xml=write)
+
+
+def _complete_flow_logs(ec2: dict[str, Any]) -> None:
+    actions, stored, value_of = ec2["_ACTION_MAP"], ec2["_flow_logs"], ec2["_p"]
+    own_create, own_describe = actions["CreateFlowLogs"], actions["DescribeFlowLogs"]
+    fields = ("DeliverLogsPermissionArn", "MaxAggregationInterval")
+
+    def create(params: Mapping[str, Any]) -> Any:
+        known = set(stored)
+        answer = own_create(params)
+        sent = {name: value_of(params, name) for name in fields if value_of(params, name)}
+        for identity in set(stored) - known:
+            stored[identity][_SENT] = sent
+            # ministack looks for the tags of a "flow-log".
+            ec2["_parse_tag_specs"](params, "vpc-flow-log", identity)
+        return answer
+
+    def describe(params: Mapping[str, Any]) -> Any:
+        status, headers, body = own_describe(params)
+        for identity, record in stored.items():
+            tag = f"<flowLogId>{identity}</flowLogId>".encode()
+            body = body.replace(tag, tag + render(_shape("ec2", "FlowLog"), record.get(_SENT, {})).encode())
+        return status, headers, body
+
+    actions.update(CreateFlowLogs=create, DescribeFlowLogs=describe)
 
 
 def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[..., dict[str, Any] | None]) -> None:

@@ -52,6 +52,18 @@ def test_answers_while_it_runs_and_leaves_nothing(tmp_path: Path) -> None:
         assert probe.connect_ex((module.HOST, port)) != 0
 
 
+_FLOW_LOG: dict[str, Any] = {
+    "ResourceType": "VPC",
+    "TrafficType": "REJECT",
+    "LogDestinationType": "cloud-watch-logs",
+    "LogDestination": "arn:aws:logs:eu-west-1:000000000000:log-group:l",
+    "DeliverLogsPermissionArn": "arn:aws:iam::000000000000:role/l",
+    "MaxAggregationInterval": 60,
+}
+_TAGS = [{"Key": "Name", "Value": "l"}]
+_TAGGED = [{"ResourceType": "vpc-flow-log", "Tags": _TAGS}]
+
+
 def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
     aws = account("eu-west-1")
     interfaces = [
@@ -75,6 +87,9 @@ def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
         subnets=["subnet-1"],
         launchTemplate={"id": template, "version": "1"},
     )
+    (flow_log,) = aws.client("ec2").create_flow_logs(ResourceIds=["vpc-1"], TagSpecifications=_TAGGED, **_FLOW_LOG)[
+        "FlowLogIds"
+    ]
     versions = aws.items(
         "ec2",
         "describe_launch_template_versions",
@@ -87,7 +102,11 @@ def test_remembers_what_it_was_sent(account: Callable[[str], Account]) -> None:
         assert versions[0]["LaunchTemplateData"] == data
         assert aws.client("eks").describe_cluster(name="c")["cluster"]["upgradePolicy"] == {"supportType": "STANDARD"}
         assert group["launchTemplate"] == {"id": template, "version": "1"}
+        found = aws.client("ec2").describe_flow_logs(FlowLogIds=[flow_log])["FlowLogs"][0]
+        assert _FLOW_LOG.items() <= {**found, "ResourceType": "VPC"}.items()
+        assert found["Tags"] == _TAGS
     finally:
+        aws.client("ec2").delete_flow_logs(FlowLogIds=[flow_log])
         aws.client("eks").delete_nodegroup(clusterName="c", nodegroupName="n")
         aws.client("eks").delete_cluster(name="c")
         aws.client("ec2").delete_launch_template(LaunchTemplateId=template)
@@ -201,6 +220,9 @@ FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {
     "node group: update settings": lambda it: "updateConfig" not in it["group"],
     "node group: repair settings": lambda it: "nodeRepairConfig" not in it["group"],
     "cluster: upgrade policy": lambda it: "upgradePolicy" not in it["cluster"],
+    "flow log: role": lambda it: "DeliverLogsPermissionArn" not in it["flow_log"],
+    "flow log: tags": lambda it: not it["flow_log"].get("Tags"),
+    "flow log: interval": lambda it: "MaxAggregationInterval" not in it["flow_log"],
 }
 
 
@@ -227,7 +249,9 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
             updateConfig={"maxUnavailable": 1},
             nodeRepairConfig={"enabled": True},
         )
+        ec2.create_flow_logs(ResourceIds=["vpc-1"], TagSpecifications=_TAGGED, **_FLOW_LOG)
         found = {
+            "flow_log": ec2.describe_flow_logs()["FlowLogs"][0],
             "template": ec2.describe_launch_template_versions(LaunchTemplateName="stock", Versions=["1"])[
                 "LaunchTemplateVersions"
             ][0]["LaunchTemplateData"],

@@ -13,6 +13,7 @@ from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.local.readback import Account
+from helpers.secrets import secrets_in
 
 NAME = "mixed-hardware"
 REGION = "us-west-2"
@@ -114,7 +115,7 @@ def test_cluster_is_reachable_encrypted_and_logged(deployed: Deployed) -> None:
         "scheduler",
     ]
     groups = deployed.account.items("logs", "describe_log_groups", "logGroups")
-    assert (f"/aws/eks/{NAME}/cluster", 90) in {(group["logGroupName"], group["retentionInDays"]) for group in groups}
+    assert (f"/aws/eks/{NAME}/cluster", 365) in {(group["logGroupName"], group["retentionInDays"]) for group in groups}
 
 
 @pytest.mark.parametrize(
@@ -278,6 +279,19 @@ def test_placement_groups_of_efa_groups_and_pools_only(deployed: Deployed) -> No
         (f"{NAME}/trainium", "cluster"),
         (f"{NAME}/trainium-training", "cluster"),
     ]
+
+
+def test_state_keeps_no_secret(deployed: Deployed) -> None:
+    state = json.loads(deployed.project.run("state", "pull").stdout)
+    assert len(state["resources"]) > 50
+    marked = [
+        (resource["type"], instance["sensitive_attributes"])
+        for resource in state["resources"]
+        for instance in resource["instances"]
+        if instance.get("sensitive_attributes")
+    ]
+    assert marked == []
+    assert list(secrets_in(state)) == []
 
 
 def test_second_plan_changes_nothing(deployed: Deployed) -> None:

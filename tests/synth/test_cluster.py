@@ -33,11 +33,21 @@ def test_access_is_by_access_entries_only(strategy_name: str, templates: Templat
 
 
 def test_eks_installs_nothing_by_itself(strategy_name: str, templates: Templates) -> None:
+    # trap: hashicorp/terraform-provider-aws#20440
     assert templates[strategy_name].only("aws_eks_cluster")["bootstrap_self_managed_addons"] is False
+
+
+def test_no_part_of_auto_mode_is_set(strategy_name: str, templates: Templates) -> None:
+    """EKS takes its three parts only all together, and the provider fails when they are taken away again."""
+    # trap: terraform-aws-modules/terraform-aws-eks#3236
+    cluster = templates[strategy_name].only("aws_eks_cluster")
+    assert not {"compute_config", "storage_config"} & set(cluster)
+    assert "elastic_load_balancing" not in cluster.get("kubernetes_network_config", {})
 
 
 def test_what_is_only_read_at_creation_is_ignored_later(strategy_name: str, templates: Templates) -> None:
     """Without it a changed value would replace the cluster."""
+    # trap: terraform-aws-modules/terraform-aws-eks#2911
     assert templates[strategy_name].only("aws_eks_cluster")["lifecycle"] == {
         "ignore_changes": [
             "access_config[0].bootstrap_cluster_creator_admin_permissions",
@@ -67,7 +77,7 @@ def test_networks_that_are_named_may_reach_the_api(templates: Templates) -> None
             "vpc_config": {
                 "endpoint_private_access": True,
                 "endpoint_public_access": True,
-                "public_access_cidrs": ["203.0.113.0/24", "0.0.0.0/0"],
+                "public_access_cidrs": ["93.184.216.0/24", "0.0.0.0/0"],
             }
         },
     )
@@ -109,11 +119,11 @@ def test_encryption_can_be_left_out(templates: Templates) -> None:
 
 
 def test_logs_go_to_a_group_that_the_stack_owns(shipped_name: str, templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#920
     template = templates[shipped_name]
-    retention = 7 if shipped_name == "development" else 90
     group = template.address(
         "aws_cloudwatch_log_group",
-        {"name": f"/aws/eks/{shipped_name}/cluster", "retention_in_days": retention, "skip_destroy": False},
+        {"name": f"/aws/eks/{shipped_name}/cluster", "retention_in_days": 365, "skip_destroy": False},
     )
     # EKS would make it, and Terraform then find it taken.
     assert group in template.references(template.address("aws_eks_cluster"))
@@ -200,6 +210,7 @@ def test_addons_are_configured_and_pinned(templates: Templates) -> None:
     ],
 )
 def test_an_addon_has_its_identity_first(templates: Templates, addon: str, account: str, policy: str) -> None:
+    # trap: atlassian-labs/data-center-terraform#474
     template = templates["cluster-options"]
     before = template.references(_addon(template, addon))
     identity = template.address("aws_eks_pod_identity_association", {"service_account": account})
@@ -230,6 +241,7 @@ def test_nothing_depends_on_itself(strategy_name: str, templates: Templates) -> 
 
 
 def test_the_cluster_is_made_after_its_logs_role_and_key(strategy_name: str, templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#920
     template = templates[strategy_name]
     before = template.dependencies(template.address("aws_eks_cluster"))
     assert template.address("aws_cloudwatch_log_group", {"name": f"/aws/eks/{strategy_name}/cluster"}) in before
@@ -244,6 +256,7 @@ def test_the_cluster_is_made_after_its_logs_role_and_key(strategy_name: str, tem
 
 def test_nodes_are_made_after_what_makes_them_ready(strategy_name: str, templates: Templates) -> None:
     """... and destroyed before it, so that no node loses its network or its permissions while it drains."""
+    # trap: terraform-aws-modules/terraform-aws-eks#285
     template = templates[strategy_name]
     needed = {_addon(template, name) for name in BEFORE_NODES}
     needed |= {template.address("aws_eks_cluster")}
@@ -266,6 +279,7 @@ def test_nodes_are_made_after_what_makes_them_ready(strategy_name: str, template
 
 
 def test_addons_that_nodes_need_wait_for_no_node(strategy_name: str, templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3497
     template = templates[strategy_name]
     for name in BEFORE_NODES:
         assert not _of_type(template.dependencies(_addon(template, name)), "aws_eks_node_group")
@@ -273,6 +287,8 @@ def test_addons_that_nodes_need_wait_for_no_node(strategy_name: str, templates: 
 
 def test_addons_with_pods_wait_for_nodes_that_take_them(strategy_name: str, templates: Templates) -> None:
     """A tainted group, or one that starts empty, would let them wait for ever."""
+    # trap: terraform-aws-modules/terraform-aws-eks#3497
+    # trap: aws/containers-roadmap#2204
     template = templates[strategy_name]
     expected = {
         address
@@ -331,5 +347,6 @@ def test_a_cluster_that_exists_already(stack: TerraformStack) -> None:
 
 def test_node_monitoring_reaches_tainted_gpu_nodes(templates: Templates) -> None:
     """Its DCGM agent tolerates nothing by default, and GPU nodes then count as broken (containers-roadmap#2567)."""
+    # trap: aws/containers-roadmap#2567
     addon = templates["mixed-hardware"].resource("aws_eks_addon", {"addon_name": "eks-node-monitoring-agent"})
     assert json.loads(addon["configuration_values"]) == {"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}

@@ -71,6 +71,7 @@ def test_every_zone_has_a_tagged_subnet_of_each_role(templates: Templates) -> No
 
 
 def test_control_plane_and_load_balancers_share_no_subnet_with_an_excluded_zone(templates: Templates) -> None:
+    # trap: aws-samples/amazon-eks-scaling-with-keda-and-karpenter#2
     template = templates["private-network"]
     assert template.resources("aws_subnet", {"availability_zone_id": "use1-az3"})
     for reference in template.only("aws_eks_cluster")["vpc_config"]["subnet_ids"]:
@@ -98,6 +99,7 @@ def test_the_default_security_group_is_emptied(strategy_name: str, templates: Te
 
 def test_no_security_group_carries_a_cluster_tag(strategy_name: str, templates: Templates) -> None:
     """A node may have only one such group, and EKS tags its own."""
+    # trap: terraform-aws-modules/terraform-aws-eks#1810
     template = templates[strategy_name]
     keys = [key for group in template.resources("aws_security_group").values() for key in group["tags"]]
     keys += [tag["key"] for tag in template.resources("aws_ec2_tag").values()]
@@ -106,6 +108,7 @@ def test_no_security_group_carries_a_cluster_tag(strategy_name: str, templates: 
 
 def test_exactly_one_security_group_is_tagged_for_discovery(strategy_name: str, templates: Templates) -> None:
     """Karpenter puts every one it finds on its nodes: the cluster's is enough."""
+    # trap: terraform-aws-modules/terraform-aws-eks#1810
     template = templates[strategy_name]
     karpenter = any("/platform/karpenter/" in path for path in template.addresses().values())
     tagged = {"resource_id": Contains(".cluster_security_group_id}"), "key": "karpenter.sh/discovery"}
@@ -133,6 +136,7 @@ def test_a_single_nat_gateway_serves_every_zone(templates: Templates) -> None:
 
 
 def test_a_nat_gateway_in_each_zone_serves_that_zone(templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-vpc#117
     template = templates["gpu-inference"]
     template.count("aws_nat_gateway", 3)
     assert _nat_zone_of_zone(template) == {zone: zone for zone in ("usw2-az1", "usw2-az2", "usw2-az3")}
@@ -199,7 +203,15 @@ def test_flow_logs(templates: Templates) -> None:
     template.has("aws_flow_log", {"traffic_type": "ALL", "log_destination_type": "cloud-watch-logs"})
     trust = template.resource("aws_iam_role", address_contains="flow-log")["assume_role_policy"]
     assert json.loads(trust)["Statement"][0]["Condition"]["StringEquals"]["aws:SourceAccount"]
-    templates["mixed-hardware"].count("aws_flow_log", 0)
+    for name in ("storage", "mixed-hardware", "development"):
+        templates[name].has("aws_flow_log", {"traffic_type": "REJECT"})
+        templates[name].has(
+            "aws_cloudwatch_log_group", {"name": f"/aws/vpc/{name}/flow-logs", "retention_in_days": 365}
+        )
+
+
+def test_flow_logs_can_be_switched_off(synthesize: Synthesize) -> None:
+    synthesize(network={"flow_logs": {"enabled": False}}).count("aws_flow_log", 0)
 
 
 def test_in_an_existing_vpc_only_tags_are_made(templates: Templates) -> None:
@@ -219,6 +231,7 @@ def test_in_an_existing_vpc_only_tags_are_made(templates: Templates) -> None:
 
 
 def test_adding_a_zone_moves_nothing(synthesize: Synthesize) -> None:
+    # trap: terraform-aws-modules/terraform-aws-vpc#117
     zones = ["usw2-az3", "usw2-az1", "usw2-az2"]
     fewer, more = (synthesize(network={"zones": zones[:count]}).resources() for count in (2, 3))
     assert set(fewer) < set(more)

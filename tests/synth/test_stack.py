@@ -166,7 +166,7 @@ def test_every_role_has_path_and_boundary(templates: Templates) -> None:
     for managed in template.resources("aws_iam_policy").values():
         assert managed["path"] == "/acme/eks/"
     templates["mixed-hardware"].has_no("aws_iam_role", {"permissions_boundary": Contains("")})
-    templates["mixed-hardware"].count("aws_iam_role", 5, {"path": "/", "permissions_boundary": Absent})
+    templates["mixed-hardware"].count("aws_iam_role", 6, {"path": "/", "permissions_boundary": Absent})
 
 
 def test_outputs(templates: Templates) -> None:
@@ -233,8 +233,16 @@ def test_the_longest_names_fit(synthesize: Synthesize) -> None:
     assert checked == set(NAMES)
 
 
+def test_no_name_is_a_prefix(strategy_name: str, templates: Templates) -> None:
+    """What a provider makes of a prefix is longer than what was written, and new with each replacement."""
+    # trap: terraform-aws-modules/terraform-aws-eks#2555
+    for address, body in templates[strategy_name].resources().items():
+        assert not [argument for argument in body if argument.endswith("name_prefix")], address
+
+
 def test_the_longest_policies_fit(synthesize: Synthesize) -> None:
     """IAM counts 6,144 characters of a managed policy, without white space."""
+    # trap: terraform-aws-modules/terraform-aws-eks#3512
     template = synthesize(name=CLUSTER, region="ap-northeast-1", karpenter={})
     for body in template.resources("aws_iam_policy").values():
         text = re.sub(r"\$\{data\.aws_caller_identity[^}]*\}", "1" * 12, body["policy"])

@@ -74,6 +74,7 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
     if not force:
         _refuse_foreign(folder, files, before)
     folder.mkdir(parents=True, exist_ok=True)
+    _refuse_links(folder, files)
     # Both lists, so that a run that is interrupted here leaves no file that the next one takes for someone else's.
     _put(folder / LIST_FILE, _list_text({*before, *files}))
     for name, text in files.items():
@@ -91,6 +92,14 @@ def _refuse_foreign(folder: Path, files: Iterable[str], before: Iterable[str]) -
     foreign = [name for name in sorted(set(files) - set(before)) if (folder / name).exists()]
     if foreign:
         raise WriteError(f"{folder / foreign[0]}: eks-hardware did not write it; move it away, or --force")
+
+
+def _refuse_links(folder: Path, files: Iterable[str]) -> None:
+    """Refuse a folder below that is a link: whoever can change a repository would choose what is written to."""
+    root = folder.resolve()
+    for parent in sorted({(folder / name).parent for name in files}):
+        if parent.resolve() != root / parent.relative_to(folder):
+            raise WriteError(f"{parent}: leads to {parent.resolve()}; remove the link, or name another folder")
 
 
 def _list_text(files: Iterable[str]) -> str:
@@ -124,6 +133,7 @@ def _put(file: Path, text: str) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     draft = _draft(file)
     try:
+        draft.unlink(missing_ok=True)  # a link in its place would be written through
         draft.write_bytes(content)
         if executable:
             draft.chmod(draft.stat().st_mode | 0o111)

@@ -1,0 +1,103 @@
+"""Run checkov over synthesized stacks.
+
+Checkov reads Terraform JSON, but no policy in it: there a policy is text, and its checks of policies pass over text
+without a word. What has a policy therefore lies beside its stack a second time, as HCL, which checkov evaluates.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helpers.paths import ROOT
+
+PROGRAM = ROOT / ".venv" / "scan" / "bin" / "checkov"
+
+_STACK, _POLICIES = "cdk.tf.json", "policies.tf"
+_ARN, _REFERENCE = re.compile(r"\$\{[^}]*\.arn\}"), re.compile(r"\$\{[^}]*\}")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check of one resource.
+
+    Attributes:
+        id: checkov's id, such as ``CKV_AWS_58``.
+        name: what it wants.
+        passed: whether it has it.
+        folder: of the stack, below the scanned one.
+        type: type of the resource.
+        path: where its construct is, as ``mixed-hardware/platform/cluster/Resource``.
+    """
+
+    id: str
+    name: str
+    passed: bool
+    folder: str
+    type: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.path} in {self.folder}: {self.name}"
+
+
+def scan(folder: Path) -> list[Check]:
+    """Every check of every stack below a folder, in one run."""
+    assert PROGRAM.is_file(), "checkov is not installed: run `make scan`"
+    addresses = {file.parent: _prepared(file) for file in sorted(folder.rglob(_STACK))}
+    command = [str(PROGRAM), "--directory", str(folder), "--framework", "terraform", "terraform_json"]
+    command += ["--skip-download", "--output", "json", "--compact"]
+    # Nothing of the machine's own: no settings, no tokens of a platform, and no look for a newer release.
+    environment = {"PATH": os.defpath, "HOME": str(folder), "CKV_SKIP_PACKAGE_UPDATE_CHECK": "true"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.returncode in (0, 1), done.stderr
+    reports = json.loads(done.stdout)
+    assert isinstance(reports, list), done.stdout[:500]
+    assert not any(report["summary"]["parsing_errors"] for report in reports), done.stderr
+    return [
+        _check(record, folder, addresses)
+        for report in reports
+        for outcome in ("passed_checks", "failed_checks")
+        for record in report["results"][outcome]
+    ]
+
+
+def _prepared(file: Path) -> dict[str, tuple[str, str]]:
+    """Write the stack's policies as HCL beside it; type and construct path of its resources, by name."""
+    document = json.loads(file.read_text(encoding="utf-8"))
+    (file.parent / _POLICIES).write_text("".join(_policies(document)), encoding="utf-8")
+    found = {"aws": ("provider", "")}
+    for kind in ("data", "resource"):
+        for type_, named in document.get(kind, {}).items():
+            for name, body in named.items():
+                found[name] = (type_, body.get("//", {}).get("metadata", {}).get("path", name))
+    return found
+
+
+def _policies(document: Mapping[str, Any]) -> Iterator[str]:
+    for type_, named in document["resource"].items():
+        for name, body in named.items():
+            if "policy" in body:
+                # JSON is HCL. Checkov stumbles over a second reference in one text, so that none is left.
+                policy = _REFERENCE.sub(
+                    "111122223333", _ARN.sub("arn:aws:service:region:111122223333:name", body["policy"])
+                )
+                plain = {key: json.dumps(value) for key, value in body.items() if isinstance(value, str | bool | int)}
+                arguments = {**plain, "policy": f"jsonencode({policy})"}
+                lines = "".join(f"  {key} = {value}\n" for key, value in arguments.items())
+                yield f'resource "{type_}" "{name}" {{\n{lines}}}\n'
+
+
+def _check(record: Mapping[str, Any], folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) -> Check:
+    place = Path(record["file_abs_path"]).parent
+    type_, path = addresses[place][record["resource"].split(".")[1]]
+    passed = record["check_result"]["result"] == "PASSED"
+    return Check(record["check_id"], record["check_name"], passed, str(place.relative_to(folder)), type_, path)
