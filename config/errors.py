@@ -43,6 +43,7 @@ class Finding:
         message: what is wrong, what was given, what is allowed, how to mend it; no full stop.
         severity: error or warning.
         position: where it stands, once a loader has found it.
+        ignored: the reason that the strategy gives for not showing it; empty where it is shown.
     """
 
     code: str
@@ -50,6 +51,7 @@ class Finding:
     message: str
     severity: Severity = Severity.ERROR
     position: Position | None = field(default=None, compare=False)
+    ignored: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         place = f"{self.position}: " if self.position else ""
@@ -63,3 +65,8 @@ class StrategyError(ValueError):
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings: tuple[Finding, ...] = tuple(findings)
         super().__init__("\n".join(str(finding) for finding in self.findings))
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that are no mere warnings."""
+        return tuple(each for each in self.findings if each.severity is Severity.ERROR)

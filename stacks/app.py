@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from eks_hardware.config.errors import Finding, Severity, StrategyError
-from eks_hardware.config.loader import from_environment
+from eks_hardware.config.errors import Finding, StrategyError
+from eks_hardware.config.report.text import as_text, counted
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
-from eks_hardware.config.rules import checked
+from eks_hardware.config.validation import from_environment
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
@@ -24,8 +24,13 @@ def strategies(
     Raises:
         StrategyError: with every finding of every file.
     """
-    loaded = from_environment(os.environ if environ is None else environ)
-    return [(resolve(each.strategy), warnings) for each, warnings in checked(loaded)]
+    found = from_environment(os.environ if environ is None else environ)
+    if found.errors:
+        raise StrategyError(found.shown)
+    return [
+        (resolve(each.strategy), tuple(warning for warning in warnings if not warning.ignored))
+        for each, warnings in found.strategies
+    ]
 
 
 def main(environ: Mapping[str, str] | None = None) -> int:
@@ -34,7 +39,8 @@ def main(environ: Mapping[str, str] | None = None) -> int:
     try:
         resolved = strategies(environ)
     except StrategyError as error:
-        print(_report(error.findings), file=sys.stderr)
+        print(as_text(error.findings), file=sys.stderr)
+        print(f"{counted(len(error.errors), 'error')}; nothing was synthesized", file=sys.stderr)
         return 1
     # Node starts with this import: a wrong file is reported without it.
     from eks_hardware._cdk import Annotations, App
@@ -66,10 +72,3 @@ def _deliver_manifests(resolved: ResolvedStrategy, folder: Path) -> None:
         write(bundle(resolved), folder, name=resolved.name, region=resolved.region, known=known(resolved), force=True)
     else:
         remove(folder)
-
-
-def _report(findings: tuple[Finding, ...]) -> str:
-    errors = sum(finding.severity is Severity.ERROR for finding in findings)
-    lines = [str(finding) for finding in findings]
-    lines.append(f"{errors} error{'s' if errors != 1 else ''}; nothing was synthesized")
-    return "\n".join(lines)

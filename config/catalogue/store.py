@@ -47,6 +47,7 @@ class Catalogue:
         self._defaults: Row = table["defaults"]
         self._source: str = table["source"]
         self._types: dict[str, InstanceType] = {}
+        self._zones: dict[str, dict[str, tuple[str, ...]]] = {}
 
     def __contains__(self, name: object) -> bool:
         return name in self._rows
@@ -62,7 +63,7 @@ class Catalogue:
     @cached_property
     def families(self) -> tuple[str, ...]:
         """Every family name, sorted."""
-        return tuple(sorted({name.partition(".")[0] for name in self._rows}))
+        return tuple(sorted(self._names_by_family))
 
     @property
     def source(self) -> str:
@@ -133,9 +134,10 @@ class Catalogue:
         wanted = None if accelerator is None else label_name(accelerator)
         kind = None if hardware is None else Hardware(hardware)
         chosen = []
-        for name, row in self._rows.items():
-            if family is not None and name.partition(".")[0] != family:
-                continue
+        # Nearly every question is about one family.
+        names = self._rows if family is None else self._names_by_family.get(family, ())
+        for name in names:
+            row = self._rows[name]
             if wanted is not None and ("accelerator" not in row or label_name(row["accelerator"]["name"]) != wanted):
                 continue
             if efa is not None and (row.get("max_efa_interfaces", 0) > 0) is not efa:
@@ -148,6 +150,13 @@ class Catalogue:
             if kind is None or found.hardware is kind:
                 chosen.append(found)
         return tuple(chosen)
+
+    @cached_property
+    def _names_by_family(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for name in self._rows:
+            names.setdefault(name.partition(".")[0], []).append(name)
+        return names
 
     @cached_property
     def accelerators(self) -> tuple[str, ...]:
@@ -172,13 +181,14 @@ class Catalogue:
         return () if zones is None else tuple(zones["prefix"] + digit for digit in zones["zones"])
 
     def _zones_by_region(self, type_name: str) -> dict[str, tuple[str, ...]]:
-        regions = self._offerings["regions"]
-        return {
-            region: tuple(regions[region]["prefix"] + digit for digit in zones)
-            for region, _, zones in (
-                place.partition(":") for place in self._offerings["types"].get(type_name, "").split()
-            )
-        }
+        found = self._zones.get(type_name)
+        if found is None:
+            regions = self._offerings["regions"]
+            places = (place.partition(":") for place in self._offerings["types"].get(type_name, "").split())
+            found = self._zones[type_name] = {
+                region: tuple(regions[region]["prefix"] + digit for digit in zones) for region, _, zones in places
+            }
+        return found
 
     def offered(self, type_name: str, region: str) -> tuple[str, ...]:
         """Zone ids of ``region`` in which the type is offered; empty where it is not.

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from eks_hardware.config.errors import Finding, StrategyError
 from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, discover, read_environment
-from eks_hardware.config.loader.documents import Document, Folders, load_document, load_documents
+from eks_hardware.config.loader.documents import Document, Folders, load_document, load_documents, read_documents
 from eks_hardware.config.loader.yaml_source import SourceMap
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Document",
     "LoadedStrategy",
+    "Reading",
     "SourceMap",
     "discover",
     "from_environment",
@@ -35,6 +36,7 @@ __all__ = [
     "load_strategies",
     "load_strategy",
     "parse_strategy",
+    "read_strategies",
 ]
 
 
@@ -70,17 +72,18 @@ def load_strategy(
     return _loaded(load_document(Path(file), _model(), overlays=overlays, overlay_folders=overlay_folders))
 
 
-def parse_strategy(text: str, *, file: str = "<string>") -> LoadedStrategy:
+def parse_strategy(text: str, *, file: str = "<string>", over: str = "") -> LoadedStrategy:
     """Loads a strategy from memory.
 
     Args:
         text: the YAML document.
         file: its name in findings.
+        over: the text of an overlay, laid over the document.
 
     Raises:
         StrategyError: with every finding.
     """
-    return _loaded(load_document(text, _model(), file=file))
+    return _loaded(load_document(text, _model(), file=file, over=over))
 
 
 def load_strategies(
@@ -91,11 +94,40 @@ def load_strategies(
     Raises:
         StrategyError: with every finding of every file; STRATEGY_NAME_DUPLICATE where two have one name.
     """
-    documents = load_documents(files, _model(), overlays=overlays, overlay_folders=overlay_folders)
-    loaded = [_loaded(document) for document in documents]
-    if findings := list(_same_stacks(loaded)):
-        raise StrategyError(findings)
-    return loaded
+    reading = read_strategies(files, overlays, overlay_folders)
+    if reading.findings:
+        raise StrategyError(reading.findings)
+    return list(reading.strategies)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Strategy files, read, whatever is wrong with some of them.
+
+    Attributes:
+        strategies: those of the files that have no finding.
+        remains: of files in which only some node groups or pools are at fault, the strategy without these. Good for
+            finding what is wrong in the other groups and pools, and for nothing else.
+        findings: of all files.
+    """
+
+    strategies: tuple[LoadedStrategy, ...]
+    remains: tuple[LoadedStrategy, ...]
+    findings: tuple[Finding, ...]
+
+
+NODE_LISTS = ("node_groups", "karpenter.node_pools")
+"""The lists whose items can be judged without each other."""
+
+
+def read_strategies(
+    files: Iterable[Path | str], overlays: Sequence[str] = (), overlay_folders: Folders | None = None
+) -> Reading:
+    """Reads several strategy files; raises nothing for what is in them."""
+    read = read_documents(files, _model(), overlays=overlays, overlay_folders=overlay_folders, separate=NODE_LISTS)
+    loaded = tuple(_loaded(document) for document in read.documents)
+    remains = tuple(_loaded(document) for document in read.remains)
+    return Reading(loaded, remains, (*read.findings, *_same_stacks(loaded)))
 
 
 def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:

@@ -46,6 +46,16 @@ def discover(paths: Sequence[Path | str] | None, default_folder: Path | str = DE
     Raises:
         StrategyError: STRATEGY_PATH for every entry that does not exist, and every folder without a strategy.
     """
+    files, findings = find(paths, default_folder)
+    if findings:
+        raise StrategyError(findings)
+    return files
+
+
+def find(
+    paths: Sequence[Path | str] | None, default_folder: Path | str = DEFAULT_FOLDER
+) -> tuple[list[Path], list[Finding]]:
+    """Like :func:`discover`, but returns what is there and the findings about what is not."""
     named = [entry for entry in paths or () if str(entry).strip()]
     found: dict[str, Path] = {}
     findings: list[Finding] = []
@@ -57,9 +67,7 @@ def discover(paths: Sequence[Path | str] | None, default_folder: Path | str = DE
             continue
         for file in files:
             found.setdefault(os.path.realpath(file), file)
-    if findings:
-        raise StrategyError(findings)
-    return sorted(found.values(), key=lambda file: (file.name, str(file)))
+    return sorted(found.values(), key=lambda file: (file.name, str(file))), findings
 
 
 def _files(path: Path) -> list[Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -43,11 +43,24 @@ class _Attempt(Generic[ModelT]):
     findings: list[Finding] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Reading(Generic[ModelT]):
+    """Several files, read: the documents of those without a finding, and every finding.
+
+    ``remains`` has, for files where only some items of a list are at fault, the document without those items.
+    """
+
+    documents: tuple[Document[ModelT], ...]
+    remains: tuple[Document[ModelT], ...]
+    findings: tuple[Finding, ...]
+
+
 def load_document(
     source: Path | str,
     model: type[ModelT],
     *,
     file: str = "<string>",
+    over: str = "",
     overlays: Sequence[str] = (),
     overlay_folders: Folders | None = None,
 ) -> Document[ModelT]:
@@ -57,6 +70,7 @@ def load_document(
         source: a file (``Path``), or the text itself (``str``).
         model: the pydantic model of the whole document.
         file: name in findings, for text.
+        over: text of an overlay for text, laid over it before those that are named.
         overlays: names of overlays, laid over the document in this order.
         overlay_folders: where overlays are; see :func:`load_strategy`.
 
@@ -68,6 +82,8 @@ def load_document(
     else:
         attempt = _Attempt(file)
         _take(attempt, ys.parse(source, file))
+        if over:
+            _lay_over(attempt, ys.parse(over, file, may_be_empty=True))
         _apply_overlays(attempt, overlays, tuple(overlay_folders or (ov.PACKAGED,)), {})
         _validate(attempt, model)
     if attempt.document is None:
@@ -83,15 +99,72 @@ def load_documents(
     overlay_folders: Folders | None = None,
 ) -> list[Document[ModelT]]:
     """Loads several documents that have a ``name`` each; see :func:`load_strategies`."""
+    reading = read_documents(files, model, overlays=overlays, overlay_folders=overlay_folders)
+    if reading.findings:
+        raise StrategyError(reading.findings)
+    return list(reading.documents)
+
+
+def read_documents(
+    files: Iterable[Path | str],
+    model: type[ModelT],
+    *,
+    overlays: Sequence[str] = (),
+    overlay_folders: Folders | None = None,
+    separate: Sequence[str] = (),
+) -> Reading[ModelT]:
+    """Reads several documents that have a ``name`` each, whatever is wrong with some of them.
+
+    Args:
+        files: the files.
+        model: the pydantic model of a document.
+        overlays: names of overlays, laid over each document in this order.
+        overlay_folders: where overlays are; see :func:`load_strategy`.
+        separate: paths of the lists whose items can be left out one by one: see :class:`Reading`.
+    """
     read: dict[str, ys.Parsed] = {}
     attempts = [_attempt(Path(file), model, overlays, overlay_folders, read) for file in files]
     findings = [finding for attempt in attempts for finding in _ordered(attempt)]
     findings.extend(_duplicate_strategies(attempts))
-    documents = [attempt.document for attempt in attempts if attempt.document is not None]
-    if findings:
+    remains = (_remains(attempt, model, separate) for attempt in attempts if attempt.document is None)
+    return Reading(
+        tuple(attempt.document for attempt in attempts if attempt.document is not None),
+        tuple(each for each in remains if each is not None),
         # One overlay under many strategies would say the same thing many times.
-        raise StrategyError({str(finding): finding for finding in findings}.values())
-    return documents
+        tuple({str(finding): finding for finding in findings}.values()),
+    )
+
+
+def _remains(attempt: _Attempt[ModelT], model: type[ModelT], separate: Sequence[str]) -> Document[ModelT] | None:
+    """The document without the items that have a finding; None where findings are about something else."""
+    root: ys.Node | None = attempt.root
+    faulty: dict[str, set[str]] = {}
+    for path in {finding.path for finding in attempt.findings}:
+        place = next((each for each in separate if path.startswith(f"{each}[")), None)
+        if place is None:
+            return None
+        faulty.setdefault(place, set()).add(ys.split_path(path[len(place) :])[0])
+    for place, labels in faulty.items():
+        root = _without(root, place.split("."), labels) if root else None
+    try:
+        value = model.model_validate_json(json.dumps(root.plain() if root else None), strict=True)
+    except ValidationError:
+        return None
+    return Document(value, SourceMap(root), attempt.file) if root else None
+
+
+def _without(node: ys.Node, keys: Sequence[str], labels: Container[str]) -> ys.Node:
+    """A copy of the tree in which the list at ``keys`` lacks the items with these names or, unnamed, indexes."""
+    if keys and isinstance(node, ys.Mapping) and keys[0] in node.entries:
+        entry = node.entries[keys[0]]
+        entries = {**node.entries, keys[0]: ys.Entry(entry.key_position, _without(entry.node, keys[1:], labels))}
+        return ys.Mapping(entries, node.position, removed=node.removed)
+    if not keys and isinstance(node, ys.Sequence):
+        kept = [
+            item for index, item in enumerate(node.items) if ys.name_of(item) not in labels and str(index) not in labels
+        ]
+        return ys.Sequence(kept, node.position)
+    return node
 
 
 def _attempt(
@@ -137,18 +210,22 @@ def _apply_overlays(
         parsed = read.setdefault(str(file), _UNREAD)
         if parsed is _UNREAD:
             parsed = read[str(file)] = _read(file, may_be_empty=True)
-        attempt.findings.extend(parsed.findings)
-        if parsed.root is None or attempt.root is None:
-            attempt.root = None
-            continue
-        try:
-            overlay = ov.scoped(parsed.root, attempt.root)
-        except StrategyError as error:
-            attempt.findings.extend(error.findings)
-            continue
-        if overlay is not None:
-            merged = ov.merge(attempt.root, overlay)
-            attempt.root = merged if isinstance(merged, ys.Mapping) else None
+        _lay_over(attempt, parsed)
+
+
+def _lay_over(attempt: _Attempt[ModelT], parsed: ys.Parsed) -> None:
+    attempt.findings.extend(parsed.findings)
+    if parsed.root is None or attempt.root is None:
+        attempt.root = None
+        return
+    try:
+        overlay = ov.scoped(parsed.root, attempt.root)
+    except StrategyError as error:
+        attempt.findings.extend(error.findings)
+        return
+    if overlay is not None:
+        merged = ov.merge(attempt.root, overlay)
+        attempt.root = merged if isinstance(merged, ys.Mapping) else None
 
 
 _UNREAD = ys.Parsed(None, ())

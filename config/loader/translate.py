@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic.fields import FieldInfo
 
 from eks_hardware.config.errors import Finding, Position
+from eks_hardware.config.forms import in_words
 from eks_hardware.config.loader import yaml_source as ys
 from eks_hardware.config.loader.annotations import allowed, below, fields, is_model, pick, unwrap
 
@@ -174,7 +175,8 @@ def _bound(text: str, key: str) -> _Template:
 
 
 def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
-    return f"text of the form {ys.shown(ctx.get('pattern'), 160)}"
+    pattern = str(ctx.get("pattern"))
+    return in_words(pattern) or f"text of the form {ys.shown(pattern, 160)}"
 
 
 _TEXT = _fixed("text")
@@ -257,7 +259,7 @@ def _missing(place: _Place) -> _Translated:
 def _unknown(place: _Place) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
     hint = _did_you_mean(str(place.key), known)
-    listed = f" (fields here: {ys.shown(', '.join(known), 400)})" if known else ""
+    listed = f"; fields here: {ys.shown(', '.join(known), 400)}" if known and not hint else ""
     message = f"unknown field {ys.quoted(place.key)}{hint}{listed}"
     position = place.key_position()
     return _Translated("extra_forbidden", "FIELD_UNKNOWN", "", message, place, position, place.path)
@@ -267,7 +269,7 @@ def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
     if place.on_key:
         return f"needs {need}, got key {ys.quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
     given = _measured(place.node) if "too_" in kind else _given(place.node)
-    hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices)
+    hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
     if not hint and place.info and place.info.examples:
         hint = f"; for example {ys.shown(place.info.examples[0])}"
     return f"needs {need}, got {given}{hint}"
@@ -288,6 +290,13 @@ def _quote_hint(kind: str, node: ys.Node | None, choices: Sequence[Any]) -> str:
     if is_number or any(str(choice) == node.raw and not isinstance(choice, str) for choice in choices):
         return f"; write {ys.shown(number)}, without quotes"
     return ""
+
+
+def _list_hint(kind: str, node: ys.Node | None) -> str:
+    """A single value in place of a list."""
+    if not kind.startswith(("tuple", "list", "set", "frozen_set")) or not isinstance(node, ys.Scalar) or not node.raw:
+        return ""
+    return f"; write [{ys.shown(node.raw)}]"
 
 
 def _suggestion(node: ys.Node | None, allowed: Iterable[Any]) -> str:

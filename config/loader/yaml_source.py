@@ -183,16 +183,23 @@ class SourceMap:
     def locate(self, path: str) -> Position | None:
         """The position of a field's value; of its nearest parent where the field is not written down.
 
+        A section, and a list of lines, stands where its key does.
+
         Args:
             path: as in a finding, ``node_groups[gpu].instance_types[0]``; empty for the document.
         """
         node = self.root
+        position = node.position
         for label in split_path(path):
             child = child_of(node, label)
             if child is None:
                 break
+            position = child.position
+            if isinstance(node, Mapping) and isinstance(child, (Mapping, Sequence)):
+                key = node.entries[label].key_position
+                position = key if key.file == position.file and key.line != position.line else position
             node = child
-        return node.position
+        return position
 
 
 def child_of(node: Node | None, part: str | int) -> Node | None:
@@ -236,7 +243,8 @@ def display_name(file: Path | str) -> str:
 
 # What YAML calls non-printable, is a line break for some programs only, or turns text around on screen.
 _FORBIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
 )
 
 
@@ -251,6 +259,7 @@ def read_text(path: Path | str, file: str) -> str:
         StrategyError: FILE_UNREADABLE, FILE_TOO_LARGE, FILE_ENCODING.
     """
     try:
+        _refuse_link(path)
         data = _read_bytes(path)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
@@ -260,6 +269,16 @@ def read_text(path: Path | str, file: str) -> str:
         limit = f"larger than {MAX_BYTES // 1024} KiB; a strategy or overlay is a few KiB"
         raise _failure("FILE_TOO_LARGE", limit, Position(file))
     return _decode(data, file)
+
+
+def _refuse_link(path: Path | str) -> None:
+    """Refuse a link to anything but a YAML file.
+
+    Findings quote the line they are about. In a repository that others write to, a link to /proc/self/environ or to
+    the credentials of the machine would print them into the log of a check.
+    """
+    if Path(path).is_symlink() and not os.path.realpath(path).lower().endswith((".yaml", ".yml")):
+        raise OSError(0, "a link to a file that is not called .yaml or .yml")
 
 
 def _read_bytes(path: Path | str) -> bytes:

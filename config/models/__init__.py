@@ -9,6 +9,7 @@ from eks_hardware.config.models.cluster import (
     Logging,
     SecretsEncryption,
 )
+from eks_hardware.config.models.ignore import Ignore
 from eks_hardware.config.models.karpenter import (
     AmiVersions,
     Budget,
@@ -20,6 +21,7 @@ from eks_hardware.config.models.karpenter import (
     PoolReservation,
 )
 from eks_hardware.config.models.kubernetes import Chart, ContainerDefaults, Kubernetes, Team
+from eks_hardware.config.models.needs import Needs
 from eks_hardware.config.models.network import ExistingNetwork, FlowLogs, Network
 from eks_hardware.config.models.node_group import (
     Ami,
@@ -60,11 +62,13 @@ __all__ = [
     "FlowLogs",
     "FsxLustre",
     "GpuSharing",
+    "Ignore",
     "Karpenter",
     "Kubelet",
     "Kubernetes",
     "LocalBackend",
     "Logging",
+    "Needs",
     "Network",
     "NodeGroup",
     "NodePool",

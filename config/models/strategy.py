@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import (
     Arn,
     ClusterName,
@@ -18,6 +19,7 @@ from eks_hardware.config.models.base import (
     refuse_second,
 )
 from eks_hardware.config.models.cluster import Cluster
+from eks_hardware.config.models.ignore import Ignore
 from eks_hardware.config.models.karpenter import Karpenter
 from eks_hardware.config.models.kubernetes import Kubernetes
 from eks_hardware.config.models.network import Network
@@ -28,7 +30,7 @@ from eks_hardware.config.models.storage import Storage
 _CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]+(\.[0-9]+){0,2} *"
 VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CONSTRAINT})*$", max_length=100)]
 
-Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$")]
+Region = Annotated[str, form(r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
 
 
 class LocalBackend(StrategyModel):
@@ -45,7 +47,7 @@ class S3Backend(StrategyModel):
     """State in S3, locked by a lock file in the bucket (Terraform 1.10 or newer)."""
 
     type: Literal["s3"] = Field(description="State in S3.")
-    bucket: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = Field(
+    bucket: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
         description="Bucket name."
     )
     key: Annotated[Text, StringConstraints(min_length=1, max_length=1024)] | None = Field(
@@ -63,10 +65,10 @@ class RemoteBackend(StrategyModel):
 
     type: Literal["remote"] = Field(description="State in HCP Terraform or Terraform Enterprise.")
     organization: Annotated[Text, StringConstraints(min_length=1)] = Field(description="Organization.")
-    workspace: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,90}$")] | None = Field(
+    workspace: Annotated[str, form(r"^[A-Za-z0-9_-]{1,90}$", "the name of a workspace")] | None = Field(
         default=None, description="Workspace; default: the strategy's name."
     )
-    hostname: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+$")] = Field(
+    hostname: Annotated[str, form(r"^[a-z0-9.-]+$", "the name of a host")] = Field(
         default="app.terraform.io", description="Host of the service."
     )
 
@@ -79,9 +81,12 @@ class AssumeRole(StrategyModel):
 
     role_arn: Arn = Field(description="ARN of the role.")
     external_id: Text | None = Field(default=None, description="External id that the role's trust policy asks for.")
-    session_name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_+=,.@-]{2,64}$")] | None = Field(
-        default=None, description="Name of the session, as it stands in CloudTrail."
-    )
+    session_name: (
+        Annotated[
+            str, form(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "the name of a session: 2 to 64 letters, digits and _+=,.@-")
+        ]
+        | None
+    ) = Field(default=None, description="Name of the session, as it stands in CloudTrail.")
 
 
 class AwsProvider(StrategyModel):
@@ -89,9 +94,9 @@ class AwsProvider(StrategyModel):
 
     profile: Text | None = Field(default=None, description="Profile of the shared AWS configuration.")
     assume_role: AssumeRole | None = Field(default=None, description="Role to assume before anything else.")
-    account_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] | None = Field(
-        default=None, description="The account that is meant; Terraform refuses to run in another one."
-    )
+    account_id: (
+        Annotated[str, form(r"^[0-9]{12}$", 'an account id of 12 digits in quotes, such as "111122223333"')] | None
+    ) = Field(default=None, description="The account that is meant; Terraform refuses to run in another one.")
     version: VersionRange | None = Field(
         default=None,
         description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', or a higher lower end where a "
@@ -100,9 +105,10 @@ class AwsProvider(StrategyModel):
     permissions_boundary_arn: IamPolicyArn | None = Field(
         default=None, description="Permissions boundary for every IAM role the stack makes."
     )
-    iam_path: Annotated[str, StringConstraints(pattern=r"^/([A-Za-z0-9+=,.@_-]+/)*$", max_length=512)] = Field(
-        default="/", description="Path of every IAM role and policy the stack makes."
-    )
+    iam_path: Annotated[
+        str,
+        form(r"^/([A-Za-z0-9+=,.@_-]+/)*$", "a path that begins and ends with /, such as /platform/", max_length=512),
+    ] = Field(default="/", description="Path of every IAM role and policy the stack makes.")
 
 
 class Strategy(StrategyModel):
@@ -124,6 +130,9 @@ class Strategy(StrategyModel):
     backend: Backend = Field(default=LocalBackend(), description="Where Terraform keeps its state.")
     tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for everything in the stack.")
     aws: AwsProvider = Field(default=AwsProvider(), description="AWS provider settings.")
+    ignore: tuple[Ignore, ...] = Field(
+        default=(), max_length=100, description="Warnings that are known and accepted, each with its reason."
+    )
 
     @model_validator(mode="after")
     def _unique_names(self) -> Strategy:

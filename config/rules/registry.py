@@ -31,6 +31,8 @@ class Context:
     strategy: Strategy
     catalogue: Catalogue
     today: datetime.date = field(default_factory=datetime.date.today)
+    warned: list[Breach] = field(default_factory=list)
+    """Code and path of every warning so far; whole for rules that come ``last``."""
 
     @property
     def region_known(self) -> bool:
@@ -87,20 +89,22 @@ class Rule:
     summary: str
     source: str
     check: Callable[[Context], Iterator[Breach]]
+    last: bool = False
+    """Whether it is about what the other rules found."""
 
 
 RULES: dict[str, Rule] = {}
 
 
 def rule(
-    code: str, summary: str, source: str, *, severity: Severity = Severity.ERROR
+    code: str, summary: str, source: str, *, severity: Severity = Severity.ERROR, last: bool = False
 ) -> Callable[[Callable[[Context], Iterator[Breach]]], Callable[[Context], Iterator[Breach]]]:
     """Register a generator as the rule ``code``."""
 
     def register(check: Callable[[Context], Iterator[Breach]]) -> Callable[[Context], Iterator[Breach]]:
         if code in RULES:
             raise ValueError(f"two rules are called {code}")
-        RULES[code] = Rule(code, severity, summary, source, check)
+        RULES[code] = Rule(code, severity, summary, source, check, last)
         return check
 
     return register

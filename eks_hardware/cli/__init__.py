@@ -9,7 +9,9 @@ import typer
 from eks_hardware import __version__
 from eks_hardware.cli import instances
 from eks_hardware.cli.demo import demo
+from eks_hardware.cli.doctor import doctor
 from eks_hardware.cli.render import render
+from eks_hardware.cli.rules import rules
 from eks_hardware.cli.validate import validate
 
 app = typer.Typer(
@@ -20,7 +22,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command()(demo)
+app.command()(doctor)
 app.command()(render)
+app.command()(rules)
 app.command()(validate)
 app.add_typer(instances.app, name="instances")
 

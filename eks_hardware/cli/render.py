@@ -28,25 +28,20 @@ def render(
 
     Reports what is wrong in the strategy first, as validate does, and then writes nothing; exit code 1.
     """
-    from eks_hardware.config.errors import Severity, StrategyError
-    from eks_hardware.config.loader import load_strategies
-    from eks_hardware.config.loader.discovery import discover, read_environment
+    from eks_hardware.config.loader.discovery import read_environment
+    from eks_hardware.config.report.text import as_text
     from eks_hardware.config.resolve import resolve
-    from eks_hardware.config.rules import check_loaded
+    from eks_hardware.config.validation import validate
 
     named, overlays = read_environment(os.environ)
-    try:
-        files = discover([_file(strategy, named)])
-        if len(files) != 1:
-            _fail(f"{strategy} has {len(files)} strategies; name one")
-        (loaded,) = load_strategies(files, overlays)
-        findings = check_loaded(loaded)
-    except StrategyError as error:
-        findings = list(error.findings)
-    for finding in findings:
-        typer.echo(str(finding))
-    if any(finding.severity is Severity.ERROR for finding in findings):
+    found = validate([_file(strategy, named)], overlays)
+    if len(found.files) > 1:
+        _fail(f"{strategy} has {len(found.files)} strategies; name one")
+    if found.shown:
+        typer.echo(as_text(found.shown))
+    if found.errors:
         raise typer.Exit(1)
+    ((loaded, _),) = found.strategies
 
     from eks_hardware.kubernetes import bundle
     from eks_hardware.kubernetes.files.write import WriteError, write

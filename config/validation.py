@@ -1,0 +1,102 @@
+"""Read and check strategy files: what ``eks-hardware validate`` reports, and what ``cdktf synth`` stops at."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from eks_hardware.config.errors import Finding, Position, Severity
+from eks_hardware.config.loader import NODE_LISTS, LoadedStrategy, read_strategies
+from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, find, read_environment
+from eks_hardware.config.loader.yaml_source import display_name
+from eks_hardware.config.rules import check_loaded
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What became of some strategy files.
+
+    Attributes:
+        files: how findings name the files.
+        strategies: each strategy that could be read, with its own findings.
+        findings: everything that was found, file by file, in the order of the lines; ignored warnings too.
+    """
+
+    files: tuple[str, ...]
+    strategies: tuple[tuple[LoadedStrategy, tuple[Finding, ...]], ...]
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def errors(self) -> tuple[Finding, ...]:
+        """What stops everything."""
+        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+
+    @cached_property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What is shown, and stops nothing."""
+        return tuple(each for each in self.findings if each.severity is Severity.WARNING and not each.ignored)
+
+    @cached_property
+    def ignored(self) -> tuple[Finding, ...]:
+        """Warnings that a strategy ignores, with its reasons."""
+        return tuple(each for each in self.findings if each.ignored)
+
+    @property
+    def shown(self) -> tuple[Finding, ...]:
+        """Errors and warnings in order."""
+        return tuple(each for each in self.findings if not each.ignored)
+
+
+def validate(
+    files: Sequence[Path | str] | None = None,
+    overlays: Sequence[str] = (),
+    *,
+    default_folder: Path | str = DEFAULT_FOLDER,
+    today: datetime.date | None = None,
+) -> Validation:
+    """Read and check strategy files; raises nothing for what is in them.
+
+    Args:
+        files: files and folders; None for ``default_folder``.
+        overlays: names of overlays, laid over each file in this order.
+        default_folder: folder of the strategies when nothing is named.
+        today: the day for rules about dates.
+    """
+    paths, not_there = find(files, default_folder)
+    reading = read_strategies(paths, overlays)
+    strategies = tuple((each, tuple(check_loaded(each, today=today))) for each in reading.strategies)
+    in_order: dict[str, list[Finding]] = {}
+    for finding in (
+        *not_there,
+        *reading.findings,
+        *(each for remains in reading.remains for each in _of_nodes(check_loaded(remains, today=today))),
+        *(each for _, findings in strategies for each in findings),
+    ):
+        in_order.setdefault(finding.position.file if finding.position else "", []).append(finding)
+    names = tuple(display_name(path) for path in paths)
+    order = {name: index for index, name in enumerate(("", *names))}
+    findings = [
+        finding
+        for name in sorted(in_order, key=lambda name: (order.get(name, len(order)), name))
+        for finding in sorted(in_order[name], key=_place)
+    ]
+    return Validation(names, strategies, tuple(findings))
+
+
+def from_environment(environ: Mapping[str, str], default_folder: Path | str = DEFAULT_FOLDER) -> Validation:
+    """:func:`validate` for what ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY`` name."""
+    named, overlays = read_environment(environ)
+    return validate(named, overlays, default_folder=default_folder)
+
+
+def _of_nodes(findings: Iterable[Finding]) -> list[Finding]:
+    """What holds for a group or pool whatever the others are."""
+    inside = tuple(f"{place}[" for place in NODE_LISTS)
+    return [each for each in findings if each.path.startswith(inside)]
+
+
+def _place(finding: Finding) -> tuple[Position, str, str]:
+    return finding.position or Position(""), finding.code, finding.path

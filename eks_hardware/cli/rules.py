@@ -1,0 +1,107 @@
+"""``eks-hardware rules``: what strategies are checked for, and what each code means."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from eks_hardware.config.rules.explain import Explanation
+
+
+def rules(
+    code: Annotated[
+        str | None, typer.Argument(help="Explain this code; without it all are listed.", show_default=False)
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List everything that strategies are checked for, or explain one code with an example and its fix."""
+    from eks_hardware.config.rules.explain import explanations
+
+    known = explanations()
+    if code is None:
+        _list(list(known.values()), as_json)
+        return
+    found = known.get(code.upper().replace("-", "_"))
+    if found is None:
+        close = difflib.get_close_matches(code.upper(), known, n=3)
+        hint = f"did you mean {', '.join(close)}?" if close else "`eks-hardware rules` lists the codes"
+        typer.echo(f"error: there is no code {code!r}; {hint}", err=True)
+        raise typer.Exit(2)
+    typer.echo(json.dumps(_row(found) | _example(found), indent=2) if as_json else _explained(found))
+
+
+def _list(known: list[Explanation], as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps([_row(each) for each in known], indent=2))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    from eks_hardware.config.report.rules_page import TITLES
+
+    console = Console(highlight=False)
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column()
+    table.add_column()
+    table.add_column(overflow="fold")
+    for area in dict.fromkeys(each.area for each in known):
+        table.add_row(f"[bold]{TITLES[area].replace('`', '')}[/bold]")
+        for each in known:
+            if each.area == area:
+                table.add_row(each.code, each.severity.value, each.summary)
+        table.add_row()
+    console.print(table)
+    warnings = sum(each.severity.value == "warning" for each in known)
+    console.print(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings")
+    console.print("`eks-hardware rules CODE` shows an example of one, and its fix", markup=False)
+
+
+def _row(each: Explanation) -> dict[str, Any]:
+    return {
+        "code": each.code,
+        "severity": each.severity.value,
+        "area": each.area,
+        "summary": each.summary,
+        "source": each.source,
+    }
+
+
+def _example(each: Explanation) -> dict[str, Any]:
+    return {"why": each.why, "breaks": each.breaks, "fixed": each.fixed, "says": _says(each)}
+
+
+def _says(each: Explanation) -> list[str]:
+    """What validate prints for the example, without the place."""
+    if each.example:
+        return [each.example]
+    return [str(finding).partition(": ")[2] if finding.position else str(finding) for finding in each.found()]
+
+
+def _explained(each: Explanation) -> str:
+    """The explanation as text for a terminal."""
+    parts = [f"{each.code}  {each.severity.value}, {each.area}", f"{each.summary[0].upper()}{each.summary[1:]}."]
+    parts.append(_wrapped(each.why))
+    if each.breaks:
+        parts.append("For example:\n\n" + _indented(each.breaks))
+    parts.append("What is said:\n\n" + "\n".join(_wrapped(said, "  ") for said in _says(each)))
+    if each.fixed:
+        parts.append("Better:\n\n" + _indented(each.fixed))
+    parts.append(f"Source: {each.source}")
+    return "\n\n".join(parts)
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    width = min(shutil.get_terminal_size().columns, 100)
+    return textwrap.fill(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}".rstrip() for line in text.rstrip("\n").splitlines())

@@ -1,0 +1,53 @@
+"""The SARIF report, judged by Microsoft's own tool with the rules of GitHub's code scanning."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.config.report.machine import as_sarif
+from eks_hardware.config.validation import validate
+from helpers.paths import ROOT, SHIPPED
+
+_TOOL = ROOT / "node_modules" / ".bin" / "sarif-multitool"
+# A tool that says nothing of where it comes from: the project has no public page yet.
+_KNOWN = {"SARIF2005"}
+
+
+def judged(report: dict[str, Any], folder: Path) -> set[str]:
+    """Ids of the tool's complaints about a report."""
+    given, answer = folder / "given.sarif", folder / "answer.sarif"
+    given.write_text(json.dumps(report), encoding="utf-8")
+    # Its launcher puts the arguments into a shell's line as they are.
+    arguments = map(shlex.quote, (str(given), "--rule-kind", "Sarif;Gh", "--output", str(answer)))
+    done = subprocess.run(
+        [_TOOL, "validate", *arguments, "--log", "ForceOverwrite"],
+        # Its texts are for one culture; without this it wants a library of all of them.
+        env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.is_file(), done.stdout + done.stderr
+    found = json.loads(answer.read_text(encoding="utf-8-sig"))
+    return {each["ruleId"] for run in found["runs"] for each in run.get("results", ())}
+
+
+def test_report_is_valid_sarif(tmp_path: Path) -> None:
+    found = validate([ROOT / "tests" / "corpus" / "bad", SHIPPED])
+    report = as_sarif(found, version="0.1.0")
+    assert len(report["runs"][0]["results"]) > 100
+    assert judged(report, tmp_path) <= _KNOWN
+    assert judged(as_sarif(validate([]), version="0.1.0"), tmp_path) <= _KNOWN
+
+
+def test_the_judge_is_strict(tmp_path: Path) -> None:
+    report = as_sarif(validate([ROOT / "tests" / "corpus" / "bad"]), version="0.1.0")
+    report["runs"][0]["tool"]["driver"]["rules"][0].pop("fullDescription")
+    report["runs"][0]["results"][0].pop("message")
+    assert judged(report, tmp_path) - _KNOWN

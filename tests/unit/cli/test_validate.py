@@ -1,0 +1,145 @@
+"""``eks-hardware validate``: what it prints, its exit codes, and that it needs neither Node nor time."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli import app
+from helpers.paths import ROOT
+
+OPEN = """\
+version: 1
+name: demo
+region: us-west-2
+cluster: {creator_is_admin: true, endpoint: {public_cidrs: [0.0.0.0/0]}}
+node_groups:
+  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
+kubernetes: {delivery: manifests}
+"""
+CLEAN = OPEN.replace("0.0.0.0/0", "93.184.216.0/24")
+WRONG = CLEAN.replace("m6i.xlarge", "m6i.xlrge")
+IGNORED = OPEN + "ignore: [{code: ENDPOINT_OPEN, path: cluster.endpoint, reason: a sandbox without data}]\n"
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"open": OPEN, "clean": CLEAN, "wrong": WRONG, "ignored": IGNORED}.items():
+        (tmp_path / f"{name}.yaml").write_text(text.replace("name: demo", f"name: {name}"), encoding="utf-8")
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["validate", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "last"),
+    [
+        (["clean.yaml"], 0, "1 file: 0 errors, 0 warnings"),
+        (["clean.yaml", "--strict"], 0, "1 file: 0 errors, 0 warnings"),
+        (["open.yaml"], 0, "1 file: 0 errors, 1 warning"),
+        (["open.yaml", "--strict"], 1, "1 file: 0 errors, 1 warning"),
+        (["ignored.yaml", "--strict"], 0, "1 file: 0 errors, 0 warnings, 1 ignored"),
+        (["wrong.yaml"], 1, "1 file: 1 error, 0 warnings"),
+        (["."], 1, "4 files: 1 error, 1 warning, 1 ignored"),
+        (["nowhere.yaml", "open.yaml"], 1, "1 file: 1 error, 1 warning"),
+        (["clean.yaml", "--overlay", "nowhere"], 1, "1 file: 1 error, 0 warnings"),
+    ],
+)
+def test_exit_code_and_summary(arguments: list[str], code: int, last: str) -> None:
+    given, out, err = run(*arguments)
+    assert (given, out.splitlines()[-1], err) == (code, last, "")
+
+
+@pytest.mark.parametrize("arguments", [["--colour"], ["--sarif"], ["clean.yaml", "--sarif", "no/such/folder/x.sarif"]])
+def test_wrong_usage(arguments: list[str]) -> None:
+    code, _, err = run(*arguments)
+    assert code == 2
+    assert "Traceback" not in err
+    assert err
+
+
+def test_prints_the_line_with_a_caret() -> None:
+    _, out, _ = run("wrong.yaml")
+    first, line, caret, _ = out.splitlines()
+    assert first.startswith("wrong.yaml:6:37: error INSTANCE_TYPE_UNKNOWN node_groups[system].instance_types[0]: ")
+    assert line[caret.index("^") : caret.rindex("^") + 1] == "m6i.xlrge"
+
+
+def test_json_is_all_that_is_printed() -> None:
+    code, out, err = run("--json", ".")
+    report = json.loads(out)
+    assert (code, err) == (1, "")
+    assert [each["code"] for each in report["findings"]] == ["ENDPOINT_OPEN", "ENDPOINT_OPEN", "INSTANCE_TYPE_UNKNOWN"]
+
+
+def test_sarif_is_written_beside_the_text(tmp_path: Path) -> None:
+    code, out, _ = run("--sarif", "report.sarif", ".")
+    report = json.loads((tmp_path / "report.sarif").read_text(encoding="utf-8"))
+    assert (code, len(report["runs"][0]["results"])) == (1, 3)
+    assert out.splitlines()[-1] == "4 files: 1 error, 1 warning, 1 ignored"
+
+
+def test_sarif_of_nothing_is_a_whole_report(tmp_path: Path) -> None:
+    """An upload without results closes the alerts of earlier runs."""
+    run("--sarif", "report.sarif", "clean.yaml")
+    (only,) = json.loads((tmp_path / "report.sarif").read_text(encoding="utf-8"))["runs"]
+    assert only["results"] == []
+
+
+def test_sarif_to_stdout() -> None:
+    _, out, _ = run("--sarif", "-", "wrong.yaml")
+    assert json.loads(out)["version"] == "2.1.0"
+
+
+def test_json_and_sarif_cannot_share_stdout() -> None:
+    code, _, err = run("--sarif", "-", "--json", "wrong.yaml")
+    assert (code, bool(err)) == (2, True)
+
+
+def test_starts_no_node_and_imports_no_framework() -> None:
+    code = (
+        "import sys; from eks_hardware.cli import app\n"
+        "try: app(['validate', 'open.yaml'])\n"
+        "except SystemExit: pass\n"
+        "print(sorted({'cdktf', 'constructs', 'jsii', 'rich', 'boto3'} & set(sys.modules)))"
+    )
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def blocks(guide: str) -> list[str]:
+    text = (ROOT / "docs" / "guides" / guide).read_text(encoding="utf-8")
+    return re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_workflow_of_the_guide_runs() -> None:
+    """What it calls is there, with these options, and writes what it uploads."""
+    workflow = YAML(typ="safe").load(blocks("pull-requests.md")[0])
+    steps = workflow["jobs"]["check"]["steps"]
+    commands = [step["run"] for step in steps if "run" in step]
+    (check,) = (command for command in commands if "eks-hardware" in command)
+    code, _, err = run(*shlex.split(check)[2:], "open.yaml")
+    assert (code, err) == (0, "")
+    (upload,) = (step["with"] for step in steps if "upload-sarif" in step.get("uses", ""))
+    assert Path(upload["sarif_file"]).is_file()
+    assert "npx cdktf synth" in commands
+
+
+def test_the_ignore_of_the_guide_silences(tmp_path: Path) -> None:
+    (tmp_path / "guide.yaml").write_text(OPEN + blocks("pull-requests.md")[1], encoding="utf-8")
+    assert run("--strict", "guide.yaml") == (0, "1 file: 0 errors, 0 warnings, 1 ignored\n", "")
