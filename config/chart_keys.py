@@ -1,4 +1,4 @@
-"""Chart values held against the keys that a chart version really has."""
+"""Chart values held against the keys that a chart version really has; and other nested settings likewise."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from eks_hardware.config import facts
 _ALWAYS = frozenset({"global"})
 
 _ANYTHING = "*"
+_ANY_NAME = "<name>"
 
 
 @dataclass(frozen=True)
 class UnknownKey:
-    """A key that a chart does not have.
+    """A key that there is not.
 
     Attributes:
         path: the keys that lead to it, itself last.
@@ -34,16 +35,29 @@ class UnknownKey:
 def unknown_keys(key: str, values: Mapping[str, Any]) -> list[UnknownKey]:
     """Every key of ``values`` that the recorded version of a chart lacks, in the order of the values."""
     known = {**facts.chart_keys(key)["keys"], **dict.fromkeys(_ALWAYS, _ANYTHING)}
-    return list(_unknown(values, known, ()))
+    return list(unknown_below(values, known))
 
 
-def _unknown(values: Mapping[str, Any], known: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[UnknownKey]:
+def unknown_below(
+    values: Mapping[str, Any], known: Mapping[str, Any], above: tuple[str, ...] = ()
+) -> Iterator[UnknownKey]:
+    """Every key of ``values`` that ``known`` lacks, at any depth.
+
+    Args:
+        values: nested as they are written.
+        known: the names there are, nested alike: a leaf is None, ``"*"`` stands for anything below it,
+            ``"<name>"`` for a name of one's own choice.
+        above: the keys that lead here.
+    """
     if _ANYTHING in known:
         return
+    others = known.get(_ANY_NAME)
     for name, value in values.items():
         path = (*above, str(name))
-        if name not in known:
+        if name not in known and others is None:
             yield UnknownKey(path, tuple(difflib.get_close_matches(str(name), known, n=1)))
-        elif isinstance(value, Mapping) and known[name] != _ANYTHING:
+            continue
+        below = known.get(name, others)
+        if isinstance(value, Mapping) and below != _ANYTHING:
             # A leaf has nothing below it.
-            yield from _unknown(value, known[name] or {}, path)
+            yield from unknown_below(value, below or {}, path)

@@ -11,14 +11,22 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "account",
     "addons",
+    "ami_releases",
     "autoscaler_image",
+    "bottlerocket_settings",
     "chart",
     "chart_keys",
     "eks",
+    "endpoint_services",
     "karpenter",
     "mig",
+    "node_config",
+    "nodes",
     "partition",
+    "quotas",
+    "software",
     "storage",
 ]
 
@@ -35,6 +43,11 @@ def eks(section: str) -> dict[str, Any]:
     """Return a section of ``eks.json``."""
     found: dict[str, Any] = _read("eks.json")[section]
     return found
+
+
+def endpoint_services() -> tuple[str, ...]:
+    """Return the services that have an interface endpoint in some region, as they stand in its name: ``ecr.api``."""
+    return tuple(_read("endpoint_services.json")["services"])
 
 
 def addons() -> dict[str, dict[str, Any]]:
@@ -74,9 +87,51 @@ def mig() -> dict[str, Any]:
     return _read("mig.json")
 
 
+def software(section: str) -> dict[str, Any]:
+    """Return a section of ``software.json``."""
+    found: dict[str, Any] = _read("software.json")[section]
+    return found
+
+
+def ami_releases(section: str) -> dict[str, Any]:
+    """Return a section of ``ami_releases.json``: what is known of the releases of EKS's images."""
+    found: dict[str, Any] = _read("ami_releases.json")[section]
+    return found
+
+
+def bottlerocket_settings(section: str) -> dict[str, Any]:
+    """Return a section of ``bottlerocket_settings.json``: the names that user data of Bottlerocket may have."""
+    found: dict[str, Any] = _read("bottlerocket_settings.json")[section]
+    return found
+
+
+def node_config(section: str) -> dict[str, Any]:
+    """Return a section of ``node_config.json``: what a NodeConfig, and the kubelet configuration in it, may have."""
+    found: dict[str, Any] = _read("node_config.json")[section]
+    return found
+
+
+def nodes(section: str) -> dict[str, Any]:
+    """Return a section of ``nodes.json``: limits of user data, volumes and labels."""
+    found: dict[str, Any] = _read("nodes.json")[section]
+    return found
+
+
 def storage(section: str) -> dict[str, Any]:
     """Return a section of ``storage.json``."""
     found: dict[str, Any] = _read("storage.json")[section]
+    return found
+
+
+def quotas(section: str) -> dict[str, Any]:
+    """Return a section of ``quotas.json``: codes and defaults of Service Quotas."""
+    found: dict[str, Any] = _read("quotas.json")[section]
+    return found
+
+
+def account(section: str) -> dict[str, Any]:
+    """Return a section of ``account.json``: what an account has to have, and its caller to be allowed."""
+    found: dict[str, Any] = _read("account.json")[section]
     return found
 
 

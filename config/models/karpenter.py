@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import (
     IamPolicyArn,
     InstanceTypeName,
@@ -19,17 +20,21 @@ from eks_hardware.config.models.base import (
 from eks_hardware.config.models.node_template import LISTED_TWICE, Capacity, NodeTemplate, Quantity
 
 # https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms
-AmiVersion = Annotated[str, StringConstraints(pattern=r"^(latest|v[0-9][0-9A-Za-z.-]{0,30})$")]
+AmiVersion = Annotated[
+    str, form(r"^(latest|v[0-9][0-9A-Za-z.-]{0,30})$", "an AMI release such as v20260810, or latest")
+]
 
 # https://karpenter.sh/docs/concepts/nodepools/#spectemplatespecexpireafter
-Duration = Annotated[str, StringConstraints(pattern=r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$", min_length=2)]
+Duration = Annotated[
+    str, form(r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$", "a duration such as 30m or 1h30m", min_length=2)
+]
 
 # https://karpenter.sh/docs/concepts/disruption/#schedule
 _MACRO, _FIELD = "@(hourly|daily|midnight|weekly|monthly|annually|yearly)", "[0-9*/,A-Za-z-]+"
 CronSchedule = Annotated[str, StringConstraints(pattern=rf"^({_MACRO}|{_FIELD}( {_FIELD}){{4}})$")]
 
-InstanceFamilyName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{1,30}$")]
-InstanceSizeName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{2,30}$")]
+InstanceFamilyName = Annotated[str, form(r"^[a-z][a-z0-9-]{1,30}$", "an instance family such as g6e")]
+InstanceSizeName = Annotated[str, form(r"^[a-z0-9-]{2,30}$", "an instance size such as 12xlarge")]
 
 
 class AmiVersions(StrategyModel):
@@ -62,7 +67,7 @@ class PoolAmi(StrategyModel):
         description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. 'latest' replaces "
         "nodes whenever AWS publishes an image.",
     )
-    image_id: Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")] | None = Field(
+    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI id such as ami-0123456789abcdef0")] | None = Field(
         default=None, description="Your own image, built on the EKS image of `family`."
     )
 
@@ -70,13 +75,14 @@ class PoolAmi(StrategyModel):
 class PoolReservation(StrategyModel):
     """Capacity reservations or capacity blocks that a pool may use, by id or by tag."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = Field(
-        default=None, description="Id of one reservation."
-    )
+    id: (
+        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
+        | None
+    ) = Field(default=None, description="Id of one reservation.")
     tags: Tags = Field(default_factory=dict, description="Tags that a reservation has to carry, all of them.")
-    owner_account_id: Annotated[str, StringConstraints(pattern=r"^[0-9]{12}$")] | None = Field(
-        default=None, description="Account that shares the reservation."
-    )
+    owner_account_id: (
+        Annotated[str, form(r"^[0-9]{12}$", 'an account id of 12 digits in quotes, such as "111122223333"')] | None
+    ) = Field(default=None, description="Account that shares the reservation.")
     zone: ZoneId | None = Field(default=None, description="Zone id of the reservation; needed beside `id`.")
 
     @model_validator(mode="after")
@@ -97,9 +103,9 @@ class PoolReservation(StrategyModel):
 class Budget(StrategyModel):
     """How many nodes of a pool may be disrupted at once."""
 
-    nodes: Annotated[str, StringConstraints(pattern=r"^((100|[0-9]{1,2})%|[0-9]{1,5})$")] = Field(
-        description="Number of nodes or percentage, in quotes: '0', '3', '10%'."
-    )
+    nodes: Annotated[
+        str, form(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
+    ] = Field(description="Number of nodes or percentage, in quotes: '0', '3', '10%'.")
     reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = Field(
         default=(), description="Reasons that the budget is for; empty means all."
     )
@@ -150,7 +156,7 @@ class NodePool(NodeTemplate):
     instance_families: tuple[InstanceFamilyName, ...] = Field(
         default=(), max_length=20, description="Instance families, such as [g5, g6]: every size the region offers."
     )
-    accelerator: Annotated[str, StringConstraints(pattern=r"^[a-z0-9-]{1,40}$")] | None = Field(
+    accelerator: Annotated[str, form(r"^[a-z0-9-]{1,40}$", "an accelerator such as h100 or trainium2")] | None = Field(
         default=None, description="Name of an accelerator, such as l4, h100 or trainium: every type that has it."
     )
     instance_sizes: tuple[InstanceSizeName, ...] = Field(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import (
     InstanceTypeName,
     StrategyModel,
@@ -50,13 +51,13 @@ class Scaling(StrategyModel):
         if self.min > self.max:
             raise PydanticCustomError(
                 "scaling_bounds",
-                "min is {min}, above max {max}",
+                "min is {min}, above max {max}; lower min, or raise max",
                 {"min": self.min, "max": self.max, "field": "min"},
             )
         if self.desired is not None and not self.min <= self.desired <= self.max:
             raise PydanticCustomError(
                 "scaling_bounds",
-                "desired is {desired}; it has to lie between min {min} and max {max}",
+                "desired is {desired}; it has to lie between min {min} and max {max}; change one of them",
                 {"desired": self.desired, "min": self.min, "max": self.max, "field": "desired"},
             )
         return self
@@ -65,13 +66,17 @@ class Scaling(StrategyModel):
 class Reservation(StrategyModel):
     """The capacity reservation or capacity block that the group's nodes are launched into."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = Field(
-        default=None, description="Id of an On-Demand Capacity Reservation or of a Capacity Block."
-    )
+    id: (
+        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
+        | None
+    ) = Field(default=None, description="Id of an On-Demand Capacity Reservation or of a Capacity Block.")
     resource_group_arn: (
         Annotated[
             str,
-            StringConstraints(pattern=r"^arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[A-Za-z0-9_./-]+$"),
+            form(
+                r"^arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[A-Za-z0-9_./-]+$",
+                "the ARN of a resource group, such as arn:aws:resource-groups:us-west-2:111122223333:group/gpus",
+            ),
         ]
         | None
     ) = Field(default=None, description="ARN of a resource group of capacity reservations.")
@@ -93,12 +98,14 @@ class Ami(StrategyModel):
     type: AmiType | None = Field(
         default=None, description="EKS AMI type; derived from hardware, architecture and family without it."
     )
-    release_version: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z._-]+$", max_length=64)] | None = Field(
+    release_version: (
+        Annotated[str, form(r"^[0-9A-Za-z._-]+$", "an AMI release such as 1.35.0-20260810", max_length=64)] | None
+    ) = Field(
         default=None,
         description="AMI release to pin, such as 1.35.0-20261101. Without it EKS takes the newest release when "
         "the group is made, and again whenever its launch template changes (disk, tags, kubelet): pin it for training.",
     )
-    image_id: Annotated[str, StringConstraints(pattern=r"^ami-[0-9a-f]{8,17}$")] | None = Field(
+    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI id such as ami-0123456789abcdef0")] | None = Field(
         default=None, description="Your own image (AMI type CUSTOM), built on the EKS image of `family`."
     )
 
@@ -121,7 +128,9 @@ class Update(StrategyModel):
     def _one_measure(self) -> Update:
         if self.max_unavailable is not None and self.max_unavailable_percentage is not None:
             raise PydanticCustomError(
-                "update_unavailable", "takes 'max_unavailable' or 'max_unavailable_percentage', not both"
+                "update_unavailable",
+                "'max_unavailable' says it already; keep one of the two",
+                {"field": "max_unavailable_percentage"},
             )
         return self
 

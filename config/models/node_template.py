@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import (
     JsonObject,
     KmsKeyArn,
@@ -16,6 +17,7 @@ from eks_hardware.config.models.base import (
     ZoneId,
     refuse_second,
 )
+from eks_hardware.config.models.needs import Needs
 
 Workload = Literal["system", "general", "training", "inference", "development"]
 Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
@@ -26,7 +28,13 @@ LabelKey = Annotated[
         pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"
     ),
 ]
-LabelValue = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
+LabelValue = Annotated[
+    str,
+    form(
+        r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
+        "a label value: at most 63 letters, digits, hyphens, underscores and dots",
+    ),
+]
 
 # Kubernetes writes NoSchedule, the EKS API NO_SCHEDULE; people write both
 # (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
@@ -34,7 +42,9 @@ TaintEffect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDUL
 
 
 # https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
-Quantity = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|[KMGTPE]i|[MGTPE])?$")]
+Quantity = Annotated[
+    str, form(r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|[KMGTPE]i|[MGTPE])?$", "an amount such as 500m, 16 or 64Gi")
+]
 
 _GP3_IOPS = 3000
 _GP3_IOPS_PER_MIBPS = 4
@@ -157,7 +167,7 @@ class GpuSharing(StrategyModel):
     """How one GPU is given to several pods: either in turns or in Multi-Instance GPU slices."""
 
     time_slicing: TimeSlicing | None = Field(default=None, description="Pods take turns on each GPU.")
-    mig_profile: Annotated[str, StringConstraints(pattern=r"^[1-9]g\.[1-9][0-9]{0,2}gb$")] | None = Field(
+    mig_profile: Annotated[str, form(r"^[1-9]g\.[1-9][0-9]{0,2}gb$", "a MIG profile such as 1g.10gb")] | None = Field(
         default=None,
         description="Cut every GPU into as many slices of this MIG profile as fit, such as 1g.10gb.",
     )
@@ -222,10 +232,15 @@ class NodeTemplate(StrategyModel):
     gpu_sharing: GpuSharing | None = Field(
         default=None, description="Give one NVIDIA GPU to several pods; without it a pod gets whole GPUs."
     )
+    needs: Needs = Field(
+        default=Needs(),
+        description="What the software demands of the nodes; checked against their hardware and images.",
+    )
 
     @model_validator(mode="after")
     def _no_taint_twice(self) -> NodeTemplate:
         # Both spellings of an effect are one effect.
-        taints = [f"{taint.key}:{taint.effect.replace('_', '').lower()}" for taint in self.taints]
-        refuse_second(taints, "taints[{index}]", "item_duplicate", LISTED_TWICE)
+        taints = [f"{taint.key}:{taint.effect.replace('_', '').title()}" for taint in self.taints]
+        message = "'{value}' is listed twice, and a node takes a taint of one key and effect once; remove one"
+        refuse_second(taints, "taints[{index}]", "item_duplicate", message)
         return self

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware.config.forms import form
 from eks_hardware.config.models.base import KmsKeyArn, StrategyModel, ZoneId, refuse_second
 
 _FIRST_STEPS_GIB = (1200, 2400)
@@ -36,7 +37,9 @@ class FsxLustre(StrategyModel):
         # https://docs.aws.amazon.com/fsx/latest/LustreGuide/create-fs.html (storage capacity)
         if self.size_gib not in _FIRST_STEPS_GIB and self.size_gib % _FIRST_STEPS_GIB[-1]:
             raise PydanticCustomError(
-                "fsx_size", "FSx takes 1200, 2400 or a multiple of 2400 GiB", {"field": "size_gib"}
+                "fsx_size",
+                "FSx takes 1200, 2400 or a multiple of 2400 GiB, not {size}; write {nearest}",
+                {"size": self.size_gib, "nearest": max(1200, 2400 * round(self.size_gib / 2400)), "field": "size_gib"},
             )
         if self.deployment == "scratch-2":
             for name in ("throughput_mibps_per_tib", "kms_key_arn"):
@@ -57,7 +60,7 @@ class Efs(StrategyModel):
 class S3Bucket(StrategyModel):
     """A bucket that pods mount with Mountpoint for Amazon S3."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] = Field(
+    name: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
         description="Name of a bucket that exists."
     )
     read_only: bool = Field(default=True, description="Refuse writing and deleting.")

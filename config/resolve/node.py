@@ -89,6 +89,25 @@ def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) ->
     return most - taken - (1 if custom_networking else 0)
 
 
+def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
+    """Pods of a node that there are addresses for, with prefix delegation; None where the type's are not known.
+
+    Two pods of every node, the CNI's and kube-proxy's, use the node's own address.
+    """
+    interfaces = pod_interfaces(kind, efa=efa, custom_networking=custom_networking)
+    if interfaces is None or not kind.ipv4_per_interface:
+        return None
+    per_prefix: int = facts.eks("max_pods")["addresses_per_prefix"]
+    return interfaces * (kind.ipv4_per_interface - 1) * per_prefix + 2
+
+
+def recommended_pods(kind: InstanceType) -> int:
+    """The most pods that EKS recommends for a node, whatever its addresses."""
+    limits = facts.eks("max_pods")
+    most: int = limits["small"] if kind.vcpus < limits["small_vcpus_below"] else limits["large"]
+    return most
+
+
 def max_pods(
     template: NodeTemplate,
     types: tuple[InstanceType, ...],
@@ -102,15 +121,12 @@ def max_pods(
     """
     if template.kubelet.max_pods is not None:
         return template.kubelet.max_pods
-    limits = facts.eks("max_pods")
     pods: list[int] = []
     for kind in types:
-        interfaces = pod_interfaces(kind, efa=template.efa, custom_networking=custom_networking)
-        if interfaces is None or not kind.ipv4_per_interface:
+        addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
+        if addresses is None:
             return None
-        addresses = interfaces * (kind.ipv4_per_interface - 1) * limits["addresses_per_prefix"] + 2
-        cap = limits["small"] if kind.vcpus < limits["small_vcpus_below"] else limits["large"]
-        pods.append(min(addresses, cap))
+        pods.append(min(addresses, recommended_pods(kind)))
     return min(pods)
 
 

@@ -31,7 +31,21 @@ def _not_installed(context: Context) -> Iterator[Breach]:
     installed = charts(context)
     for name in context.strategy.kubernetes.charts:
         if name not in installed:
-            yield f"kubernetes.charts.{name}", f"{name} is not installed, so that this has no effect; remove it"
+            switch = f"set {wanted}, or " if (wanted := _SWITCHES.get(name)) else ""
+            yield f"kubernetes.charts.{name}", f"{name} is not installed, so that this has no effect; {switch}remove it"
+
+
+# What installs a chart; the others follow from the hardware.
+_SWITCHES = {
+    "aws-load-balancer-controller": "kubernetes.load_balancer_controller: true",
+    "cluster-autoscaler": "kubernetes.cluster_autoscaler: true",
+    "dcgm-exporter": "kubernetes.dcgm_exporter: true",
+    "gpu-operator": "kubernetes.gpu_operator: true",
+    "karpenter": "karpenter: {}",
+    "karpenter-crd": "karpenter: {}",
+    "kube-prometheus-stack": "kubernetes.prometheus: true",
+    "kueue": "kubernetes.kueue: true",
+}
 
 
 # --- values
@@ -63,7 +77,8 @@ def _unchecked(context: Context) -> Iterator[Breach]:
         if chart.values and chart.version not in (None, facts.chart(name)["version"]):
             yield (
                 f"kubernetes.charts.{name}.values",
-                f"keys of version {chart.version} are not recorded; the values are not checked",
+                f"the names of values of {name} {chart.version} are not recorded, so that these are not checked; use "
+                f"{facts.chart(name)['version']}, or compare them with `helm show values`",
             )
 
 
@@ -71,8 +86,11 @@ def _unchecked(context: Context) -> Iterator[Breach]:
 def _derived(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         for place, row in derived_values(name, chart.values):
-            lost = "" if place == row.path else f"this takes {row.path} away: "
-            yield f"kubernetes.charts.{name}.values.{place}", f"{lost}{row.reason}; {row.instead}"
+            lost = "" if place == row.path else f", and with it {row.path}"
+            yield (
+                f"kubernetes.charts.{name}.values.{place}",
+                f"{place} is the strategy's own{lost}: {row.reason}; {row.instead}",
+            )
 
 
 # --- versions
@@ -113,12 +131,12 @@ def _old(context: Context) -> Iterator[Breach]:
 _OWN_RULES = frozenset({"karpenter", "karpenter-crd"})
 
 
-def _supported(context: Context, bound: str) -> Iterator[tuple[str, str]]:
-    """Charts in the recorded version, with the lowest or highest Kubernetes version that they are made for."""
+def _lowest_kubernetes(context: Context) -> Iterator[tuple[str, str]]:
+    """Charts in the recorded version, with the lowest Kubernetes version that they are made for."""
     given = {str(name): chart.version for name, chart in context.strategy.kubernetes.charts.items()}
     for key in sorted(charts(context) - _OWN_RULES):
         fact = facts.chart(key)
-        limit = fact["kubernetes"][bound]
+        limit = fact["kubernetes"]["min"]
         if limit and given.get(key) in (None, fact["version"]):
             yield key, limit
 
@@ -126,22 +144,12 @@ def _supported(context: Context, bound: str) -> Iterator[tuple[str, str]]:
 @rule("CHART_KUBERNETES_VERSION", "a chart does not run on the Kubernetes version", _CHARTS)
 def _too_old(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
-    for key, lowest in _supported(context, "min"):
+    for key, lowest in _lowest_kubernetes(context):
         if numbers(version) < numbers(lowest):
-            yield "cluster.kubernetes_version", f"{key} needs Kubernetes {lowest} or newer, not {version}"
-
-
-@rule(
-    "CHART_KUBERNETES_UNTESTED",
-    "a chart is not known to run on the Kubernetes version",
-    _CHARTS,
-    severity=Severity.WARNING,
-)
-def _too_new(context: Context) -> Iterator[Breach]:
-    version = context.strategy.cluster.kubernetes_version
-    for key, highest in _supported(context, "max"):
-        if numbers(version) > numbers(highest):
             yield (
                 "cluster.kubernetes_version",
-                f"{key} is made for Kubernetes up to {highest}; choose another version in kubernetes.charts.{key}",
+                (
+                    f"{key} needs Kubernetes {lowest} or newer, not {version}; raise it, or name an older chart in "
+                    f"kubernetes.charts.{key}.version"
+                ),
             )

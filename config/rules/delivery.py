@@ -47,19 +47,14 @@ def _api_private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.cluster.endpoint.public_cidrs or not helm_installs(context):
         return
+    why = "the API answers inside the VPC only, and Terraform installs charts through it"
     ways = ["run Terraform in the VPC (a runner, a VPN)"]
+    if strategy.network.existing is None and strategy.kubernetes.stack == "same":
+        why += ", but nobody is in a VPC that the same apply makes"
+        ways = ["set kubernetes.stack: separate and apply the charts from inside"]
     if not strategy.network.private:
         ways.append("list your networks in cluster.endpoint.public_cidrs")
-    if strategy.network.existing is None and strategy.kubernetes.stack == "same":
-        ways[0] = (
-            "nobody is in a VPC that the same apply makes, so that the first one stops half-way: set kubernetes.stack: "
-            "separate and apply the charts from inside"
-        )
-    yield (
-        "cluster.endpoint.public_cidrs",
-        f"the API is reached from inside the VPC only, and Terraform installs charts through it: {', '.join(ways)}, "
-        f"{_OR_MANIFESTS}",
-    )
+    yield "cluster.endpoint.public_cidrs", f"{why}; {', '.join(ways)}, {_OR_MANIFESTS}"
 
 
 @rule("KUBERNETES_NO_ADMIN", "Terraform installs charts on a cluster that it has no access to", _ACCESS)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
+from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.resolve import ami_family, mig_profiles
 from eks_hardware.config.resolve.gpu_sharing import mig_bottlerocket_key
 from eks_hardware.config.resolve.node import (
@@ -91,7 +92,9 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
         return None
     # A strategy takes profiles without a suffix such as +me.
     plain = [each for each in profiles if each.endswith("gb")]
-    close = difflib.get_close_matches(profile, plain, n=1)
+    # Of the same part of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
+    same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
+    close = same_part or difflib.get_close_matches(profile, plain, n=1)
     hint = f"did you mean {close[0]}? It has" if close else "it has"
     return f"the {gpu} of {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
 
@@ -135,10 +138,12 @@ def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
         return
     for node, _, hardware in _equipped(context):
         if hardware is Hardware.NVIDIA_GPU and ami_family(node) == "bottlerocket":
+            stated = isinstance(node, NodeGroup) and node.ami.type
             yield (
-                node_path(node, "ami"),
+                node_path(node, "ami.type" if stated else "ami.family"),
                 "Bottlerocket brings driver, toolkit and device plugin, and a second plugin fails, so that the GPU "
-                "Operator does nothing here: these nodes have no GPU metrics; use al2023, or take gpu_operator out",
+                "Operator does nothing here: these nodes have no GPU metrics; use al2023, or "
+                "kubernetes.dcgm_exporter: true in place of gpu_operator",
             )
 
 
@@ -181,6 +186,6 @@ def _plugin_label(context: Context) -> Iterator[Breach]:
             if key in reserved and derived.get(key) != value:
                 expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
                 yield (
-                    node_path(node, "labels"),
+                    node_path(node, f"labels[{key}]"),
                     f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
                 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
+from typing import get_args
 
-from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
+from eks_hardware.config.models.node_group import AmiType
 from eks_hardware.config.resolve import ami_family, has_pod_subnets, pod_interfaces, zones
 from eks_hardware.config.resolve.node import AMI_PREFIXES
 from eks_hardware.config.resolve.node import taints as node_taints
@@ -65,7 +65,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                 hint = f"did you mean {several(close, 3)}?" if close else "see 'eks-hardware instances'"
                 yield (
                     node_path(node, f"instance_types[{index}]"),
-                    f"no instance type is called {name!r}; {hint}",
+                    f"{name} is not in the catalogue; {hint}",
                 )
 
 
@@ -73,7 +73,10 @@ def _unknown(context: Context) -> Iterator[Breach]:
 def _withdrawn(context: Context) -> Iterator[Breach]:
     for _, path, kind in _each_type(context):
         if kind.withdrawn:
-            yield path, f"{kind.name} is withdrawn: {kind.withdrawn}; choose a current type"
+            current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
+            families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
+            hint = f"choose a current family, such as {several(families)}" if families else "choose a current type"
+            yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
 
 
 @rule(
@@ -87,7 +90,11 @@ def _not_offered(context: Context) -> Iterator[Breach]:
         return
     for _, path, kind in _each_type(context):
         if not kind.withdrawn and not context.catalogue.offered(kind.name, region):
-            elsewhere = tuple(context.catalogue.offered_regions(kind.name))
+            # Regions nearby first: those that begin alike.
+            elsewhere = sorted(
+                context.catalogue.offered_regions(kind.name),
+                key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
+            )
             where = f"it is in {several(elsewhere)}" if elsewhere else "no known region offers it"
             yield path, f"{region} does not offer {kind.name}; {where}"
 
@@ -135,11 +142,8 @@ def _no_ami(context: Context) -> Iterator[Breach]:
         family = AMI_PREFIXES[node.ami.family]
         if not any(ami.startswith(family) for ami in kind.ami_types):
             accelerator = kind.accelerator.name if kind.accelerator else kind.architecture
-            others = [ami for ami in kind.ami_types if ami != "CUSTOM"]
             fix = "build an image and set ami.image_id"
-            if others and isinstance(node, NodeGroup):
-                fix = f"set ami.type to {' or '.join(others)}"
-            elif others:
+            if any(ami != "CUSTOM" for ami in kind.ami_types):
                 fix = f"set ami.family to {'bottlerocket' if node.ami.family == 'al2023' else 'al2023'}"
             yield path, f"no {family} image of EKS has a driver for {kind.name} ({accelerator}); {fix}"
 
@@ -148,50 +152,15 @@ def _no_ami(context: Context) -> Iterator[Breach]:
 def _ami_mismatch(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         wanted = group.ami.type
-        for kind in context.types(group):
-            if wanted and not kind.withdrawn and wanted not in kind.ami_types:
-                allowed = ", ".join(kind.ami_types) or "none of EKS's images"
-                yield group_path(group, "ami.type"), f"{wanted} does not fit {kind.name}; it takes {allowed}"
-
-
-@rule(
-    "USER_DATA_FIELD",
-    "a NodeConfig has no such field",
-    "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/",
-)
-def _user_data(context: Context) -> Iterator[Breach]:
-    known = facts.eks("node_config")["fields"]
-    for node in context.nodes:
-        for field in node.user_data if ami_family(node) == "al2023" else ():
-            if field not in known:
-                close = difflib.get_close_matches(field, known, n=1)
-                hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(known)}"
-                yield (
-                    node_path(node, f"user_data.{field}"),
-                    f"the spec of a NodeConfig has no {field!r}, so that this has no effect; {hint}",
-                )
-
-
-@rule("AMI_CONFLICT", "settings of the image contradict each other", _MNG_TEMPLATES)
-def _ami_conflict(context: Context) -> Iterator[Breach]:
-    for pool in context.pools:
-        if pool.ami.image_id and pool.ami.version:
-            yield (
-                node_path(pool, "ami.version"),
-                "ami.image_id names your own image, so ami.version has no meaning; remove one of them",
+        misfits = [kind for kind in context.types(group) if not kind.withdrawn and wanted not in kind.ami_types]
+        if wanted and misfits:
+            allowed = [ami for ami in misfits[0].ami_types if ami in get_args(AmiType)]
+            takes = (
+                f"it takes {' or '.join(allowed)}" if allowed else "no image of EKS does: set ami.image_id to your own"
             )
-    for group in context.strategy.node_groups:
-        for name in ("type", "release_version"):
-            if group.ami.image_id and getattr(group.ami, name):
-                yield (
-                    group_path(group, f"ami.{name}"),
-                    f"ami.image_id names your own image, so ami.{name} has no meaning; remove one of them",
-                )
-        wanted = group.ami.type
-        if wanted and "family" in group.ami.model_fields_set and not wanted.lower().startswith(group.ami.family):
             yield (
-                group_path(group, "ami.family"),
-                f"ami.type {wanted} is not {group.ami.family}; remove this line, the type says it",
+                group_path(group, "ami.type"),
+                f"{wanted} does not fit {several([kind.name for kind in misfits])}; {takes}, or remove this line",
             )
 
 
@@ -203,8 +172,8 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
                 each.name
                 for each in context.catalogue.select(family=kind.family, efa=True, region=context.strategy.region)
             )
-            fix = f"use {several(siblings)}" if siblings else f"no {kind.family} type has it"
-            yield path, f"{kind.name} has no EFA; {fix}, or set efa: false"
+            fix = f"; use {several(siblings)}, or set" if siblings else f", nor has any {kind.family} type; set"
+            yield path, f"{kind.name} has no EFA{fix} efa: false"
 
 
 @rule("EFA_UNKNOWN_LAYOUT", "the interface layout of a type is not known", "config/catalogue")
@@ -356,12 +325,15 @@ def _capacity(context: Context) -> Iterator[Breach]:
     needed = {"spot": "spot", "capacity-block": "capacity-block"}
     for group in context.strategy.node_groups:
         usage = needed.get(group.capacity)
-        for kind in context.types(group):
-            if usage and not kind.withdrawn and usage not in kind.usage_classes:
-                yield (
-                    group_path(group, "capacity"),
-                    f"{kind.name} cannot be bought as {group.capacity}; it is sold as {', '.join(kind.usage_classes)}",
-                )
+        sold = [kind for kind in context.types(group) if not kind.withdrawn]
+        unsold = [kind for kind in sold if usage and usage not in kind.usage_classes]
+        if unsold:
+            ways = " or ".join(unsold[0].usage_classes)
+            yield (
+                group_path(group, "capacity"),
+                f"{several([kind.name for kind in unsold])} cannot be bought as {group.capacity}; set it to {ways}, or "
+                "to reserved with a reservation",
+            )
 
 
 @rule("CAPACITY_BLOCK_ONE_TYPE", "a capacity block holds one instance type", _CAPACITY_BLOCKS)
@@ -422,10 +394,13 @@ def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
             continue
         offered = zones.offered_zones(context.catalogue, demand, region)
         if not zones.zones_of(demand, choice, region, context.catalogue):
+            existing = context.strategy.network.existing
+            place = "network.existing.private_subnets" if existing else "network.zones"
+            verb = "needs" if len(demand.instance_types) == 1 else "need"
             yield (
                 node_path(node, hardware_field(node)),
-                f"the network has {', '.join(choice.zone_ids)}, but {several(demand.instance_types)} needs "
-                f"{' or '.join(offered)}; add one of them to network.zones",
+                f"the network has {', '.join(choice.zone_ids)}, but {several(demand.instance_types)} {verb} "
+                f"{' or '.join(offered)}; add one of them to {place}",
             )
 
 
@@ -436,12 +411,14 @@ def _no_zone(context: Context) -> Iterator[Breach]:
 
 def untainted_nodes(context: Context) -> int:
     """How many nodes of the groups any pod may run on, when the cluster is made."""
-    count = 0
-    for group in context.strategy.node_groups:
-        kinds = context.types(group)
-        if kinds and not any(taint.effect != "PREFER_NO_SCHEDULE" for taint in node_taints(group, kinds[0].hardware)):
-            count += group.scaling.min if group.scaling.desired is None else group.scaling.desired
-    return count
+    groups = [group for group in context.strategy.node_groups if not _is_tainted(context, group)]
+    return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
+
+
+def _is_tainted(context: Context, group: NodeGroup) -> bool:
+    """Whether a pod needs a toleration for its nodes, or that is not known."""
+    kinds = context.types(group)
+    return not kinds or any(taint.effect != "PREFER_NO_SCHEDULE" for taint in node_taints(group, kinds[0].hardware))
 
 
 @rule(
@@ -450,9 +427,19 @@ def untainted_nodes(context: Context) -> int:
     "https://github.com/aws/containers-roadmap/issues/1389",
 )
 def _all_tainted(context: Context) -> Iterator[Breach]:
-    if all(map(context.types, context.strategy.node_groups)) and not untainted_nodes(context):
+    groups = context.strategy.node_groups
+    if not all(map(context.types, groups)) or untainted_nodes(context):
+        return
+    empty = next((group for group in groups if not _is_tainted(context, group)), None)
+    if empty:
+        yield (
+            group_path(empty, "scaling"),
+            f"{empty.name} is the only kind of node that CoreDNS and the other add-ons may run on, and it starts with "
+            "none; set its scaling.min to 2",
+        )
+    else:
         yield (
             "node_groups",
-            "every group is tainted or starts with no node, so that CoreDNS and the other add-ons have nowhere to run; "
+            "every group is tainted, so that CoreDNS and the other add-ons have nowhere to run; "
             "add a CPU group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
         )

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Hardware, InstanceType
+from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
-from eks_hardware.config.resolve import accelerator_resource, has_huge_pages
+from eks_hardware.config.resolve import has_huge_pages
 from eks_hardware.config.rules.charts import numbers
 from eks_hardware.config.rules.hardware import several, untainted_nodes
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.config.rules.releases import day_fault, known_faults, kubernetes_fault, variant
 
 _COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
 _PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
@@ -107,11 +108,14 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     version = given or chart["version"]
     path = _VERSION_PATH if given else "cluster.kubernetes_version"
     if lowest and numbers(version) < numbers(lowest):
-        yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; it takes {lowest} or newer"
+        yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; use Karpenter {lowest} or newer"
     newest = chart["kubernetes"]["max"]
     # What a newer Karpenter than the one recorded runs on is not known.
     if numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
-        yield path, f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use {newest}"
+        yield (
+            path,
+            f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use Kubernetes {newest}",
+        )
 
 
 @rule(
@@ -165,6 +169,24 @@ def _room(context: Context) -> Iterator[Breach]:
         )
 
 
+@rule(
+    "KARPENTER_NO_QUEUE",
+    "nobody tells Karpenter that EC2 takes a node back",
+    "https://karpenter.sh/docs/concepts/disruption/#interruption",
+    severity=Severity.WARNING,
+)
+def _no_queue(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    if karpenter is None or karpenter.interruption_queue:
+        return
+    if spot := [pool.name for pool in context.pools if "spot" in pool.capacity]:
+        yield (
+            "karpenter.interruption_queue",
+            f"pools with spot nodes ({several(spot)}) get two minutes' notice, which Karpenter reads from this queue: "
+            "without it pods are killed when the instance goes; remove this line",
+        )
+
+
 def _without_price(context: Context, pool: NodePool) -> tuple[list[InstanceType], bool]:
     """Types that have no price in a private network, and whether the pool can make none of its types for that."""
     if not context.strategy.network.private or "on-demand" not in pool.capacity:
@@ -199,7 +221,8 @@ def _private_price_some(context: Context) -> Iterator[Breach]:
         if kinds and not none_left:
             yield (
                 pool_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter never buys {_names(kinds)} on demand",
+                f"without the pricing service Karpenter never buys {_names(kinds)} on demand; leave it out, or buy it "
+                "from a reservation or in a node group",
             )
 
 
@@ -210,7 +233,7 @@ def _names(kinds: list[InstanceType]) -> str:
 # --- images
 
 
-def _releases(context: Context) -> Iterator[tuple[NodePool, str, str]]:
+def image_releases(context: Context) -> Iterator[tuple[NodePool, str, str]]:
     """Each pool with the path and the release of its image, where that is not the user's own."""
     karpenter = context.strategy.karpenter
     for pool in context.pools:
@@ -225,14 +248,6 @@ def _releases(context: Context) -> Iterator[tuple[NodePool, str, str]]:
             yield pool, pool_path(pool, "ami"), facts.karpenter("ami_aliases")["suggested"][pool.ami.family]
 
 
-def _variant(kinds: tuple[InstanceType, ...]) -> str:
-    """The variant of the image that Karpenter takes: ``standard``, ``nvidia`` or ``neuron``."""
-    hardware = kinds[0].hardware if kinds else Hardware.CPU
-    return {"nvidia.com/gpu": "nvidia", "aws.amazon.com/neuron": "neuron"}.get(
-        accelerator_resource(hardware) or "", "standard"
-    )
-
-
 @rule(
     "POOL_AMI_LATEST",
     "accelerated nodes are replaced whenever AWS publishes an image",
@@ -242,8 +257,8 @@ def _variant(kinds: tuple[InstanceType, ...]) -> str:
 def _latest(context: Context) -> Iterator[Breach]:
     found = {
         path: pool.ami.family
-        for pool, path, release in _releases(context)
-        if release == "latest" and _variant(context.types(pool)) != "standard"
+        for pool, path, release in image_releases(context)
+        if release == "latest" and variant(context.types(pool)) != "standard"
     }
     for path, family in found.items():
         suggested = facts.karpenter("ami_aliases")["suggested"][family]
@@ -257,7 +272,7 @@ def _latest(context: Context) -> Iterator[Breach]:
 def _format(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     aliases = facts.karpenter("ami_aliases")
-    given = {path: (pool.ami.family, release) for pool, path, release in _releases(context)}
+    given = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
     for family in ("al2023", "bottlerocket"):
         if karpenter and (release := getattr(karpenter.ami_versions, family)):
             given[f"karpenter.ami_versions.{family}"] = (family, release)
@@ -272,62 +287,47 @@ def _format_fault(family: str, release: str, today: datetime.date) -> str | None
         return None
     if not re.fullmatch(facts.karpenter("ami_aliases")["pattern"][family], f"{family}@{release}"):
         return f"{release!r} is no release of {family}"
-    if family != "al2023":
-        return None
-    day = _day(release)
-    if day is None:
-        return f"{release} is named after a day that is in no calendar"
-    return f"{release} lies in the future" if day > today else None
+    return day_fault(release, today) if family == "al2023" else None
 
 
-def _day(release: str) -> datetime.date | None:
-    """The day of an AL2023 release: ``v20260810``."""
-    try:
-        return datetime.datetime.strptime(release, "v%Y%m%d").date()
-    except ValueError:
-        return None
+def _pin_another(family: str) -> str:
+    return f"pin another, such as {facts.karpenter('ami_aliases')['suggested'][family]}"
 
 
-def _known_faults(context: Context) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Path and fact of each image release in use that is known to be bad for its nodes."""
-    bad = facts.karpenter("ami_aliases")["known_bad"]
+def _known_faults(context: Context) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, family and fact of each image release in use that is known to be bad for its nodes."""
     seen: set[tuple[str, str]] = set()
-    for pool, path, release in _releases(context):
-        for fact in bad[pool.ami.family]:
-            applies = fact["version"] == release and _variant(context.types(pool)) in fact["variants"]
-            if applies and (path, fact["problem"]) not in seen:
+    for pool, path, release in image_releases(context):
+        for fact in known_faults(pool.ami.family, release, context.types(pool)):
+            if (path, fact["problem"]) not in seen:
                 seen.add((path, fact["problem"]))
-                yield path, fact
+                yield path, pool.ami.family, fact
 
 
 @rule("POOL_AMI_BAD", "an image release is known not to work", _AMI_FACTS)
 def _bad(context: Context) -> Iterator[Breach]:
-    for path, fact in _known_faults(context):
+    for path, family, fact in _known_faults(context):
         if "condition" not in fact:
-            yield path, f"{fact['version']}: {fact['problem']} ({fact['source']}); pin another release"
+            yield path, f"{fact['version']}: {fact['problem']} ({fact['source']}); {_pin_another(family)}"
 
 
 @rule("POOL_AMI_DOUBTFUL", "an image release is known not to work in some cases", _AMI_FACTS, severity=Severity.WARNING)
 def _doubtful(context: Context) -> Iterator[Breach]:
-    for path, fact in _known_faults(context):
+    for path, family, fact in _known_faults(context):
         if "condition" in fact:
-            yield path, f"{fact['version']}: {fact['problem']} ({fact['condition']}; {fact['source']}); pin another"
+            yield (
+                path,
+                f"{fact['version']}: {fact['problem']} ({fact['condition']}; {fact['source']}); {_pin_another(family)}",
+            )
 
 
 @rule("POOL_AMI_KUBERNETES", "an image release was not published for the Kubernetes version", _AMI_FACTS)
 def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
-    releases = facts.karpenter("ami_aliases")["releases"]
-    found = {path: (pool.ami.family, release) for pool, path, release in _releases(context)}
+    found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
     for path, (family, release) in found.items():
         # POOL_AMI_FORMAT says it.
         if _format_fault(family, release, context.today):
             continue
-        first = facts.karpenter("ami_aliases")["first_for_kubernetes"][family].get(kubernetes)
-        if first and release != "latest" and numbers(release) < numbers(first):
-            yield path, f"{family} has images for {kubernetes} since {first}, {release} is older; pin another release"
-            continue
-        for fact in releases[family]:
-            if fact["version"] == release and kubernetes not in fact.get("kubernetes", (kubernetes,)):
-                has = ", ".join(fact["kubernetes"])
-                yield path, f"{family} {release} was published for {has}, not for {kubernetes}; pin another release"
+        if fault := kubernetes_fault(family, release, kubernetes):
+            yield path, f"{fault}; {_pin_another(family)}"

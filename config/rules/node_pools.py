@@ -208,10 +208,14 @@ def _limit_foreign(context: Context) -> Iterator[Breach]:
 def _limit_quantity(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for resource, given in pool.limits.items():
-            if resource in _COUNTED and not str(given).isdigit():
-                yield _limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example 8"
-            elif _negative(given):
+            if _negative(given):
                 yield _limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
+            elif resource in _COUNTED and not str(given).isdigit():
+                whole = max(1, round(amount(given)))
+                yield (
+                    _limit_path(pool, resource),
+                    f"{given} is no whole number of {resource}; write for example {whole}",
+                )
 
 
 @rule("POOL_LIMIT_SMALL", "a limit leaves no room for one node", _LIMITS)
@@ -355,11 +359,14 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
             yield (
                 pool_path(pool, hardware_field(pool)),
                 f"a reservation holds one instance type, and {len(pool.reservations)} "
-                f"{'is' if len(pool.reservations) == 1 else 'are'} listed for {len(kinds)} types; keep theirs",
+                f"{'is' if len(pool.reservations) == 1 else 'are'} listed for {len(kinds)} types; keep those that "
+                "are reserved, list a reservation for each, or add on-demand",
             )
 
 
 # --- disruption, labels, tags
+
+_UNDERUTILIZED = "when-empty-or-underutilized"
 
 
 @rule(
@@ -372,7 +379,7 @@ def _disruption(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.workload != "training":
             continue
-        if pool.disruption.consolidation == "when-empty-or-underutilized":
+        if pool.disruption.consolidation == _UNDERUTILIZED:
             yield (
                 pool_path(pool, "disruption.consolidation"),
                 "a job that runs on a node that is not full is stopped and loses what it did since its last "
@@ -382,6 +389,27 @@ def _disruption(context: Context) -> Iterator[Breach]:
             yield (
                 pool_path(pool, "disruption.expire_after"),
                 f"after {pool.disruption.expire_after} a node goes whatever runs on it, budgets or not; use never",
+            )
+        if pool.disruption.termination_grace_period:
+            yield (
+                pool_path(pool, "disruption.termination_grace_period"),
+                f"with this a node that drifted goes although its pods are marked do-not-disrupt, and they are killed "
+                f"after {pool.disruption.termination_grace_period}; remove it",
+            )
+        # A budget with a schedule leaves a time for maintenance on purpose.
+        busy = ("Drifted", *(("Underutilized",) if pool.disruption.consolidation == _UNDERUTILIZED else ()))
+        held = {
+            reason
+            for budget in pool.disruption.budgets or ()
+            if int(budget.nodes.rstrip("%")) == 0
+            for reason in budget.reasons or busy
+        }
+        loose = [reason for reason in busy if reason not in held]
+        if pool.disruption.budgets is not None and loose:
+            yield (
+                pool_path(pool, "disruption.budgets"),
+                f"these budgets stand in place of the derived ones and let nodes go that work ({', '.join(loose)}); "
+                "add {nodes: '0', reasons: [Underutilized, Drifted]}",
             )
 
 

@@ -135,7 +135,8 @@ def _taints(context: Context) -> Iterator[Breach]:
         if len(hard) > _FLAVOR_TAINTS:
             yield (
                 node_path(node, "taints"),
-                f"Kueue looks at {_FLAVOR_TAINTS} taints of a node at most; {len(hard)} are given",
+                f"Kueue refuses a flavor with more than {_FLAVOR_TAINTS} taints, and {len(hard)} are given; keep "
+                f"{_FLAVOR_TAINTS}, or make some PreferNoSchedule",
             )
 
 
@@ -248,7 +249,10 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
             if isinstance(given, int) and given < 0:
                 yield _quota_path(team, resource), f"{given} is below zero; give the most that all pods may have"
             elif (resource in _WHOLE or "/" in resource) and amount(given).denominator != 1:
-                yield _quota_path(team, resource), f"{given} is no whole number of {resource}; write for example 8"
+                yield (
+                    _quota_path(team, resource),
+                    (f"{given} is no whole number of {resource}; write for example {max(1, round(amount(given)))}"),
+                )
 
 
 # --- endpoints
@@ -263,7 +267,9 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
     nat = network.nat_gateways or ("none" if network.private else "single")
     if network.existing or nat != "none" or network.interface_endpoints is None:
         return
-    for key in sorted(charts(context) & set(_ENDPOINTS)):
-        service = _ENDPOINTS[key]
-        if service not in network.interface_endpoints:
-            yield "network.interface_endpoints", f"{key} calls {service}; add it"
+    keys = sorted(
+        key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in network.interface_endpoints
+    )
+    if keys:
+        calls = " and ".join(f"{key} calls {_ENDPOINTS[key]}" for key in keys)
+        yield "network.interface_endpoints", f"{calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}"

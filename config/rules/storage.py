@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eks_hardware.config.errors import Severity
 from eks_hardware.config.resolve import ami_family, zones
 from eks_hardware.config.resolve.storage import storage_addons
 from eks_hardware.config.rules.registry import Breach, Context, Node, node_path, rule
@@ -12,22 +13,29 @@ _LUSTRE_CLIENT = "https://github.com/kubernetes-sigs/aws-fsx-csi-driver/pull/460
 _LUSTRE_ZONE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
 
 
-@rule("FSX_BOTTLEROCKET", "Lustre is asked for where the client cannot be installed", _LUSTRE_CLIENT)
+@rule(
+    "FSX_BOTTLEROCKET",
+    "Lustre is asked for on Bottlerocket, for which AWS documents no client",
+    "https://github.com/bottlerocket-os/bottlerocket/issues/4676",
+    severity=Severity.WARNING,
+)
 def _bottlerocket(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre is None:
         return
-    why = "Bottlerocket installs no packages, so that its nodes have no Lustre client"
+    # Kernels 6.1 and 6.12 have it, 5.x of old and the first 6.1 had not: bottlerocket-os/bottlerocket#3459.
+    why = "Bottlerocket's newer kernels have a Lustre client, but AWS documents none for it"
     training = [node for node in context.nodes if node.workload == "training" and ami_family(node) == "bottlerocket"]
     for node in training:
         yield (
             node_path(node, "ami"),
-            f"{why}, and {node.name} is for training; use AL2023 here, or remove storage.fsx_lustre",
+            f"{why}, and {node.name} is for training; mount it in a trial first, or use AL2023 here",
         )
     workers = _workers(context)
     if workers and all(ami_family(node) == "bottlerocket" for node in workers) and not training:
         yield (
             "storage.fsx_lustre",
-            f"{why}, and no group or pool but those of the system has AL2023; give one AL2023, or use storage.efs",
+            f"{why}, and no group or pool but those of the system has AL2023; mount it in a trial first, or give one "
+            "AL2023",
         )
 
 

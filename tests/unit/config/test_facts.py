@@ -26,6 +26,14 @@ def test_every_section_has_a_source_and_a_day() -> None:
         assert datetime.date.fromisoformat(section["as_of"]), name
 
 
+@pytest.mark.parametrize("name", ["ami_releases", "bottlerocket_settings", "node_config", "nodes"])
+def test_facts_about_nodes_have_a_source_and_a_day(name: str) -> None:
+    for key, section in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")).items():
+        if key != "_about":
+            assert section["source"].startswith("https://"), key
+            assert datetime.date.fromisoformat(section["as_of"]), key
+
+
 def test_versions() -> None:
     versions = facts.eks("versions")
     supported = versions["supported"]

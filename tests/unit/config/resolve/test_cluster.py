@@ -41,7 +41,7 @@ def test_defaults_are_private_logged_and_encrypted() -> None:
         False,
         ("api", "audit", "authenticator", "controllerManager", "scheduler"),
         "/aws/eks/demo/cluster",
-        90,
+        365,
         False,
         True,
         None,
@@ -108,6 +108,7 @@ def test_addons_and_phases() -> None:
     ],
 )
 def test_addon_identity(addon: str, account: str | None, namespace: str | None, policy: str | None) -> None:
+    # trap: atlassian-labs/data-center-terraform#474
     resolved = next(each for each in cluster(addons={addon: {}}).addons if each.name == addon)
     arns = (f"arn:aws:iam::aws:policy/{policy}",) if policy else ()
     role = f"demo-us-west-2-{addon}" if account else None

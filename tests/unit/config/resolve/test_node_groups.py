@@ -69,6 +69,7 @@ def test_hardware(
     efa_count: int,
     store: str,
 ) -> None:
+    # trap: awslabs/amazon-eks-ami#13
     resolved = built(name, efa=efa)
     plugin = {"nvidia-gpu": "nvidia.com/gpu.present", "cpu": None}.get(hardware, "aws.amazon.com/neuron.present")
     labels = {"hardware-type": hardware, "workload-type": "training", "accelerator": accelerator}
@@ -112,6 +113,7 @@ def test_hardware(
 def test_max_pods(
     types: str | list[str], fields: dict[str, Any], custom_networking: bool, expected: int | None
 ) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#2297
     resolved = built(types, custom_networking=custom_networking, **fields)
     assert expected == resolved.max_pods
     assert expected == resolved.user_data.get("kubelet", {}).get("config", {}).get("maxPods")
@@ -142,6 +144,7 @@ def test_efa_interfaces_of_every_type() -> None:
 
 
 def test_every_type_has_pods_and_a_disk() -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#1845
     for name in CATALOGUE.names[::3]:
         kind = CATALOGUE.get(name)
         resolved = built(name)
@@ -204,6 +207,7 @@ def test_capacity(
     placement_group: str | None,
     node_repair: bool,
 ) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3730
     resolved = built("p5.48xlarge", efa=True, **fields)
     assert (capacity_type, market, target, in_template, placement_group, node_repair) == (
         resolved.capacity_type,
@@ -311,9 +315,9 @@ def test_own_labels_win(key: str, value: str) -> None:
 
 def test_every_field_is_overridden_by_some_test() -> None:
     # The rest: test_hardware (efa), test_capacity (reservation), test_zones (zones), test_own_labels_win,
-    # test_user_data (kubelet), and test_gpu_sharing.
+    # test_user_data (kubelet), and test_gpu_sharing; needs are only checked (test_rules_needs).
     elsewhere = {
-        "name", "instance_types", "scaling", "efa", "reservation", "zones", "labels", "kubelet", "gpu_sharing",
+        "name", "instance_types", "scaling", "efa", "reservation", "zones", "labels", "kubelet", "gpu_sharing", "needs",
     }  # fmt: skip
     assert set(NodeGroup.model_fields) - elsewhere <= {field.partition(".")[0] for field, *_ in OVERRIDES}
 

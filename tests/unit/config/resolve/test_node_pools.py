@@ -242,6 +242,7 @@ def test_alias(ami: dict[str, Any], versions: dict[str, str], alias: str | None)
 
 
 def test_no_image_moves_alone() -> None:
+    # trap: awslabs/amazon-eks-ami#2712
     assert all("latest" not in version for version in (SUGGESTED["al2023"], SUGGESTED["bottlerocket"]))
 
 
@@ -371,6 +372,7 @@ def test_interfaces_are_written_out_where_karpenter_would_add_efa(name: str, efa
 
 
 def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
+    # trap: aws/karpenter-provider-aws#3315
     (overlay,) = built("p5.48xlarge", efa=True).overlays
     assert (overlay.name, overlay.instance_types) == ("pool-huge-pages-10256", ("p5.48xlarge",))
     assert overlay.capacity == {"hugepages-2Mi": "10256Mi"}
@@ -398,6 +400,7 @@ WHILE_EMPTY = (DisruptionBudget("0", ("Underutilized", "Drifted")), DisruptionBu
     ],
 )
 def test_disruption_of_a_workload(workload: str, policy: str, after: str, expire: str) -> None:
+    # trap: aws/karpenter-provider-aws#3594
     found = built(workload=workload).disruption
     assert (policy, after, expire) == (found.consolidation_policy, found.consolidate_after, found.expire_after)
     assert found.termination_grace_period is None
@@ -531,10 +534,10 @@ def test_own_labels_win(key: str, value: str) -> None:
 
 def test_every_field_is_overridden_by_some_test() -> None:
     # The rest: test_types, test_reservations, test_disruption_as_the_strategy_says, test_own_labels_win, test_kubelet,
-    # and test_gpu_sharing.
+    # and test_gpu_sharing; needs are only checked (test_rules_needs).
     elsewhere = {
         "name", "instance_types", "instance_families", "accelerator", "instance_sizes", "reservations", "disruption",
-        "labels", "kubelet", "gpu_sharing",
+        "labels", "kubelet", "gpu_sharing", "needs",
     }  # fmt: skip
     assert set(NodePool.model_fields) - elsewhere <= {field for field, *_ in OVERRIDES}
 

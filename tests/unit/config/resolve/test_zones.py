@@ -33,6 +33,7 @@ def test_excluded_zones() -> None:
 @pytest.mark.parametrize("region", CATALOGUE.regions)
 @pytest.mark.parametrize("count", [2, 6])
 def test_the_automatic_choice(region: str, count: int) -> None:
+    # trap: aws-samples/amazon-eks-scaling-with-keda-and-karpenter#2
     network = resolve(strategy(region=region, network={"zones": count})).network
     known = CATALOGUE.zone_ids(region)
     allowed = tuple(zone for zone in known if zone not in EXCLUDED)
@@ -43,6 +44,7 @@ def test_the_automatic_choice(region: str, count: int) -> None:
 @pytest.mark.parametrize("overlay", [None, *OVERLAYS])
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | None) -> None:
+    # trap: eksctl-io/eksctl#6461
     resolved = resolve(shipped(name, overlay))
     for each in resolved.node_groups:
         assert each.zone_ids
@@ -182,6 +184,7 @@ def growing(draw: st.DrawFn) -> tuple[Strategy, Strategy]:
 @settings(max_examples=60, deadline=None)
 @given(growing())
 def test_another_group_moves_nothing(pair: tuple[Strategy, Strategy]) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3044
     before, after = (resolve(each) for each in pair)
     assert cidrs_of(before).items() <= cidrs_of(after).items()
     assert before.network.nat_zone_ids == after.network.nat_zone_ids

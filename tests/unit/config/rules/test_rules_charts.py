@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config import facts
 from eks_hardware.config.chart_keys import unknown_keys
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.rules import check
@@ -157,9 +156,6 @@ CASES = [
     ),
 ]
 
-# CHART_KUBERNETES_UNTESTED: no chart states a highest version, but Karpenter, which has rules of its own.
-OWN_TEST = {"CHART_KUBERNETES_UNTESTED"}
-
 
 @pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
@@ -167,12 +163,11 @@ def test_rule(case: Case) -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    assert {case.code for case in CASES} | OWN_TEST == rules_of("charts")
+    assert {case.code for case in CASES} == rules_of("charts")
 
 
 def test_which_rules_warn() -> None:
     assert warnings_of("charts") == {
-        "CHART_KUBERNETES_UNTESTED",
         "CHART_NOT_INSTALLED",
         "CHART_VALUES_UNCHECKED",
         "CHART_VERSION_UNREAD",
@@ -204,16 +199,6 @@ def test_a_derived_value_names_the_field_to_use() -> None:
 def test_a_parent_is_named_once() -> None:
     found = codes(karpenter(values={"settings": None, "serviceAccount": None}))
     assert [path for _, path in found] == [f"{KARPENTER}.values.serviceAccount", f"{KARPENTER}.values.settings"]
-
-
-@pytest.mark.parametrize(("highest", "found"), [("1.34", True), ("1.35", False), ("1.36", False), (None, False)])
-def test_chart_for_older_kubernetes(highest: str | None, found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    fact = facts.chart("kueue")
-    changed = {**fact, "kubernetes": {**fact["kubernetes"], "max": highest}}
-    recorded = facts.chart
-    monkeypatch.setattr(facts, "chart", lambda key: changed if key == "kueue" else recorded(key))
-    expected = [("CHART_KUBERNETES_UNTESTED", "cluster.kubernetes_version")] if found else []
-    assert expected == codes(with_groups(group(), kueue=True))
 
 
 def test_a_value_that_is_almost_right_is_named() -> None:

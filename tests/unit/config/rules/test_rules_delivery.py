@@ -19,7 +19,7 @@ from helpers.strategies import SHIPPED, SYSTEM, TODAY, group, shipped, strategy
 
 ADMIN = "arn:aws:iam::111122223333:role/admin"
 HELM = {"delivery": "helm"}
-OPEN = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["203.0.113.0/24"]}}
+OPEN = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["93.184.216.0/24"]}}
 API = frozenset({"KUBERNETES_API_PRIVATE"})
 CHARTS = ("karpenter", "karpenter-crd")
 NO_ADMIN = frozenset({"CLUSTER_NO_ADMIN"})
@@ -89,12 +89,14 @@ CASES = [
         "cluster",
         karpenter(access("AmazonEKSViewPolicy")),
         karpenter(access("AmazonEKSClusterAdminPolicy")),
+        NO_ADMIN,
     ),
     Case(
         "KUBERNETES_NO_ADMIN",
         "cluster",
         karpenter(access("AmazonEKSClusterAdminPolicy", "default")),
         {"cluster": {}, "kubernetes": HELM},
+        NO_ADMIN,
     ),
     Case(
         "KUBERNETES_EXTERNAL_ID",

@@ -1,17 +1,32 @@
-"""Whatever the combination: findings, or a strategy that resolves. Never a traceback."""
+"""Whatever the combination: findings, or a strategy that resolves. Never a traceback.
+
+The long one is the same in every run; see ``helpers.random_strategies`` for another one, or a longer.
+"""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eks_hardware.config.catalogue import load
-from eks_hardware.config.errors import Severity
+from eks_hardware.config.errors import Finding, Severity
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.resolve import ResolvedNodePool, ResolvedStrategy, resolve
-from eks_hardware.config.rules import check
+from eks_hardware.config.rules import RULES, check
+from eks_hardware.config.rules.explain import explanations
+from eks_hardware.config.validation import validate
+from eks_hardware.kubernetes import bundle
+from eks_hardware.kubernetes.files.scripts import scripts
+from eks_hardware.kubernetes.files.tree import tree
+from eks_hardware.kubernetes.references import known, replaced
+from helpers.kubernetes.karpenter_rules import check_rules
+from helpers.kubernetes.kubernetes_schema import check_objects
+from helpers.random_strategies import KNOWN, SCHEMA, for_each, property_count, texts
 from helpers.strategies import SYSTEM, TODAY, document, group
 
 CATALOGUE = load()
@@ -145,7 +160,11 @@ def test_findings_or_a_resolved_strategy(given_document: dict[str, Any]) -> None
     if any(finding.severity is Severity.ERROR for finding in found):
         assert all(finding.message and not finding.message.removesuffix("...").endswith(".") for finding in found)
         return
-    resolved = resolve(strategy)
+    check_resolved(resolve(strategy))
+
+
+def check_resolved(resolved: ResolvedStrategy) -> None:
+    """What holds for everything that was let through."""
     assert len(set(resolved.network.zone_ids)) >= 2
     for each in resolved.node_groups:
         assert each.zone_ids
@@ -194,3 +213,60 @@ def test_one_plain_group(name: str, region: str, efa: bool) -> None:
     found = check(strategy, today=TODAY)
     if not any(finding.severity is Severity.ERROR and finding.code != "NODES_ALL_TAINTED" for finding in found):
         assert resolve(strategy).node_groups[0].zone_ids
+
+
+CODES = frozenset(RULES) | frozenset(explanations())
+# Held against their own definitions in tests/kubernetes and tests/unit/kubernetes.
+CUSTOM_GROUPS = ("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "monitoring.coreos.com")
+
+
+def test_a_file_is_refused_or_can_be_used(tmp_path: Path) -> None:
+    file = tmp_path / "strategy.yaml"
+    outcomes: Counter[str] = Counter()
+
+    def holds(text: str) -> None:
+        file.write_text(text, encoding="utf-8")
+        found = validate([file], today=TODAY)
+        for finding in found.findings:
+            check_finding(finding, text)
+        outcomes["refused" if found.errors else "used"] += 1
+        if not found.errors:
+            ((loaded, _),) = found.strategies
+            check_use(resolve(loaded.strategy))
+
+    for_each(texts(), holds, count=property_count(300))
+    # Else it says nothing.
+    assert min(outcomes["refused"], outcomes["used"]) > outcomes.total() / 5, outcomes
+
+
+def test_names_that_mean_something_are_known_by_their_patterns() -> None:
+    """Else random names would take their place, and no rule would look further."""
+    schema = json.dumps(SCHEMA)
+    assert [pattern for pattern in KNOWN if json.dumps(pattern) not in schema] == []
+
+
+def check_finding(finding: Finding, text: str) -> None:
+    """A finding has a code that is explained, a place in the file, and one line of text."""
+    assert finding.code in CODES
+    assert finding.position
+    assert 1 <= finding.position.line <= text.count("\n") + 2
+    assert finding.position.column >= 1
+    assert finding.message
+    assert not finding.message.removesuffix("...").endswith(".")
+    assert str(finding).isprintable()
+
+
+def check_use(resolved: ResolvedStrategy) -> None:
+    """What goes onto the cluster can be written, and is what the API server takes."""
+    check_resolved(resolved)
+    written = bundle(resolved)
+    names = known(resolved)
+    laid_out = tree(written, name=resolved.name, region=resolved.region, known=names)
+    assert {**laid_out.files(), **scripts(laid_out)}
+    objects = [
+        json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
+        for each in written.objects
+    ]
+    assert check_objects(objects, resolved.kubernetes.kubernetes_version, custom_groups=CUSTOM_GROUPS) == []
+    karpenters = [each for each in objects if "karpenter" in each["apiVersion"]]
+    assert [fault for each in karpenters for fault in check_rules(each)] == []
