@@ -1,0 +1,161 @@
+"""``eks-hardware doctor``: ask AWS whether a strategy could be deployed in an account; nothing is changed there."""
+
+from __future__ import annotations
+
+import json
+import os
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from eks_hardware.config.loader import LoadedStrategy
+    from eks_hardware.doctor import Diagnosis, Report
+
+_WIDTH = 80
+_JSON_VERSION = 1
+
+
+def doctor(
+    strategy: Annotated[str, typer.Argument(help="A strategy file, or the name of one that would become a stack.")],
+    overlay: Annotated[
+        list[str] | None,
+        typer.Option("--overlay", help="Name of an overlay to lay over the file; may be repeated.", metavar="NAME"),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", help="Profile of the AWS configuration; default: the strategy's, then AWS_PROFILE."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
+) -> None:
+    """Compare a strategy with the account: quotas, offerings, reservations, VPC, keys, roles, versions, permissions.
+
+    Every call only reads. Exit code 0: nothing, or only warnings; 1: errors; 2: AWS could not be asked.
+    """
+    from eks_hardware.doctor import AwsError, examine
+
+    loaded = _load(strategy, overlay)
+    try:
+        report = examine(loaded, profile=profile)
+    except AwsError as error:
+        _fail(str(error))
+    if as_json:
+        typer.echo(json.dumps(_as_json(report, loaded), indent=2, ensure_ascii=False))
+    else:
+        typer.echo("\n".join(_lines(report, loaded)))
+    if report.errors:
+        raise typer.Exit(1)
+
+
+def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
+    """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
+    from eks_hardware.config.loader.discovery import read_environment
+    from eks_hardware.config.report.text import as_text
+    from eks_hardware.config.validation import validate
+
+    named, overlays = read_environment(os.environ)
+    found = validate([_file(name, named)], overlay or overlays)
+    if found.errors:
+        typer.echo(as_text(found.errors))
+        typer.echo("AWS was not asked: the strategy has errors", err=True)
+        raise typer.Exit(1)
+    if len(found.strategies) != 1:
+        _fail(f"{name} has {len(found.strategies)} strategies; name one")
+    return found.strategies[0][0]
+
+
+def _file(strategy: str, folders: list[str] | None) -> Path:
+    """The file, or the one of that name among the strategies that would become stacks."""
+    from eks_hardware.config.loader.discovery import discover
+
+    path = Path(strategy)
+    if path.exists() or path.name != strategy:
+        return path
+    return next((file for file in discover(folders) if file.stem == strategy), path)
+
+
+def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
+    from eks_hardware.config.report.text import counted
+
+    account = f"account {report.caller.account}" if report.caller else "no account"
+    yield f"{loaded.strategy.name}: {account}, {report.region}"
+    if report.caller:
+        yield from _fill(f"as {report.caller.arn}", "")
+    yield ""
+    width = max(len(outcome.name) for outcome in report.outcomes)
+    for outcome in report.outcomes:
+        errors = sum(each.severity.value == "error" for each in outcome.findings)
+        warnings = len(outcome.findings) - errors
+        counts = [counted(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number]
+        said = ", ".join(counts) or ("nothing wrong" if outcome.probes else "nothing to ask")
+        yield f"  {outcome.name:<{width}}  {said}"
+    for finding in report.findings:
+        yield ""
+        yield from _finding(finding)
+    yield ""
+    yield (
+        f"{counted(len(report.errors), 'error')}, {counted(len(report.warnings), 'warning')} "
+        f"in {report.seconds:.1f} s; nothing was changed"
+    )
+
+
+def _finding(finding: Diagnosis) -> Iterator[str]:
+    from eks_hardware.doctor.commands import wrapped
+
+    place = f"{finding.position}: " if finding.position else ""
+    yield f"{place}{finding.severity.value} {finding.code}"
+    yield from _fill(f"{finding.path}: {finding.message}" if finding.path else finding.message, "  ")
+    if finding.command:
+        yield from wrapped(finding.command, _WIDTH, "    ")
+
+
+def _fill(text: str, indent: str) -> list[str]:
+    from eks_hardware.config.loader.yaml_source import shown
+
+    # Some of it is AWS's own words: nothing in them acts on a terminal. An ARN is not broken, so that it can be copied.
+    text = shown(text, limit=len(text) + 1)
+    return textwrap.wrap(
+        text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
+    return {
+        "version": _JSON_VERSION,
+        "strategy": loaded.strategy.name,
+        "file": loaded.file,
+        "account": report.caller.account if report.caller else None,
+        "caller": report.caller.arn if report.caller else None,
+        "region": report.region,
+        "errors": len(report.errors),
+        "warnings": len(report.warnings),
+        "seconds": round(report.seconds, 3),
+        "checks": [
+            {"name": outcome.name, "probes": outcome.probes, "findings": len(outcome.findings)}
+            for outcome in report.outcomes
+        ],
+        "findings": [_finding_as_json(each) for each in report.findings],
+    }
+
+
+def _finding_as_json(finding: Diagnosis) -> dict[str, Any]:
+    position = finding.position
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "path": finding.path,
+        "message": finding.message,
+        "file": position.file if position else None,
+        "line": position.line if position and position.line else None,
+        "column": position.column if position and position.line else None,
+        "check": finding.check,
+        "command": finding.command or None,
+    }
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(2)

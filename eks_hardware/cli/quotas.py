@@ -1,0 +1,127 @@
+"""What a strategy needs of Service Quotas, as text of 80 columns and as rows for JSON."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from eks_hardware.config.quotas import QuotaNeed, quota_needs
+from eks_hardware.config.resolve import resolve
+
+if TYPE_CHECKING:
+    from eks_hardware.config.models import Strategy
+
+_WIDTH = 80
+_COLUMN = 9
+_NAMES = _WIDTH - 3 * _COLUMN - 2
+_MORE = "*"
+
+
+def quota_table(strategy: Strategy) -> str:
+    """A table of every quota that a strategy needs, with what makes it up.
+
+    Args:
+        strategy: one that passed the rules: it is resolved.
+    """
+    return "\n".join(_lines(strategy))
+
+
+def quota_rows(strategy: Strategy) -> dict[str, Any]:
+    """The same with stable keys, for JSON."""
+    return {
+        "strategy": strategy.name,
+        "region": strategy.region,
+        "quotas": [_row(need) for need in _needs(strategy)],
+    }
+
+
+def _needs(strategy: Strategy) -> tuple[QuotaNeed, ...]:
+    return quota_needs(strategy, resolve(strategy))
+
+
+def _row(need: QuotaNeed) -> dict[str, Any]:
+    return {
+        "kind": need.key,
+        "service_code": need.service,
+        "quota_code": need.code,
+        "name": need.name,
+        "unit": need.unit or None,
+        "needed": need.needed,
+        "surge": need.surge,
+        "default": need.default,
+        "parts": [
+            {"path": part.path, "needed": part.needed, "surge": part.surge, "text": part.text} for part in need.parts
+        ],
+        "source": need.source,
+    }
+
+
+def _lines(strategy: Strategy) -> Iterator[str]:
+    needs = _needs(strategy)
+    title = f"{strategy.name}, {strategy.region}: quotas with every group and pool at its most"
+    yield from textwrap.wrap(title, _WIDTH)
+    yield ""
+    yield _line("", "at most", "updating", "default")
+    for need in needs:
+        yield from _lines_of(need)
+    yield ""
+    yield from _notes(needs)
+
+
+def _lines_of(need: QuotaNeed) -> Iterator[str]:
+    unit = f" ({need.unit})" if need.unit and need.unit not in need.name else ""
+    first, *more = textwrap.wrap(f"{need.code or '-':10}  {need.name}{unit}", _NAMES, subsequent_indent=" " * 12)
+    default = "?" if need.default is None else f"{shown(need.default)}"
+    above = need.default is not None and need.needed + need.surge > need.default
+    yield _line(first, shown(need.needed), _surge(need.surge), default, _MORE if above else "")
+    yield from more
+    if need.counts_vcpus or (above and len(need.parts) > 1):
+        for part in need.parts:
+            text = f"{_label(part.path)}: {part.text}"
+            first, *more = textwrap.wrap(text, _NAMES, initial_indent="  ", subsequent_indent="    ")
+            yield _line(first, shown(part.needed), _surge(part.surge), "")
+            yield from more
+
+
+def _line(name: str, needed: str, surge: str, default: str, mark: str = "") -> str:
+    numbers = "".join(f"{each:>{_COLUMN}}" for each in (needed, surge, default))
+    return f"{name:<{_NAMES}}{numbers} {mark}".rstrip()
+
+
+def _label(path: str) -> str:
+    """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``"""
+    place, _, name = path.partition("[")
+    return f"{'pool ' if 'pool' in place else ''}{name.partition(']')[0]}" if name else path
+
+
+def shown(value: float) -> str:
+    """A number with at most one decimal: ``1,536``, ``2.3``."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def _surge(value: float) -> str:
+    return f"+{shown(value)}" if value else ""
+
+
+_NOTES = {
+    "updating": "updating: what EKS may start beside it while it updates every node group at once; "
+    "`update: {strategy: minimal}` starts nothing beside",
+    "default": "default: what a new account has; * it is not enough. `eks-hardware doctor FILE` asks what yours has",
+    "both": "a pool that buys spot and on demand counts in full for both, and with the type that has the most vCPUs; "
+    "Karpenter may overrun limits when it starts many nodes at once",
+    "?": "?: no source says what a new account has",
+}
+
+
+def _notes(needs: tuple[QuotaNeed, ...]) -> Iterator[str]:
+    pools = any("node_pools[" in part.path for need in needs for part in need.parts)
+    applies = {
+        "updating": any(need.surge for need in needs),
+        "default": True,
+        "both": pools,
+        "?": any(need.default is None for need in needs),
+    }
+    for name, text in _NOTES.items():
+        if applies[name]:
+            yield from textwrap.wrap(text, _WIDTH, subsequent_indent="  ")

@@ -1,0 +1,32 @@
+"""Check: the credentials belong to the account that the strategy means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware.doctor.aws import Aws
+from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+
+NAME = "account"
+CALLS: tuple[str, ...] = ("sts:GetCallerIdentity",)
+
+
+def probes(subject: Subject) -> Iterator[Probe]:
+    """One, where the strategy names its account."""
+    wanted = subject.strategy.aws.account_id
+    if wanted is None:
+        return
+
+    def ask(aws: Aws) -> Iterator[Diagnosis]:
+        caller = aws.caller()
+        if caller.account != wanted:
+            yield subject.error(
+                "ACCOUNT_OTHER",
+                "aws.account_id",
+                f"the credentials belong to account {caller.account} ({caller.arn}), not to {wanted}; choose others "
+                "with --profile, AWS_PROFILE or aws.profile. Nothing else was asked",
+                aws_command("sts", "get-caller-identity"),
+            )
+
+    yield Probe("aws.account_id", "the account", ask)

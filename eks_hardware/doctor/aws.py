@@ -1,0 +1,281 @@
+"""Calls to AWS: short time-outs, each call made once, and errors as what they mean for a user.
+
+boto3 is imported when the first client is made; it is an optional dependency.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from dataclasses import dataclass
+from importlib import import_module
+from threading import Lock
+from typing import Any
+
+from eks_hardware.config.models import AssumeRole
+
+_CONNECT_SECONDS = 5
+_READ_SECONDS = 20
+_ATTEMPTS = 4
+
+ClientFactory = Callable[[str], Any]
+
+
+class AwsError(Exception):
+    """Nothing can be asked: no credentials, no network, an expired token, too many calls. The text says which."""
+
+
+class DeniedError(Exception):
+    """The caller may not make a call.
+
+    Attributes:
+        permission: the IAM action that is lacking: ``ec2:DescribeSubnets``.
+    """
+
+    def __init__(self, permission: str) -> None:
+        self.permission = permission
+        super().__init__(permission)
+
+
+class CallError(Exception):
+    """AWS answered with another error.
+
+    Attributes:
+        action: the call, as an IAM action.
+        code: the error code: ``NoSuchEntity``.
+    """
+
+    def __init__(self, action: str, code: str, message: str) -> None:
+        self.action = action
+        self.code = code
+        super().__init__(message)
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, from STS.
+
+    Attributes:
+        account: account id.
+        arn: ARN of the user, the root user, or the session of a role.
+    """
+
+    account: str
+    arn: str
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is the account's root user, whom no policy limits."""
+        return self.arn.endswith(":root")
+
+    @property
+    def role_name(self) -> str | None:
+        """Name of the role, where the caller is a session of one."""
+        match = re.search(r":assumed-role/([^/]+)/", self.arn)
+        return match[1] if match else None
+
+
+class Aws:
+    """An account, seen through its APIs. Safe to use from several threads.
+
+    Args:
+        client: makes a client by the name of its service.
+    """
+
+    def __init__(self, client: ClientFactory) -> None:
+        self._make = client
+        self._clients: dict[str, Any] = {}
+        self._clients_lock = Lock()
+        self._answers: dict[str, Future[Any]] = {}
+        self._answers_lock = Lock()
+        self._asked: set[str] = set()
+
+    @property
+    def asked(self) -> frozenset[str]:
+        """Every call made so far, as IAM actions."""
+        return frozenset(self._asked)
+
+    def call(self, service: str, operation: str, **parameters: Any) -> Mapping[str, Any]:
+        """The answer of one call, such as ``call("ec2", "describe_vpcs", VpcIds=[...])``; made once.
+
+        Raises:
+            DeniedError: the caller may not.
+            CallError: AWS answers with another error.
+            AwsError: nothing can be asked.
+        """
+        answer: Mapping[str, Any] = self._once(service, operation, None, parameters)
+        return answer
+
+    def pages(self, service: str, operation: str, key: str, **parameters: Any) -> list[Any]:
+        """All items that a call lists under ``key``, from every page."""
+        items: list[Any] = self._once(service, operation, key, parameters)
+        return items
+
+    def caller(self) -> Caller:
+        """Whose credentials these are."""
+        identity = self.call("sts", "get_caller_identity")
+        return Caller(identity["Account"], identity["Arn"])
+
+    def _once(self, service: str, operation: str, key: str | None, parameters: Mapping[str, Any]) -> Any:
+        name = json.dumps([service, operation, key, parameters], sort_keys=True)
+        with self._answers_lock:
+            answer = self._answers.get(name)
+            mine = answer is None
+            if answer is None:
+                answer = self._answers[name] = Future()
+        if mine:
+            try:
+                answer.set_result(self._ask(service, operation, key, parameters))
+            except BaseException as error:
+                answer.set_exception(error)
+        return answer.result()
+
+    def _ask(self, service: str, operation: str, key: str | None, parameters: Mapping[str, Any]) -> Any:
+        client = self._client(service)
+        if operation not in client.meta.method_to_api_mapping:
+            raise CallError(f"{service}:{operation}", "UnknownOperation", "boto3 is too old for it; update boto3")
+        action = f"{client.meta.service_model.signing_name}:{client.meta.method_to_api_mapping[operation]}"
+        self._asked.add(action)
+        try:
+            if key is None:
+                return getattr(client, operation)(**parameters)
+            if not client.can_paginate(operation):
+                return getattr(client, operation)(**parameters)[key]
+            pages = client.get_paginator(operation).paginate(**parameters)
+            return [item for page in pages for item in page.get(key, ())]
+        except Exception as error:
+            raise translated(error, action) from None
+
+    def _client(self, service: str) -> Any:
+        # boto3's sessions are not made for several threads, its clients are.
+        with self._clients_lock:
+            if service not in self._clients:
+                try:
+                    self._clients[service] = self._make(service)
+                except Exception as error:
+                    raise translated(error, f"{service}:*") from None
+            return self._clients[service]
+
+
+class RoleNotAssumedError(Exception):
+    """The role that Terraform would assume cannot be assumed; the text says why."""
+
+
+def connect(region: str, *, profile: str | None = None, assume_role: AssumeRole | None = None) -> Aws:
+    """The account that Terraform would deploy to: credentials of the environment or of a profile, and its role.
+
+    Raises:
+        AwsError: boto3 is missing, there is no such profile, or nothing can be asked.
+        RoleNotAssumedError: ``assume_role`` is refused.
+    """
+    try:
+        boto3 = import_module("boto3")
+        config = import_module("botocore.config").Config(
+            connect_timeout=_CONNECT_SECONDS,
+            read_timeout=_READ_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": _ATTEMPTS},
+            user_agent_extra="eks-hardware-doctor",
+        )
+    except ModuleNotFoundError:
+        raise AwsError("boto3 is not installed: pip install 'eks-hardware[doctor]'") from None
+    try:
+        session = boto3.Session(profile_name=profile, region_name=region)
+    except Exception as error:
+        raise translated(error, "sts:GetCallerIdentity") from None
+    aws = Aws(lambda service: session.client(service, config=config))
+    if assume_role is None:
+        return aws
+    given = {
+        "RoleArn": assume_role.role_arn,
+        "RoleSessionName": assume_role.session_name or "eks-hardware-doctor",
+        **({"ExternalId": assume_role.external_id} if assume_role.external_id else {}),
+    }
+    try:
+        credentials = aws.call("sts", "assume_role", **given)["Credentials"]
+    except (DeniedError, CallError) as error:
+        raise RoleNotAssumedError(str(error)) from None
+    assumed = boto3.Session(
+        aws_access_key_id=credentials["AccessKeyId"],
+        aws_secret_access_key=credentials["SecretAccessKey"],
+        aws_session_token=credentials["SessionToken"],
+        region_name=region,
+    )
+    return Aws(lambda service: assumed.client(service, config=config))
+
+
+# --- errors
+
+_DENIED = {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "UnauthorizedAccess", "NotAuthorized"}
+_EXPIRED = {"ExpiredToken", "ExpiredTokenException", "RequestExpired"}
+_NOT_ACCEPTED = {
+    "AuthFailure",
+    "IncompleteSignature",
+    "InvalidAccessKeyId",
+    "InvalidClientTokenId",
+    "OptInRequired",
+    "SignatureDoesNotMatch",
+    "SubscriptionRequiredException",
+    "UnrecognizedClientException",
+}
+_THROTTLED = {
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "TooManyRequestsException",
+}
+_NO_CREDENTIALS = (
+    "CredentialRetrievalError",
+    "InvalidConfigError",
+    "NoCredentialsError",
+    "PartialCredentialsError",
+)
+_SIGN_IN = ("SSOError", "TokenRetrievalError", "LoginError")
+
+
+def translated(error: Exception, action: str) -> Exception:
+    """What an exception of boto3 means: :class:`DeniedError`, :class:`CallError` or :class:`AwsError`.
+
+    Args:
+        error: any exception; one that is not boto3's comes back as it is.
+        action: the call that raised it, as an IAM action.
+    """
+    known = import_module("botocore.exceptions")
+    if isinstance(error, known.ClientError):
+        return _of_answer(error.response.get("Error", {}), action)
+    if not isinstance(error, known.BotoCoreError):
+        return error
+    text = str(error).rstrip(".")
+    if _is(error, known, _SIGN_IN):
+        return AwsError(f"the sign-in has expired: {text}; run aws sso login")
+    if _is(error, known, _NO_CREDENTIALS):
+        return AwsError(f"there are no credentials: {text}; set AWS_PROFILE, give --profile, or run aws configure")
+    if _is(error, known, ("ProfileNotFound",)):
+        return AwsError(f"{text[:1].lower()}{text[1:]}; aws configure list-profiles names those there are")
+    if _is(error, known, ("HTTPClientError", "ConnectionError")):
+        return AwsError(f"AWS does not answer ({action}): {text[:1].lower()}{text[1:]}")
+    return AwsError(f"{action}: {text[:1].lower()}{text[1:]}")
+
+
+def _is(error: Exception, known: Any, names: tuple[str, ...]) -> bool:
+    # Not every version of botocore has them all.
+    return isinstance(error, tuple(each for each in (getattr(known, name, None) for name in names) if each))
+
+
+def _of_answer(answer: Mapping[str, Any], action: str) -> Exception:
+    code, message = str(answer.get("Code", "")), str(answer.get("Message", "")).rstrip(".")
+    if code in _DENIED:
+        return DeniedError(action)
+    if code in _EXPIRED:
+        return AwsError(f"the credentials have expired ({action}); renew them, as with aws sso login")
+    if code in _NOT_ACCEPTED:
+        hint = "they are wrong, or the region is not enabled in the account"
+        return AwsError(f"AWS does not accept the credentials ({action}, {code}): {hint}")
+    if code in _THROTTLED:
+        return AwsError(f"AWS refuses {action} for now: too many calls ({code}); wait a minute and try again")
+    return CallError(action, code, message)

@@ -1,0 +1,54 @@
+"""The ``aws`` commands that findings name."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+
+def aws_command(*words: str, region: str | None = None, **options: str | int | Sequence[str]) -> str:
+    """One command line that a shell takes as it is.
+
+    Args:
+        words: service and operation.
+        region: region of the call; none for global services.
+        options: ``quota_code="L-..."`` for ``--quota-code L-...``; several words for a list.
+
+    >>> aws_command("iam", "get-role", role_name="platform")
+    'aws iam get-role --role-name platform'
+    """
+    parts = ["aws", *words]
+    for name, value in options.items():
+        parts.append(f"--{name.replace('_', '-')}")
+        values = [str(value)] if isinstance(value, str | int) else list(value)
+        parts.extend(shlex.quote(each) for each in values)
+    if region:
+        parts += ["--region", region]
+    return " ".join(parts)
+
+
+def wrapped(command: str, width: int, indent: str = "") -> list[str]:
+    """A command in lines of at most ``width`` columns that a shell still takes; a longer word stays whole."""
+    lines: list[str] = []
+    line = indent
+    for word in _words(command):
+        more = f"{line} {word}" if line.strip() else f"{line}{word}"
+        if len(more) + len(" \\") > width and line.strip():
+            lines.append(f"{line} \\")
+            line = f"{indent}  {word}"
+        else:
+            line = more
+    return [*lines, line]
+
+
+def _words(command: str) -> list[str]:
+    """The words of a command, quotes kept; an option and its first value are one."""
+    words = [shlex.quote(word) for word in shlex.split(command)]
+    joined: list[str] = []
+    for word in words:
+        lone = bool(joined) and joined[-1].startswith("--") and " " not in joined[-1]
+        if lone and not word.startswith("--"):
+            joined[-1] = f"{joined[-1]} {word}"
+        else:
+            joined.append(word)
+    return joined

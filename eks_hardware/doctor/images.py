@@ -1,0 +1,142 @@
+"""Check: the machine images that nodes start from are there, for this Kubernetes version and region."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedNodePool
+from eks_hardware.doctor.aws import Aws, CallError
+from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+
+NAME = "images"
+CALLS: tuple[str, ...] = ("ec2:DescribeImages", "ssm:GetParameters")
+
+# https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetParameters.html (at most ten names)
+_NAMES = 10
+_NOT_THERE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable", "InvalidAMIID.Malformed")
+
+
+def probes(subject: Subject) -> Iterator[Probe]:
+    """One for each group and pool: its own image, or the release of EKS's."""
+    for group in subject.resolved.node_groups:
+        path = f"node_groups[{group.name}]"
+        if group.image_id:
+            yield _of_image(subject, f"{path}.ami.image_id", group.image_id, group.architecture)
+        elif parameter := _of_group(group):
+            field = f"{path}.ami.release_version" if group.release_version else path
+            yield _of_release(subject, field, group.release_version or "", {parameter})
+    for pool in subject.resolved.node_pools:
+        path = f"karpenter.node_pools[{pool.name}]"
+        if pool.image_id:
+            yield _of_image(subject, f"{path}.ami.image_id", pool.image_id, pool.architecture)
+        elif pool.ami_alias:
+            release = pool.ami_alias.partition("@")[2]
+            parameters = {_of_type(subject, pool, kind, release) for kind in _types(subject, pool)}
+            yield _of_release(subject, f"{path}.ami.version", release, parameters)
+
+
+def _types(subject: Subject, pool: ResolvedNodePool) -> list[InstanceType]:
+    return [subject.catalogue.get(name) for name in pool.instance_types]
+
+
+def _of_group(group: ResolvedNodeGroup) -> str | None:
+    """The parameter of a node group's image; None for types of which no parameter is known."""
+    variant = facts.account("image_parameters")["variants"].get(group.ami_type)
+    if variant is None:
+        return None
+    release = group.release_version
+    # 1.35.0-20261101 on AL2023, 1.50.0-abcdef12 on Bottlerocket.
+    if release:
+        first, _, last = release.partition("-")
+        release = f"v{last}" if group.ami_family == "al2023" else first
+    return _parameter(group.ami_family, group.kubernetes_version, group.architecture, variant, release)
+
+
+def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType, release: str) -> str:
+    """The parameter that Karpenter reads for one type of a pool."""
+    accelerated = kind.accelerator is not None
+    if pool.ami_family == "al2023":
+        variant = "neuron" if kind.hardware.is_neuron else "nvidia" if accelerated else "standard"
+        version = None if release == "latest" else release
+    else:
+        variant = "-nvidia" if accelerated and not kind.hardware.is_neuron else ""
+        version = None if release == "latest" else release.removeprefix("v")
+    kubernetes = subject.resolved.cluster.kubernetes_version
+    return _parameter(pool.ami_family, kubernetes, kind.architecture, variant, version)
+
+
+def _parameter(family: str, kubernetes: str, architecture: str, variant: str, version: str | None) -> str:
+    known = facts.account("image_parameters")[family]
+    values = {"kubernetes": kubernetes, "architecture": architecture, "variant": variant}
+    release = known["release"].format(**values, version=version) if version else known["newest"]
+    path: str = known["path"].format(**values, release=release)
+    return path
+
+
+def _of_release(subject: Subject, path: str, release: str, parameters: set[str]) -> Probe:
+    region = subject.resolved.region
+
+    def ask(aws: Aws) -> Iterator[Diagnosis]:
+        names = sorted(parameters)
+        missing = [
+            name
+            for start in range(0, len(names), _NAMES)
+            for name in aws.call("ssm", "get_parameters", Names=names[start : start + _NAMES]).get(
+                "InvalidParameters", ()
+            )
+        ]
+        for name in missing:
+            folder, _ = name.removesuffix("/image_id").rsplit("/", 1)
+            kind = "/".join(folder.split("/")[4:])
+            yield subject.error(
+                "IMAGE_RELEASE_MISSING",
+                path,
+                f"{region} has no release {release} of the image {kind}; name one that the command lists"
+                if release
+                else f"{region} has no image {kind}; choose another Kubernetes version, AMI type or region",
+                aws_command(
+                    "ssm",
+                    "get-parameters-by-path",
+                    path=folder,
+                    recursive=(),
+                    query="Parameters[].Name",
+                    region=region,
+                ),
+            )
+
+    return Probe(path, f"the image {release or 'of EKS'}", ask)
+
+
+def _of_image(subject: Subject, path: str, image_id: str, architecture: str) -> Probe:
+    region = subject.resolved.region
+    command = aws_command("ec2", "describe-images", image_ids=image_id, region=region)
+
+    def ask(aws: Aws) -> Iterator[Diagnosis]:
+        try:
+            found: list[Any] = aws.pages("ec2", "describe_images", "Images", ImageIds=[image_id])
+        except CallError as error:
+            if error.code not in _NOT_THERE:
+                raise
+            found = []
+        image = next(iter(found), None)
+        if image is None or image.get("State", "available") != "available":
+            state = f" ({image['State']})" if image else ""
+            yield subject.error(
+                "IMAGE_MISSING",
+                path,
+                f"{region} has no image {image_id} that this account may use{state}; copy it there or name another",
+                aws_command("ec2", "describe-images", owners="self", query="Images[].[ImageId,Name]", region=region),
+            )
+        elif image.get("Architecture", architecture) != architecture:
+            yield subject.error(
+                "IMAGE_ARCHITECTURE",
+                path,
+                f"{image_id} is for {image['Architecture']}, the instance types are {architecture}; name another",
+                command,
+            )
+
+    return Probe(path, f"image {image_id}", ask)

@@ -1,0 +1,135 @@
+"""What a check is, and what comes out of it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from eks_hardware.config.catalogue import Catalogue
+from eks_hardware.config.errors import Finding, Severity
+from eks_hardware.config.loader import LoadedStrategy
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.doctor.aws import Aws, Caller
+
+
+@dataclass(frozen=True)
+class Diagnosis(Finding):
+    """A finding, and what to do about it.
+
+    Attributes:
+        command: the ``aws ...`` command that mends it, or that shows more; empty where there is none.
+        check: name of the check.
+    """
+
+    command: str = field(default="", compare=False)
+    check: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is examined.
+
+    Attributes:
+        loaded: the strategy, and where its fields stand.
+        resolved: what it resolves to.
+        catalogue: the hardware catalogue.
+        caller: who asks.
+        profile: profile that was named, for the commands.
+    """
+
+    loaded: LoadedStrategy
+    resolved: ResolvedStrategy
+    catalogue: Catalogue
+    caller: Caller
+    profile: str | None = None
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy."""
+        return self.loaded.strategy
+
+    def error(self, code: str, path: str, message: str, command: str = "") -> Diagnosis:
+        """Something without which the strategy cannot work."""
+        return self._diagnosis(Severity.ERROR, code, path, message, command)
+
+    def warning(self, code: str, path: str, message: str, command: str = "") -> Diagnosis:
+        """Something to know."""
+        return self._diagnosis(Severity.WARNING, code, path, message, command)
+
+    def _diagnosis(self, severity: Severity, code: str, path: str, message: str, command: str) -> Diagnosis:
+        if command and self.profile:
+            command = f"{command} --profile {shlex.quote(self.profile)}"
+        return Diagnosis(code, path, message, severity, self.loaded.source.locate(path), command=command)
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One question to AWS. Probes run side by side, and one that is denied leaves the others alone.
+
+    Attributes:
+        path: the field that it is about.
+        about: what cannot be said if the call is denied: ``whether the key exists``.
+        ask: makes the calls, yields what is wrong.
+    """
+
+    path: str
+    about: str
+    ask: Callable[[Aws], Iterator[Diagnosis]]
+
+
+class Check(Protocol):
+    """A module that checks one thing. ``NAME`` is short and stable, ``CALLS`` are the IAM actions it needs."""
+
+    NAME: str
+    CALLS: tuple[str, ...]
+
+    def probes(self, subject: Subject) -> Iterable[Probe]:
+        """What is to be asked; nothing where the strategy has none of it."""
+        ...
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one check: how many questions it asked, and what it found."""
+
+    name: str
+    probes: int
+    findings: tuple[Diagnosis, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What ``doctor`` says.
+
+    Attributes:
+        outcomes: every check in its order.
+        caller: who asked; None if the role that should ask cannot be assumed.
+        region: the region that was asked.
+        seconds: how long it took.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    caller: Caller | None
+    region: str
+    seconds: float
+
+    @property
+    def findings(self) -> tuple[Diagnosis, ...]:
+        """All findings in the order of the file, then of the checks."""
+        found = [each for outcome in self.outcomes for each in outcome.findings]
+        return tuple(
+            sorted(found, key=lambda each: (each.position.line, each.position.column) if each.position else (0, 0))
+        )
+
+    @property
+    def errors(self) -> tuple[Diagnosis, ...]:
+        """Findings without which the strategy cannot work."""
+        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+
+    @property
+    def warnings(self) -> tuple[Diagnosis, ...]:
+        """The other findings."""
+        return tuple(each for each in self.findings if each.severity is Severity.WARNING)

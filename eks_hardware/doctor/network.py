@@ -1,0 +1,173 @@
+"""Check: a VPC that exists has the subnets that the strategy names, with room for the nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.resolve import ExistingSubnets, ResolvedNodeGroup
+from eks_hardware.doctor.aws import Aws, CallError
+from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+
+NAME = "network"
+CALLS: tuple[str, ...] = ("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcs")
+
+_DNS = {"enableDnsSupport": "EnableDnsSupport", "enableDnsHostnames": "EnableDnsHostnames"}
+
+
+def probes(subject: Subject) -> Iterator[Probe]:
+    """Of an existing VPC: itself, its DNS, each subnet."""
+    existing = subject.resolved.network.existing
+    if existing is None:
+        return
+    vpc_id = existing.vpc_id
+    path = "network.existing.vpc_id"
+    yield Probe(path, f"VPC {vpc_id}", lambda aws: _vpc(subject, vpc_id, aws))
+    for attribute, answer in _DNS.items():
+        yield _dns(subject, vpc_id, attribute, answer)
+    for role, subnets in _named(subject).items():
+        for zone, subnet_id in subnets.items():
+            yield _of_subnet(subject, existing, role, zone, subnet_id)
+
+
+def _named(subject: Subject) -> dict[str, Mapping[str, str]]:
+    """Subnets by the field that names them; those of the control plane are often the private ones."""
+    given = subject.strategy.network.existing
+    assert given is not None
+    return {
+        "private_subnets": given.private_subnets,
+        "control_plane_subnets": given.control_plane_subnets,
+        "pod_subnets": given.pod_subnets,
+    }
+
+
+def _vpc(subject: Subject, vpc_id: str, aws: Aws) -> Iterator[Diagnosis]:
+    found = aws.pages("ec2", "describe_vpcs", "Vpcs", Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
+    if not found:
+        region = subject.resolved.region
+        yield subject.error(
+            "VPC_MISSING",
+            "network.existing.vpc_id",
+            f"{region} has no VPC {vpc_id} that this account may see; name one that exists",
+            aws_command("ec2", "describe-vpcs", query="Vpcs[].[VpcId,CidrBlock,IsDefault]", region=region),
+        )
+
+
+def _dns(subject: Subject, vpc_id: str, attribute: str, answer: str) -> Probe:
+    path = "network.existing.vpc_id"
+
+    def ask(aws: Aws) -> Iterator[Diagnosis]:
+        try:
+            found = aws.call("ec2", "describe_vpc_attribute", VpcId=vpc_id, Attribute=attribute)
+        except CallError as error:
+            if error.code == "InvalidVpcID.NotFound":
+                return  # said by another probe
+            raise
+        if not found[answer]["Value"]:
+            option = "--enable-dns-support" if attribute == "enableDnsSupport" else "--enable-dns-hostnames"
+            command = aws_command("ec2", "modify-vpc-attribute", vpc_id=vpc_id, region=subject.resolved.region)
+            yield subject.error(
+                "VPC_DNS",
+                path,
+                f"{attribute} of {vpc_id} is off; without it nodes do not find the cluster's API, and never join",
+                f"{command} {option} '{{\"Value\":true}}'",
+            )
+
+    return Probe(path, f"{attribute} of {vpc_id}", ask)
+
+
+def _of_subnet(subject: Subject, existing: ExistingSubnets, role: str, zone: str, subnet_id: str) -> Probe:
+    path = f"network.existing.{role}.{zone}"
+    region = subject.resolved.region
+    columns = "Subnets[].[AvailabilityZoneId,SubnetId,CidrBlock,AvailableIpAddressCount]"
+    every = aws_command(
+        "ec2", "describe-subnets", filters=f"Name=vpc-id,Values={existing.vpc_id}", query=columns, region=region
+    )
+
+    def ask(aws: Aws) -> Iterator[Diagnosis]:
+        # All in one call, so that one that is missing does not hide the others.
+        ids = sorted({each for subnets in _named(subject).values() for each in subnets.values()})
+        found = aws.pages("ec2", "describe_subnets", "Subnets", Filters=[{"Name": "subnet-id", "Values": ids}])
+        subnet = next((each for each in found if each["SubnetId"] == subnet_id), None)
+        if subnet is None:
+            message = f"{region} has no subnet {subnet_id} that this account may see; name one of {existing.vpc_id}"
+            yield subject.error("SUBNET_MISSING", path, message, every)
+            return
+        if subnet["VpcId"] != existing.vpc_id:
+            message = f"{subnet_id} belongs to {subnet['VpcId']}, not to {existing.vpc_id}; name one of this VPC"
+            yield subject.error("SUBNET_OTHER_VPC", path, message, every)
+        if subnet.get("AvailabilityZoneId") not in (None, zone):
+            yield subject.error(
+                "SUBNET_OTHER_ZONE",
+                path,
+                f"{subnet_id} is in {subnet['AvailabilityZoneId']}, not in {zone}; write it under its zone",
+                every,
+            )
+            return
+        yield from _room(subject, role, zone, subnet, path, every)
+
+    return Probe(path, f"subnet {subnet_id}", ask)
+
+
+def _room(
+    subject: Subject, role: str, zone: str, subnet: Mapping[str, Any], path: str, command: str
+) -> Iterator[Diagnosis]:
+    free = subnet["AvailableIpAddressCount"]
+    at_once, at_most = _addresses(subject, role, zone)
+    if free < at_once:
+        yield subject.error(
+            "SUBNET_FULL",
+            path,
+            f"{subnet['SubnetId']} has {free} free addresses; the control plane and the nodes that start at once need "
+            f"{at_once}",
+            command,
+        )
+    elif free < at_most:
+        yield subject.warning(
+            "SUBNET_SMALL",
+            path,
+            f"{subnet['SubnetId']} has {free} free addresses; with every group at max and full of pods {zone} needs "
+            f"about {at_most}",
+            command,
+        )
+
+
+def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
+    """Addresses that a subnet has to give: at once, and with every node group of the zone at its most.
+
+    Nodes spread evenly over a group's zones. Karpenter's pools come on top.
+    """
+    existing = subject.resolved.network.existing
+    assert existing is not None
+    at_once = at_most = 0
+    if zone in existing.control_plane and (role == "control_plane_subnets" or _shares_control_plane(subject, role)):
+        at_once = at_most = facts.account("control_plane_addresses")["each_subnet"]
+    for group in subject.resolved.node_groups:
+        if zone in group.zone_ids and role != "control_plane_subnets":
+            few, many = _of_node(subject, group, role)
+            at_once += math.ceil(group.desired_size / len(group.zone_ids)) * few
+            at_most += math.ceil(group.max_size / len(group.zone_ids)) * many
+    return at_once, at_most
+
+
+def _shares_control_plane(subject: Subject, role: str) -> bool:
+    given = subject.strategy.network.existing
+    return role == "private_subnets" and given is not None and not given.control_plane_subnets
+
+
+def _of_node(subject: Subject, group: ResolvedNodeGroup, role: str) -> tuple[int, int]:
+    """Addresses of one node in a subnet: when it starts, and full of pods.
+
+    A node takes a prefix of 16 when it starts and one more than it fills:
+    https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
+    """
+    prefix = facts.eks("max_pods")["addresses_per_prefix"]
+    of_pods = (math.ceil((group.max_pods or prefix) / prefix) + 1) * prefix
+    interfaces = max(1, sum(1 for each in group.efa_interfaces if each.interface_type != "efa-only"))
+    own = subject.resolved.cluster.custom_networking
+    if role == "pod_subnets":
+        return 1 + prefix, 1 + of_pods
+    return interfaces + (0 if own else prefix), interfaces + (0 if own else of_pods)

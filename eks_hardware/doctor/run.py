@@ -1,0 +1,175 @@
+"""Run every check of a strategy, their probes side by side."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from dataclasses import dataclass, replace
+
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.loader import LoadedStrategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.doctor import (
+    account,
+    images,
+    keys,
+    kubernetes,
+    network,
+    offerings,
+    permissions,
+    principals,
+    quotas,
+    reservations,
+    service_roles,
+)
+from eks_hardware.doctor.aws import Aws, Caller, CallError, DeniedError, RoleNotAssumedError, connect
+from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.model import Check, Diagnosis, Outcome, Probe, Report, Subject
+
+CHECKS: tuple[Check, ...] = (
+    account,
+    quotas,
+    offerings,
+    reservations,
+    network,
+    keys,
+    principals,
+    kubernetes,
+    images,
+    service_roles,
+    permissions,
+)
+"""Every check, in the order of the report. The first decides whether the others are asked at all."""
+
+_WORKERS = 8
+_SHOWN = 3
+
+
+def examine(loaded: LoadedStrategy, *, profile: str | None = None, aws: Aws | None = None) -> Report:
+    """Ask AWS everything that can be asked about a strategy that passed the rules.
+
+    Args:
+        loaded: the strategy.
+        profile: profile of the shared AWS configuration; by default the strategy's, then the environment's.
+        aws: the account to ask; by default that of the credentials.
+
+    Raises:
+        AwsError: nothing can be asked.
+    """
+    started = time.monotonic()
+    strategy = loaded.strategy
+    try:
+        asked = aws or connect(
+            strategy.region, profile=profile or strategy.aws.profile, assume_role=strategy.aws.assume_role
+        )
+        caller = asked.caller()
+    except RoleNotAssumedError as refused:
+        outcome = Outcome(account.NAME, 1, (_role_not_assumed(loaded, refused),))
+        return Report((outcome,), None, strategy.region, time.monotonic() - started)
+    subject = Subject(loaded, resolve(strategy), load(), caller, profile or strategy.aws.profile)
+    first, *rest = CHECKS
+    found = outcomes(subject, asked, [first])
+    # In another account every answer would be about the wrong things.
+    if not found[0].findings:
+        found += outcomes(subject, asked, rest)
+    return Report(tuple(found), caller, strategy.region, time.monotonic() - started)
+
+
+def _role_not_assumed(loaded: LoadedStrategy, refused: RoleNotAssumedError) -> Diagnosis:
+    path = "aws.assume_role.role_arn"
+    role = loaded.strategy.aws.assume_role
+    assert role is not None
+    return Diagnosis(
+        "ROLE_NOT_ASSUMED",
+        path,
+        f"{role.role_arn} cannot be assumed ({refused}); Terraform would stop here too: see its trust policy, and that "
+        "you may sts:AssumeRole",
+        position=loaded.source.locate(path),
+        command=aws_command("sts", "assume-role", role_arn=role.role_arn, role_session_name="test"),
+        check=account.NAME,
+    )
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a probe said: findings, and the error that ended it."""
+
+    probe: Probe
+    findings: tuple[Diagnosis, ...]
+    error: DeniedError | CallError | None = None
+
+
+def outcomes(subject: Subject, aws: Aws, checks: Iterable[Check]) -> list[Outcome]:
+    """Run some checks.
+
+    Raises:
+        AwsError: nothing can be asked.
+    """
+    with ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="doctor") as pool:
+        asked = [(check, [pool.submit(_answer, probe, aws) for probe in check.probes(subject)]) for check in checks]
+        every = [future for _, futures in asked for future in futures]
+        wait(every, return_when=FIRST_EXCEPTION)
+        failed = next((future for future in every if future.done() and future.exception()), None)
+        if failed:
+            pool.shutdown(cancel_futures=True)
+            failed.result()
+    return [_outcome(subject, check.NAME, [future.result() for future in futures]) for check, futures in asked]
+
+
+def _answer(probe: Probe, aws: Aws) -> _Answer:
+    findings: list[Diagnosis] = []
+    try:
+        for finding in probe.ask(aws):  # one by one: what was found before a call is refused stays
+            findings.append(finding)
+    except (DeniedError, CallError) as error:
+        return _Answer(probe, tuple(findings), error)
+    return _Answer(probe, tuple(findings))
+
+
+def _outcome(subject: Subject, name: str, answers: list[_Answer]) -> Outcome:
+    findings = [finding for answer in answers for finding in answer.findings]
+    findings += [*_denied(subject, answers), *_failed(subject, answers)]
+    unique = dict.fromkeys(findings)
+    return Outcome(name, len(answers), tuple(replace(each, check=name) for each in unique))
+
+
+def _denied(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]:
+    by_permission: dict[str, list[Probe]] = {}
+    for answer in answers:
+        if isinstance(answer.error, DeniedError):
+            by_permission.setdefault(answer.error.permission, []).append(answer.probe)
+    for permission, probes in by_permission.items():
+        yield subject.warning(
+            "CHECK_DENIED",
+            probes[0].path if len(probes) == 1 else "",
+            f"could not be checked: {_abouts(probes)}; needs the permission {permission}",
+            _simulate(subject.caller, permission),
+        )
+
+
+def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]:
+    by_error: dict[tuple[str, str], list[_Answer]] = {}
+    for answer in answers:
+        if isinstance(answer.error, CallError):
+            by_error.setdefault((answer.error.action, answer.error.code), []).append(answer)
+    for (action, code), failed in by_error.items():
+        text = str(failed[0].error)
+        yield subject.warning(
+            "CHECK_FAILED",
+            failed[0].probe.path if len(failed) == 1 else "",
+            f"could not be checked: {_abouts([each.probe for each in failed])}; {action} answered "
+            f"{code or 'with an error'}{f': {text}' if text else ''}",
+        )
+
+
+def _abouts(probes: list[Probe]) -> str:
+    abouts = list(dict.fromkeys(probe.about for probe in probes))
+    more = len(abouts) - _SHOWN
+    return ", ".join(abouts[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+
+
+def _simulate(caller: Caller, permission: str) -> str:
+    if caller.is_root or caller.role_name:
+        return ""
+    return aws_command("iam", "simulate-principal-policy", policy_source_arn=caller.arn, action_names=permission)

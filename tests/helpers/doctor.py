@@ -1,0 +1,147 @@
+"""Strategies to examine, and an AWS that answers what a test says.
+
+Answers have shapes that botocore's models accept; they stand in for calls that moto lacks.
+"""
+
+from __future__ import annotations
+
+import datetime
+import io
+import shlex
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, TypeAlias
+
+import boto3
+from botocore import xform_name
+from botocore.awsrequest import AWSResponse
+from botocore.model import OperationModel
+from botocore.validate import ParamValidator
+from ruamel.yaml import YAML
+
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.loader import LoadedStrategy, parse_strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.config.rules import check as check_rules
+from eks_hardware.doctor import run
+from eks_hardware.doctor.aws import Aws, Caller
+from eks_hardware.doctor.model import Check, Outcome, Subject
+from helpers.strategies import TODAY, document
+
+ACCOUNT = "111122223333"
+CALLER = f"arn:aws:iam::{ACCOUNT}:user/deployer"
+REGION = "us-west-2"
+
+
+class RefusedError(Exception):
+    """An error that AWS answers with."""
+
+    def __init__(self, code: str, message: str = "refused by the test") -> None:
+        self.code = code
+        self.message = message
+        super().__init__(code)
+
+
+Answer: TypeAlias = "Mapping[str, Any] | Exception | Callable[[dict[str, Any]], Mapping[str, Any] | Exception]"
+
+_IDENTITY = {"sts:GetCallerIdentity": {"Account": ACCOUNT, "Arn": CALLER, "UserId": "AIDAEXAMPLE"}}
+
+
+@cache
+def _session() -> boto3.Session:
+    """One for all tests: it keeps the models that it has read."""
+    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+
+
+def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None) -> Aws:
+    """An account by its answers: ``{"ec2:DescribeVpcs": {"Vpcs": []}}``, an error, or a function of the parameters.
+
+    Args:
+        answers: by IAM action.
+        otherwise: the answer to every other call; a call without one fails the test.
+    """
+    known = {**_IDENTITY, **answers}
+
+    def client(service: str) -> Any:
+        made = _session().client(service)
+
+        def note(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
+            context["given"] = params
+
+        def answer(model: OperationModel, context: dict[str, Any], **_: Any) -> tuple[AWSResponse, Any]:
+            name = f"{made.meta.service_model.signing_name}:{model.name}"
+            found = known.get(name, otherwise)
+            assert found is not None, f"the test has no answer to {name}"
+            said = found(context["given"]) if callable(found) else found
+            if isinstance(said, RefusedError):
+                error = {"Error": {"Code": said.code, "Message": said.message}}
+                return AWSResponse("", 400, {}, None), {**error, "ResponseMetadata": {"HTTPStatusCode": 400}}
+            if isinstance(said, Exception):
+                raise said
+            report = ParamValidator().validate(dict(said), model.output_shape)
+            assert not report.has_errors(), f"{name}: {report.generate_report()}"
+            return AWSResponse("", 200, {}, None), {**said, "ResponseMetadata": {"HTTPStatusCode": 200}}
+
+        made.meta.events.register("provide-client-params.*.*", note)
+        made.meta.events.register_first("before-call.*.*", answer)
+        return made
+
+    return Aws(client)
+
+
+def date(text: str) -> datetime.datetime:
+    """A moment as AWS answers it: ``2026-12-01`` at midnight UTC."""
+    return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.timezone.utc)
+
+
+def of_moto() -> Aws:
+    """The account that moto makes up, for use inside of ``mock_aws``."""
+    session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+    return Aws(session.client)
+
+
+def loaded(*groups: dict[str, Any], **fields: Any) -> LoadedStrategy:
+    """A strategy without errors, as a file would be loaded."""
+    text = io.StringIO()
+    YAML(typ="safe", pure=True).dump(document(*groups, **fields), text)
+    strategy = parse_strategy(text.getvalue(), file="demo.yaml")
+    wrong = [each for each in check_rules(strategy.strategy, today=TODAY) if each.severity.value == "error"]
+    assert not wrong, "\n".join(map(str, wrong))
+    return strategy
+
+
+def subject_of(strategy: LoadedStrategy, caller: Caller | None = None, profile: str | None = None) -> Subject:
+    return Subject(strategy, resolve(strategy.strategy), load(), caller or Caller(ACCOUNT, CALLER), profile)
+
+
+def look(check: Check, aws: Aws, /, *groups: dict[str, Any], caller: Caller | None = None, **fields: Any) -> Outcome:
+    """Run one check of a strategy; it makes no call beside those that it declares."""
+    outcome = run.outcomes(subject_of(loaded(*groups, **fields), caller), aws, [check])[0]
+    assert aws.asked <= {*check.CALLS, "sts:GetCallerIdentity"}
+    for finding in outcome.findings:
+        if finding.code not in ("CHECK_DENIED", "CHECK_FAILED"):
+            assert finding.command, f"{finding.code} names no command"
+        if finding.command:
+            check_command(finding.command)
+    return outcome
+
+
+_OF_THE_CLI = {"output", "profile", "query", "region"}
+
+
+def check_command(command: str) -> None:
+    """Assert that a command is one of the AWS CLI: the service, its operation, and options that it takes."""
+    program, service, operation, *rest = shlex.split(command)
+    assert program == "aws"
+    session = _session()._session
+    model = session.get_service_model(service)
+    names = {xform_name(name, "-"): name for name in model.operation_names}
+    assert operation in names, command
+    members = model.operation_model(names[operation]).input_shape.members
+    options = {word.removeprefix("--") for word in rest if word.startswith("--")}
+    assert options - _OF_THE_CLI <= {xform_name(name, "-") for name in members}, command
+
+
+def found(outcome: Outcome) -> list[tuple[str, str]]:
+    """Code and path of every finding."""
+    return [(each.code, each.path) for each in outcome.findings]

@@ -1,0 +1,184 @@
+"""``eks-hardware doctor``: exit codes, text of 80 columns, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli import app
+from eks_hardware.doctor.aws import Aws
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering
+from helpers.paths import ROOT
+from helpers.strategies import document, group
+
+DENIED = RefusedError("AccessDenied")
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = Path("demo.yaml")
+    YAML().dump(document(group("p4d.24xlarge", name="a100")), path)
+    return path
+
+
+def run(*arguments: str | Path) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["doctor", *map(str, arguments)], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+def connects_to(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> list[dict[str, Any]]:
+    """Every connection is to this account; what was asked for is returned."""
+    asked: list[dict[str, Any]] = []
+
+    def connect(region: str, **options: Any) -> Aws:
+        asked.append({"region": region, **options})
+        return aws
+
+    monkeypatch.setattr("eks_hardware.doctor.run.connect", connect)
+    return asked
+
+
+def quotas(value: float) -> dict[str, Any]:
+    nothing = {"RequestedQuotas": []}
+    return {
+        "servicequotas:GetServiceQuota": {"Quota": {"Value": value}},
+        "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota": nothing,
+    }
+
+
+def test_only_warnings(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connects_to(monkeypatch, answering({}, otherwise=DENIED))
+    code, out, err = run(file)
+    assert (code, err) == (0, "")
+    assert f"demo: account {ACCOUNT}, us-west-2" in out
+    assert CALLER in out
+    assert "0 errors, " in out.splitlines()[-1]
+
+
+def test_errors_with_place_and_command(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connects_to(monkeypatch, answering(quotas(0), otherwise=DENIED))
+    code, out, _ = run(file)
+    assert code == 1
+    lines = out.splitlines()
+    assert max(map(len, lines)) <= 80
+    first = next(index for index, line in enumerate(lines) if line.startswith("  node_groups[a100].scaling.max: "))
+    assert re.fullmatch(r"demo\.yaml:\d+:\d+: error QUOTA_TOO_LOW", lines[first - 1])
+    finding = lines[first : lines.index("", first)]
+    command = "\n".join(line.removeprefix("    ") for line in finding if line.startswith("    "))
+    # What is printed can be pasted: a shell reads one command.
+    assert " ".join(shlex.split(command.replace("\\\n", " "))) == (
+        "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-417A185B "
+        "--desired-value 960 --region us-west-2"
+    )
+
+
+def test_json(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    connects_to(monkeypatch, answering(quotas(0), otherwise=DENIED))
+    code, out, err = run(file, "--json")
+    assert (code, err) == (1, "")
+    report = json.loads(out)
+    assert (report["version"], report["account"], report["caller"]) == (1, ACCOUNT, CALLER)
+    assert report["errors"] + report["warnings"] == len(report["findings"])
+    assert [check["name"] for check in report["checks"]][:2] == ["account", "quotas"]
+    (finding,) = (each for each in report["findings"] if "L-417A185B" in each["message"])
+    assert finding["code"] == "QUOTA_TOO_LOW"
+    assert finding["severity"] == "error"
+    assert finding["check"] == "quotas"
+    assert finding["file"] == "demo.yaml"
+    assert finding["line"] > 1
+    assert finding["command"].startswith("aws service-quotas ")
+
+
+def test_profile_and_overlay(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overlays = Path("overlays")
+    overlays.mkdir()
+    (overlays / "mine.yaml").write_text("region: us-east-2\n", encoding="utf-8")
+    asked = connects_to(monkeypatch, answering({}, otherwise=DENIED))
+    assert run(file, "--overlay", "mine", "--profile", "production")[0] == 0
+    assert asked == [{"region": "us-east-2", "profile": "production", "assume_role": None}]
+
+
+def test_strategy_with_errors_asks_nothing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = connects_to(monkeypatch, answering({}))
+    file.write_text(file.read_text(encoding="utf-8").replace("p4d.24xlarge", "p4d.25xlarge"), encoding="utf-8")
+    code, out, err = run(file)
+    assert code == 1
+    assert "INSTANCE_TYPE_UNKNOWN" in out
+    assert "not asked" in err
+    assert asked == []
+
+
+def test_file_that_is_not_there() -> None:
+    code, out, _ = run("no-such-strategy")
+    assert code == 1
+    assert "no-such-strategy" in out
+
+
+def test_folder_with_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("EKS_HARDWARE_OVERLAY", raising=False)
+    code, _, err = run(ROOT / "config" / "strategies")
+    assert code == 2
+    assert "name one" in err
+
+
+def test_shipped_strategy_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = connects_to(monkeypatch, answering({}, otherwise=DENIED))
+    code, out, _ = run("cpu-inference")
+    assert code == 0
+    assert out.startswith("cpu-inference: account ")
+    assert asked[0]["region"] == "eu-west-1"
+
+
+@pytest.mark.parametrize(
+    ("environment", "word"),
+    [
+        ({}, "no credentials"),
+        ({"AWS_PROFILE": "nobody"}, "nobody"),
+        (
+            {
+                "AWS_ACCESS_KEY_ID": "test",
+                "AWS_SECRET_ACCESS_KEY": "test",
+                "AWS_ENDPOINT_URL": "http://127.0.0.1:9",
+                "AWS_MAX_ATTEMPTS": "1",
+            },
+            "does not answer",
+        ),
+    ],
+)
+def test_one_message_where_aws_cannot_be_asked(tmp_path: Path, environment: dict[str, str], word: str) -> None:
+    """As a user's shell would run it: no traceback, exit code 2."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+    empty = tmp_path / "empty"
+    empty.touch()
+    done = subprocess.run(
+        [sys.executable, "-c", "from eks_hardware.cli import main; main()", "doctor", "development"],
+        cwd=tmp_path,
+        env={
+            **kept,
+            "AWS_CONFIG_FILE": str(empty),
+            "AWS_SHARED_CREDENTIALS_FILE": str(empty),
+            "AWS_EC2_METADATA_DISABLED": "true",
+            "NO_PROXY": "127.0.0.1",
+            "no_proxy": "127.0.0.1",
+            **environment,
+        },
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: ")
+    assert len(done.stderr.splitlines()) == 1
+    assert word in done.stderr

@@ -1,0 +1,38 @@
+"""The table of quotas: 80 columns, and every number that the JSON has."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eks_hardware.cli.quotas import quota_rows, quota_table
+from helpers.strategies import SHIPPED, group, pools, shipped, strategy
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_fits_and_agrees(name: str) -> None:
+    given = shipped(name)
+    lines = quota_table(given).splitlines()
+    assert max(map(len, lines)) <= 80
+    rows = json.loads(json.dumps(quota_rows(given)))
+    assert (rows["strategy"], rows["region"]) == (name, given.region)
+    for row in rows["quotas"]:
+        (line,) = (line for line in lines if line.startswith(row["quota_code"]))
+        shown = f"{row['needed']:,.0f}" if row["needed"] == int(row["needed"]) else f"{row['needed']:,.1f}"
+        assert shown in line.split()
+        assert line.endswith("*") == (row["default"] is not None and row["needed"] + row["surge"] > row["default"])
+
+
+def test_long_names_and_unknown_defaults() -> None:
+    name = "a-name-that-is-as-long-as-a-name-of-a-node-group-may-be-at-most"
+    fast = group("m6i.xlarge", name=name, disk={"size_gib": 512, "type": "io2", "iops": 8000})
+    block = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az1"}
+    blackwell = group("p6-b200.48xlarge", name="b200", capacity="capacity-block", reservation=block)
+    pool = {"name": "pool", "instance_families": ["m7i"], "limits": {"memory": "4Ti"}}
+    given = strategy(fast, blackwell, **{"name": "c" * 100, **pools(pool)})
+    table = quota_table(given)
+    assert max(map(len, table.splitlines())) <= 80
+    assert name[:40] in table
+    assert [row["quota_code"] for row in quota_rows(given)["quotas"]].count(None) == 1
+    assert "?" in table

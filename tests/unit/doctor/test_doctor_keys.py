@@ -1,0 +1,83 @@
+"""KMS keys: moto's, and states that moto does not reach."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from eks_hardware.doctor import keys
+from helpers.doctor import ACCOUNT, REGION, RefusedError, answering, found, look, of_moto
+from helpers.strategies import group, pools
+
+ARN = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012"
+PATH = "cluster.secrets_encryption.kms_key_arn"
+
+
+def secrets(arn: str = ARN) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, "secrets_encryption": {"kms_key_arn": arn}}}
+
+
+def key(**fields: Any) -> Any:
+    state = fields.get("KeyState", "Enabled")
+    usual = {"KeyId": "x", "KeyUsage": "ENCRYPT_DECRYPT", "KeySpec": "SYMMETRIC_DEFAULT", "Enabled": state == "Enabled"}
+    return answering({"kms:DescribeKey": {"KeyMetadata": {**usual, "KeyState": state, **fields}}})
+
+
+def test_no_key_asks_nothing() -> None:
+    assert look(keys, answering({})).probes == 0
+
+
+def test_every_field_is_asked() -> None:
+    pool = {"name": "pool", "instance_families": ["m7i"], "limits": {"cpu": 8}, "disk": {"kms_key_arn": ARN}}
+    storage = {"efs": {"kms_key_arn": ARN}, "fsx_lustre": {"kms_key_arn": ARN}}
+    gone = answering({"kms:DescribeKey": RefusedError("NotFoundException")})
+    disk = group("m6i.xlarge", name="batch", disk={"kms_key_arn": ARN})
+    outcome = look(keys, gone, disk, **secrets(), **pools(pool), storage=storage)
+    assert found(outcome) == [
+        ("KEY_MISSING", PATH),
+        ("KEY_MISSING", "node_groups[batch].disk.kms_key_arn"),
+        ("KEY_MISSING", "karpenter.node_pools[pool].disk.kms_key_arn"),
+        ("KEY_MISSING", "storage.efs.kms_key_arn"),
+        ("KEY_MISSING", "storage.fsx_lustre.kms_key_arn"),
+    ]
+    assert outcome.findings[0].command.startswith("aws kms list-aliases ")
+
+
+@mock_aws
+def test_in_moto() -> None:
+    kms = boto3.client("kms", REGION, aws_access_key_id="test", aws_secret_access_key="test")
+    made = kms.create_key()["KeyMetadata"]
+    arn, key_id = made["Arn"], made["KeyId"]
+    assert found(look(keys, of_moto(), **secrets(arn))) == []
+    kms.disable_key(KeyId=key_id)
+    outcome = look(keys, of_moto(), **secrets(arn))
+    assert found(outcome) == [("KEY_NOT_ENABLED", PATH)]
+    assert outcome.findings[0].command == f"aws kms enable-key --key-id {arn} --region us-west-2"
+    kms.schedule_key_deletion(KeyId=key_id, PendingWindowInDays=7)
+    outcome = look(keys, of_moto(), **secrets(arn))
+    assert found(outcome) == [("KEY_NOT_ENABLED", PATH)]
+    assert outcome.findings[0].command.startswith("aws kms cancel-key-deletion ")
+    assert found(look(keys, of_moto(), **secrets(arn.replace(key_id, "no-such-key")))) == [("KEY_MISSING", PATH)]
+
+
+@pytest.mark.parametrize(
+    ("code", "fields"),
+    [
+        ("KEY_NOT_ENABLED", {"KeyState": "PendingImport"}),
+        ("KEY_CANNOT_ENCRYPT", {"KeyUsage": "SIGN_VERIFY", "KeySpec": "RSA_2048"}),
+        ("KEY_CANNOT_ENCRYPT", {"KeySpec": "RSA_2048"}),
+    ],
+)
+def test_unfit(code: str, fields: dict[str, Any]) -> None:
+    outcome = look(keys, key(**fields), **secrets())
+    assert found(outcome) == [(code, PATH)]
+    assert outcome.findings[0].command.startswith("aws kms describe-key ")
+
+
+def test_denied() -> None:
+    outcome = look(keys, answering({"kms:DescribeKey": RefusedError("AccessDeniedException")}), **secrets())
+    assert found(outcome) == [("CHECK_DENIED", PATH)]
+    assert "kms:DescribeKey" in outcome.findings[0].message

@@ -1,0 +1,100 @@
+"""Kubernetes and add-on versions in the shapes of EKS (moto has none), and the cluster's name, which moto knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from eks_hardware.doctor import kubernetes
+from helpers.doctor import REGION, RefusedError, answering, date, found, look
+
+NO_CLUSTER = RefusedError("ResourceNotFoundException")
+VERSIONS = {
+    "clusterVersions": [
+        {"clusterVersion": "1.36", "versionStatus": "STANDARD_SUPPORT"},
+        {"clusterVersion": "1.35", "versionStatus": "STANDARD_SUPPORT"},
+        {
+            "clusterVersion": "1.33",
+            "versionStatus": "EXTENDED_SUPPORT",
+            "endOfStandardSupportDate": date("2026-07-29"),
+        },
+        {"clusterVersion": "1.32", "versionStatus": "UNSUPPORTED"},
+    ]
+}
+
+
+def addons(params: dict[str, Any]) -> dict[str, Any]:
+    versions = [{"addonVersion": "v1.20.1-eksbuild.2"}, {"addonVersion": "v1.20.1-eksbuild.1"}]
+    return {"addons": [{"addonName": params["addonName"], "addonVersions": versions}]}
+
+
+def account(**answers: Any) -> Any:
+    usual = {
+        "eks:DescribeClusterVersions": VERSIONS,
+        "eks:DescribeAddonVersions": addons,
+        "eks:DescribeCluster": NO_CLUSTER,
+    }
+    return answering({**usual, **{f"eks:{name}": answer for name, answer in answers.items()}})
+
+
+def cluster(**fields: Any) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, **fields}}
+
+
+def test_all_offered() -> None:
+    assert found(look(kubernetes, account(), **cluster(addons={"vpc-cni": {"version": "v1.20.1-eksbuild.1"}}))) == []
+
+
+@pytest.mark.parametrize("listed", [VERSIONS["clusterVersions"][:1], [{**VERSIONS["clusterVersions"][3]}]])
+def test_version_that_is_not_offered(listed: list[dict[str, Any]]) -> None:
+    versions = [{**each, "clusterVersion": "1.35" if "UNS" in each["versionStatus"] else "1.36"} for each in listed]
+    outcome = look(kubernetes, account(DescribeClusterVersions={"clusterVersions": versions}))
+    assert found(outcome) == [("KUBERNETES_NOT_OFFERED", "cluster.kubernetes_version")]
+    assert outcome.findings[0].command.startswith("aws eks describe-cluster-versions ")
+
+
+def test_extended_support() -> None:
+    old = [{**VERSIONS["clusterVersions"][2], "clusterVersion": "1.35"}, VERSIONS["clusterVersions"][0]]
+    outcome = look(kubernetes, account(DescribeClusterVersions={"clusterVersions": old}))
+    assert found(outcome) == [("KUBERNETES_EXTENDED", "cluster.kubernetes_version")]
+    assert "2026-07-29" in outcome.findings[0].message
+    assert "1.36" in outcome.findings[0].message
+
+
+def test_addon_version() -> None:
+    pinned = cluster(addons={"vpc-cni": {"version": "v1.99.0-eksbuild.1"}})
+    outcome = look(kubernetes, account(), **pinned)
+    assert found(outcome) == [("ADDON_VERSION_NOT_OFFERED", "cluster.addons.vpc-cni.version")]
+    assert "v1.20.1-eksbuild.2" in outcome.findings[0].message
+    assert "--addon-name vpc-cni --kubernetes-version 1.35" in outcome.findings[0].command
+
+
+def test_addon_that_is_not_offered() -> None:
+    def without(params: dict[str, Any]) -> dict[str, Any]:
+        return {"addons": []} if params["addonName"] == "coredns" else addons(params)
+
+    outcome = look(kubernetes, account(DescribeAddonVersions=without))
+    assert found(outcome) == [("ADDON_NOT_OFFERED", "cluster.addons.coredns")]
+
+
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [({}, [("CLUSTER_EXISTS", "name")]), ({"eks-hardware/strategy": "demo"}, [])],
+)
+@mock_aws
+def test_cluster_of_the_name(tags: dict[str, str], expected: list[tuple[str, str]]) -> None:
+    eks = boto3.client("eks", REGION, aws_access_key_id="test", aws_secret_access_key="test")
+    vpc = {"subnetIds": ["subnet-0aaaaaaaa", "subnet-0bbbbbbbb"]}
+    role = "arn:aws:iam::123456789012:role/eks"
+    eks.create_cluster(name="demo", roleArn=role, resourcesVpcConfig=vpc, tags=tags)
+    described = eks.describe_cluster(name="demo")["cluster"]
+    assert found(look(kubernetes, account(DescribeCluster={"cluster": described}))) == expected
+
+
+def test_denied() -> None:
+    outcome = look(kubernetes, answering({}, otherwise=RefusedError("AccessDeniedException")))
+    assert {code for code, _ in found(outcome)} == {"CHECK_DENIED"}
+    assert all(any(call in each.message for each in outcome.findings) for call in kubernetes.CALLS)

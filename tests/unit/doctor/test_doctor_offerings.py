@@ -1,0 +1,80 @@
+"""Zones and offerings, answered by moto."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto import mock_aws
+
+from eks_hardware.doctor import offerings
+from helpers.doctor import RefusedError, answering, found, look, of_moto
+from helpers.strategies import group, pools
+
+ZONES = {"AvailabilityZones": [{"ZoneId": f"usw2-az{number}"} for number in range(1, 5)]}
+
+
+def offered(*pairs: tuple[str, str]) -> dict[str, Any]:
+    return {
+        "ec2:DescribeAvailabilityZones": ZONES,
+        "ec2:DescribeInstanceTypeOfferings": lambda params: {
+            "InstanceTypeOfferings": [
+                {"InstanceType": kind, "Location": zone, "LocationType": "availability-zone-id"}
+                for kind, zone in pairs
+                if kind in params["Filters"][0]["Values"]
+            ]
+        },
+    }
+
+
+M6I = [("m6i.xlarge", f"usw2-az{number}") for number in range(1, 4)]
+
+
+@mock_aws
+def test_what_is_offered() -> None:
+    pool = {"name": "l4", "instance_families": ["g6"], "limits": {"nvidia.com/gpu": 4}}
+    assert found(look(offerings, of_moto(), group("g6e.xlarge"), **pools(pool))) == []
+
+
+def test_zone_that_the_account_does_not_have() -> None:
+    zones = {"AvailabilityZones": [{"ZoneId": "usw2-az1"}, {"ZoneId": "usw2-az2"}]}
+    answers = {**offered(*M6I), "ec2:DescribeAvailabilityZones": zones}
+    outcome = look(offerings, answering(answers))
+    assert found(outcome) == [("ZONE_NOT_YOURS", "network.zones")]
+    assert "usw2-az3" in outcome.findings[0].message
+    assert outcome.findings[0].command.startswith("aws ec2 describe-availability-zones ")
+
+
+def test_offered_nowhere_in_the_zones() -> None:
+    answers = answering(offered(*M6I, ("g6.xlarge", "usw2-az4")))
+    outcome = look(offerings, answers, group("g6.xlarge"))
+    assert found(outcome) == [("OFFERING_NONE", "node_groups[gpu].instance_types")]
+    assert "usw2-az4" in outcome.findings[0].message
+    assert "Name=instance-type,Values=g6.xlarge" in outcome.findings[0].command
+
+
+def test_offered_nowhere_at_all() -> None:
+    assert [code for code, _ in found(look(offerings, answering(offered(*M6I)), group("g6.xlarge")))] == [
+        "OFFERING_NONE"
+    ]
+
+
+def test_a_zone_without_any_of_the_types() -> None:
+    g6 = [("g6.xlarge", "usw2-az1"), ("g6.2xlarge", "usw2-az1"), ("g6.xlarge", "usw2-az2")]
+    outcome = look(offerings, answering(offered(*M6I, *g6)), group(["g6.xlarge", "g6.2xlarge"]))
+    assert found(outcome) == [("OFFERING_PART", "node_groups[gpu].instance_types")]
+    assert "usw2-az3" in outcome.findings[0].message
+
+
+def test_a_type_in_no_zone_beside_another() -> None:
+    g6 = [("g6.xlarge", zone["ZoneId"]) for zone in ZONES["AvailabilityZones"]]
+    outcome = look(offerings, answering(offered(*M6I, *g6)), group(["g6.xlarge", "g6.2xlarge"]))
+    assert found(outcome) == [("OFFERING_PART", "node_groups[gpu].instance_types")]
+    assert "g6.2xlarge" in outcome.findings[0].message
+
+
+def test_denied() -> None:
+    outcome = look(offerings, answering({}, otherwise=RefusedError("UnauthorizedOperation")), group("g6.xlarge"))
+    assert found(outcome) == [("CHECK_DENIED", "network.zones"), ("CHECK_DENIED", "")]
+    assert {
+        permission for permission in offerings.CALLS if any(permission in each.message for each in outcome.findings)
+    } == set(offerings.CALLS)

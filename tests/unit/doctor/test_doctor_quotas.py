@@ -1,0 +1,227 @@
+"""Quotas: what the account has against what the strategy needs, and what others use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.doctor import quotas
+from helpers.doctor import ACCOUNT, Answer, RefusedError, answering, found, look
+from helpers.strategies import group, pools
+
+P, STANDARD, STANDARD_SPOT, VPCS = "L-417A185B", "L-1216C47A", "L-34B43A08", "L-F678F1CE"
+ADDRESSES, NAT, CLUSTERS, GATEWAYS = "L-0263D0A3", "L-FE5A380F", "L-1194D53C", "L-A4707A72"
+A100 = group("p4d.24xlarge", name="a100", scaling={"max": 4})  # 384 vCPUs, 960 while it is updated
+
+
+def account(values: dict[str, float] | None = None, **answers: Answer) -> dict[str, Answer]:
+    """Answers of an account with ample quotas in which nothing runs; ``values`` are quotas by code."""
+
+    def quota(params: dict[str, Any]) -> dict[str, Any]:
+        return {"Quota": {"QuotaCode": params["QuotaCode"], "Value": (values or {}).get(params["QuotaCode"], 1e6)}}
+
+    nothing: dict[str, Answer] = {
+        "servicequotas:GetServiceQuota": quota,
+        "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota": {"RequestedQuotas": []},
+        "ec2:DescribeInstances": {"Reservations": []},
+        "ec2:DescribeCapacityReservations": {"CapacityReservations": []},
+        "ec2:DescribeVpcs": {"Vpcs": []},
+        "ec2:DescribeInternetGateways": {"InternetGateways": []},
+        "ec2:DescribeAddresses": {"Addresses": []},
+        "ec2:DescribeNatGateways": {"NatGateways": []},
+        "ec2:DescribeSubnets": {"Subnets": []},
+        "eks:ListClusters": {"clusters": []},
+    }
+    return {**nothing, **{name.replace("__", ":").replace("_", "-"): each for name, each in answers.items()}}
+
+
+def test_enough() -> None:
+    assert found(look(quotas, answering(account()), A100)) == []
+
+
+def test_too_low_names_the_group_and_what_to_ask_for() -> None:
+    # trap: aws/karpenter-provider-aws#3372
+    outcome = look(quotas, answering(account({P: 383})), A100)
+    assert found(outcome) == [("QUOTA_TOO_LOW", "node_groups[a100].scaling.max")]
+    (finding,) = outcome.findings
+    # Two nodes more in each of three zones while it is updated.
+    assert finding.command == (
+        "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-417A185B "
+        f"--desired-value {(4 + 2 * 3) * 96} --region us-west-2"
+    )
+    assert finding.position
+    assert finding.position.line
+
+
+def test_just_enough_but_not_while_groups_are_updated() -> None:
+    outcome = look(quotas, answering(account({P: 384})), A100)
+    assert found(outcome) == [("QUOTA_UPDATE", "node_groups[a100].scaling.max")]
+    assert [each.severity.value for each in outcome.findings] == ["warning"]
+    minimal = {**A100, "update": {"strategy": "minimal"}}
+    assert found(look(quotas, answering(account({P: 384})), minimal)) == []
+
+
+def test_default_where_nothing_is_applied() -> None:
+    answers = account(
+        servicequotas__GetServiceQuota=RefusedError("NoSuchResourceException"),
+        servicequotas__GetAWSDefaultServiceQuota=lambda _: {"Quota": {"Value": 0.0}},
+    )
+    codes = {code for code, _ in found(look(quotas, answering(answers), A100))}
+    assert codes == {"QUOTA_TOO_LOW"}
+
+
+def test_open_request_is_shown_and_not_made_twice() -> None:
+    request = {"Id": "abc", "Status": "CASE_OPENED", "DesiredValue": 768.0}
+    answers = account(
+        {P: 0}, servicequotas__ListRequestedServiceQuotaChangeHistoryByQuota={"RequestedQuotas": [request]}
+    )
+    (finding,) = look(quotas, answering(answers), A100).findings
+    assert "768" in finding.message
+    assert finding.command == (
+        "aws service-quotas get-requested-service-quota-change --request-id abc --region us-west-2"
+    )
+
+
+def test_request_history_may_be_denied() -> None:
+    denied = RefusedError("AccessDeniedException")
+    answers = account({P: 0}, servicequotas__ListRequestedServiceQuotaChangeHistoryByQuota=denied)
+    assert [code for code, _ in found(look(quotas, answering(answers), A100))] == ["QUOTA_TOO_LOW"]
+
+
+def instances(*each: dict[str, Any]) -> dict[str, Any]:
+    return {"Reservations": [{"Instances": list(each)}]}
+
+
+def test_instances_of_others_count() -> None:
+    running = instances({"InstanceType": "p5.48xlarge"}, {"InstanceType": "m7i.large"})
+    outcome = look(quotas, answering(account({P: 600}, ec2__DescribeInstances=running)), group_minimal())
+    assert found(outcome) == []
+    outcome = look(quotas, answering(account({P: 575}, ec2__DescribeInstances=running)), group_minimal())
+    assert found(outcome) == [("QUOTA_SHARED", "node_groups[a100].scaling.max")]
+    assert outcome.findings[0].command.endswith("--desired-value 576 --region us-west-2")
+
+
+def group_minimal() -> dict[str, Any]:
+    return {**A100, "update": {"strategy": "minimal"}}
+
+
+@pytest.mark.parametrize(
+    "tag",
+    [("kubernetes.io/cluster/demo", "owned"), ("eks:cluster-name", "demo"), ("aws:eks:cluster-name", "demo")],
+)
+def test_instances_of_this_cluster_do_not_count(tag: tuple[str, str]) -> None:
+    tags = [{"Key": tag[0], "Value": tag[1]}]
+    running = instances({"InstanceType": "p5.48xlarge", "Tags": tags})
+    assert found(look(quotas, answering(account({P: 384}, ec2__DescribeInstances=running)), group_minimal())) == []
+
+
+def test_spot_and_on_demand_are_two_quotas() -> None:
+    running = instances({"InstanceType": "m7i.48xlarge", "InstanceLifecycle": "spot"})
+    spot = group("m7i.xlarge", name="batch", capacity="spot", scaling={"max": 2})
+    answers = account({STANDARD: 500, STANDARD_SPOT: 199}, ec2__DescribeInstances=running)
+    assert found(look(quotas, answering(answers), spot)) == [("QUOTA_SHARED", "node_groups[batch].scaling.max")]
+
+
+def reservation(**fields: Any) -> dict[str, Any]:
+    return {
+        "CapacityReservationId": "cr-0aaaaaaaaaaaaaaaa",
+        "OwnerId": ACCOUNT,
+        "InstanceType": "p5.48xlarge",
+        "State": "active",
+        "AvailableInstanceCount": 1,
+        "TotalInstanceCount": 1,
+        **fields,
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "counts"),
+    [
+        ({}, True),
+        ({"OwnerId": "999999999999"}, False),
+        ({"State": "cancelled"}, False),
+        ({"ReservationType": "capacity-block"}, False),
+        ({"AvailableInstanceCount": 0}, False),
+    ],
+)
+def test_unused_reservations_of_the_account_count(fields: dict[str, Any], counts: bool) -> None:
+    reserved = {"CapacityReservations": [reservation(**fields)]}
+    answers = account({P: 500}, ec2__DescribeCapacityReservations=reserved)
+    assert bool(found(look(quotas, answering(answers), group_minimal()))) is counts
+
+
+def test_reservation_of_the_group_does_not_count_twice() -> None:
+    given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az1"}
+    h100 = group("p5.48xlarge", name="h100", capacity="reserved", reservation=given, scaling={"max": 1})
+    reserved = {"CapacityReservations": [reservation()]}
+    answers = account({P: 192}, ec2__DescribeCapacityReservations=reserved)
+    assert found(look(quotas, answering(answers), h100)) == []
+
+
+def test_capacity_block_was_counted_when_it_was_bought() -> None:
+    given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az1"}
+    block = group("p5.48xlarge", name="h100", capacity="capacity-block", reservation=given, scaling={"max": 8})
+    assert found(look(quotas, answering(account({P: 0})), block)) == []
+
+
+def things(key: str, count: int, **fields: Any) -> dict[str, Any]:
+    return {key: [fields] * count}
+
+
+OURS = [{"Key": "eks-hardware/strategy", "Value": "demo"}]
+
+
+@pytest.mark.parametrize(
+    ("code", "call", "key", "path"),
+    [
+        (VPCS, "ec2__DescribeVpcs", "Vpcs", "network"),
+        (GATEWAYS, "ec2__DescribeInternetGateways", "InternetGateways", "network"),
+        (ADDRESSES, "ec2__DescribeAddresses", "Addresses", "network.nat_gateways"),
+    ],
+)
+def test_what_is_made_at_once_has_to_fit_beside_what_is_there(code: str, call: str, key: str, path: str) -> None:
+    fits = account({code: 5}, **{call: things(key, 4)})
+    assert found(look(quotas, answering(fits))) == []
+    full = account({code: 5}, **{call: things(key, 5)})
+    assert found(look(quotas, answering(full))) == [("QUOTA_EXHAUSTED", path)]
+    ours = account({code: 5}, **{call: things(key, 5, Tags=OURS)})
+    assert found(look(quotas, answering(ours))) == []
+
+
+def test_nat_gateways_count_by_zone() -> None:
+    subnets = {"Subnets": [{"SubnetId": "s1", "AvailabilityZoneId": "usw2-az1"}, {"SubnetId": "s2"}]}
+    full = things("NatGateways", 5, SubnetId="s1")
+    answers = account({NAT: 5}, ec2__DescribeNatGateways=full, ec2__DescribeSubnets=subnets)
+    assert found(look(quotas, answering(answers))) == [("QUOTA_EXHAUSTED", "network.nat_gateways")]
+    elsewhere = account(
+        {NAT: 5}, ec2__DescribeNatGateways=things("NatGateways", 5, SubnetId="s2"), ec2__DescribeSubnets=subnets
+    )
+    assert found(look(quotas, answering(elsewhere))) == []
+
+
+def test_clusters() -> None:
+    full = account({CLUSTERS: 2}, eks__ListClusters={"clusters": ["one", "two"]})
+    assert found(look(quotas, answering(full))) == [("QUOTA_EXHAUSTED", "name")]
+    again = account({CLUSTERS: 2}, eks__ListClusters={"clusters": ["one", "demo"]})
+    assert found(look(quotas, answering(again))) == []
+
+
+def test_pool_is_named_at_its_limits() -> None:
+    pool = {"name": "gpu", "instance_families": ["g6"], "capacity": ["spot"], "limits": {"nvidia.com/gpu": 4}}
+    answers = account({"L-3819A6DF": 0})
+    outcome = look(quotas, answering(answers), **pools(pool))
+    assert found(outcome) == [("QUOTA_TOO_LOW", "karpenter.node_pools[gpu].limits")]
+
+
+def test_denied() -> None:
+    answers = account(servicequotas__GetServiceQuota=RefusedError("AccessDeniedException"))
+    outcome = look(quotas, answering(answers), A100)
+    assert [code for code, _ in found(outcome)] == ["CHECK_DENIED"]
+    assert "servicequotas:GetServiceQuota" in outcome.findings[0].message
+
+
+def test_usage_denied_leaves_the_comparison() -> None:
+    answers = account({P: 0}, ec2__DescribeInstances=RefusedError("UnauthorizedOperation"))
+    outcome = look(quotas, answering(answers), A100)
+    assert sorted(code for code, _ in found(outcome)) == ["CHECK_DENIED", "QUOTA_TOO_LOW"]

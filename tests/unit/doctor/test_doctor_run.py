@@ -1,0 +1,257 @@
+"""The whole: the account comes first, errors of AWS as what they mean, and which calls are made."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+import botocore.exceptions
+import pytest
+from botocore import xform_name
+from moto import mock_aws
+
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.models import AssumeRole
+from eks_hardware.config.rules.explain import explanations
+from eks_hardware.doctor import CHECKS, AwsError, examine
+from eks_hardware.doctor import aws as aws_module
+from eks_hardware.doctor.aws import Aws, RoleNotAssumedError, connect
+from helpers.doctor import ACCOUNT, CALLER, Answer, RefusedError, answering, check_command, loaded
+from helpers.paths import ROOT, SHIPPED, SPECIAL
+from helpers.strategies import group, pools
+
+KEY = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012"
+GUIDE = ROOT / "docs" / "guides" / "doctor.md"
+
+
+def everything() -> Any:
+    """A strategy that gives every check something to ask."""
+    given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az2"}
+    by_group = {"resource_group_arn": f"arn:aws:resource-groups:us-west-2:{ACCOUNT}:group/h100", "zone": "usw2-az2"}
+    private = {"usw2-az1": "subnet-0aaaaaaaa", "usw2-az2": "subnet-0bbbbbbbb"}
+    pool = {"name": "spot", "instance_families": ["m7i"], "capacity": ["spot"], "limits": {"cpu": 8}}
+    return loaded(
+        group("p5.48xlarge", name="h100", capacity="reserved", reservation=given),
+        group("p4d.24xlarge", name="a100", capacity="reserved", reservation=by_group),
+        group("m6i.xlarge", name="own", ami={"image_id": "ami-0123456789abcdef0"}, disk={"kms_key_arn": KEY}),
+        aws={"account_id": ACCOUNT, "permissions_boundary_arn": f"arn:aws:iam::{ACCOUNT}:policy/boundary"},
+        cluster={"admins": [f"arn:aws:iam::{ACCOUNT}:role/platform", CALLER]},
+        network={"existing": {"vpc_id": "vpc-0aaaaaaaa", "private_subnets": private}},
+        **pools(pool),
+    )
+
+
+def test_nothing_but_denials() -> None:
+    """Whoever may nothing gets one line for each permission of each check, and no traceback."""
+    aws = answering({}, otherwise=RefusedError("AccessDenied"))
+    report = examine(everything(), aws=aws)
+    assert {each.code for each in report.findings} == {"CHECK_DENIED"}
+    assert report.errors == ()
+    said = {permission for each in report.findings for permission in re.findall(r"[a-z0-9-]+:[A-Z]\w+$", each.message)}
+    assert said == aws.asked - {"sts:GetCallerIdentity"}
+    assert {each.check for each in report.findings} == {check.NAME for check in CHECKS} - {"account"}
+
+
+def test_another_account_stops_the_rest() -> None:
+    strategy = loaded(aws={"account_id": "999999999999"})
+    report = examine(strategy, aws=answering({}))
+    assert [(each.code, each.path) for each in report.findings] == [("ACCOUNT_OTHER", "aws.account_id")]
+    assert report.findings[0].command == "aws sts get-caller-identity"
+    assert [outcome.name for outcome in report.outcomes] == ["account"]
+
+
+@pytest.mark.parametrize(("given", "profile"), [("production", "production"), (None, "of-the-file")])
+def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None:
+    strategy = loaded(aws={"account_id": "999999999999", "profile": "of-the-file"})
+    report = examine(strategy, profile=given, aws=answering({}))
+    assert report.findings[0].command == f"aws sts get-caller-identity --profile {profile}"
+
+
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [
+        (RefusedError("ExpiredToken"), "expired"),
+        (RefusedError("InvalidClientTokenId"), "does not accept the credentials"),
+        (RefusedError("AuthFailure"), "does not accept the credentials"),
+        (RefusedError("Throttling"), "too many calls"),
+        (botocore.exceptions.NoCredentialsError(), "no credentials"),
+        (botocore.exceptions.EndpointConnectionError(endpoint_url="https://sts"), "does not answer"),
+        (botocore.exceptions.ConnectTimeoutError(endpoint_url="https://sts"), "does not answer"),
+        (botocore.exceptions.ReadTimeoutError(endpoint_url="https://sts"), "does not answer"),
+        (botocore.exceptions.UnauthorizedSSOTokenError(), "sign-in has expired"),
+    ],
+)
+@pytest.mark.parametrize("call", ["sts:GetCallerIdentity", "ec2:DescribeAvailabilityZones"])
+def test_nothing_can_be_asked(call: str, error: Exception, word: str) -> None:
+    aws = answering({call: error}, otherwise=RefusedError("AccessDenied"))
+    with pytest.raises(AwsError, match=word):
+        examine(loaded(), aws=aws)
+
+
+def test_unknown_profile() -> None:
+    with pytest.raises(AwsError, match="nobody"):
+        connect("us-west-2", profile="nobody")
+
+
+def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(AwsError, match=r"pip install 'eks-hardware\[doctor\]'"):
+        connect("us-west-2")
+
+
+def test_no_credentials() -> None:
+    with pytest.raises(AwsError, match="no credentials"):
+        examine(loaded())
+
+
+def test_role_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All calls are made as the role that Terraform assumes."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+    role = AssumeRole(role_arn="arn:aws:iam::123456789012:role/deployer", session_name="terraform", external_id="xyz")
+    with mock_aws():
+        caller = connect("us-west-2", assume_role=role).caller()
+    assert caller.arn == "arn:aws:sts::123456789012:assumed-role/deployer/terraform"
+    assert caller.role_name == "deployer"
+
+
+def test_role_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any, **__: Any) -> Aws:
+        raise RoleNotAssumedError("sts:AssumeRole")
+
+    monkeypatch.setattr("eks_hardware.doctor.run.connect", refused)
+    arn = f"arn:aws:iam::{ACCOUNT}:role/deployer"
+    report = examine(loaded(aws={"assume_role": {"role_arn": arn}}))
+    assert [(each.code, each.path) for each in report.findings] == [("ROLE_NOT_ASSUMED", "aws.assume_role.role_arn")]
+    assert report.caller is None
+
+
+def test_assume_role_is_refused() -> None:
+    class Session:
+        def __init__(self, **_: Any) -> None:
+            pass
+
+        def client(self, service: str, **_: Any) -> Any:
+            return answering({"sts:AssumeRole": RefusedError("AccessDenied")})._make(service)
+
+    role = AssumeRole(role_arn=f"arn:aws:iam::{ACCOUNT}:role/deployer")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(boto3, "Session", Session)
+        with pytest.raises(RoleNotAssumedError):
+            connect("us-west-2", assume_role=role)
+
+
+def test_each_call_is_made_once() -> None:
+    made: list[dict[str, Any]] = []
+
+    def zones(params: dict[str, Any]) -> Any:
+        made.append(params)
+        return {"AvailabilityZones": []}
+
+    aws = answering({"ec2:DescribeAvailabilityZones": zones})
+    for _ in range(3):
+        aws.pages("ec2", "describe_availability_zones", "AvailabilityZones")
+    assert made == [{}]
+
+
+def test_pages_are_put_together() -> None:
+    def clusters(params: dict[str, Any]) -> dict[str, Any]:
+        return {"clusters": ["b"]} if "nextToken" in params else {"clusters": ["a"], "nextToken": "more"}
+
+    assert answering({"eks:ListClusters": clusters}).pages("eks", "list_clusters", "clusters") == ["a", "b"]
+
+
+def test_call_that_boto3_does_not_know() -> None:
+    with pytest.raises(aws_module.CallError, match="too old"):
+        answering({}).call("eks", "describe_tomorrow")
+
+
+def test_codes_are_explained() -> None:
+    """Every code in the sources has an entry with its severity, and every entry a code."""
+    source = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "eks_hardware" / "doctor").glob("*.py"))
+    explained = {code: each for code, each in explanations().items() if each.area == "doctor"}
+    severities = {
+        code: severity for severity, code in re.findall(r"subject\.(error|warning)\(\s*\"([A-Z_]+)\"", source)
+    }
+    for code in re.findall(r'"([A-Z]+(?:_[A-Z]+)+)"', source):
+        if code in explained:
+            severities.setdefault(code, "error")
+    assert set(severities) == set(explained)
+    assert {code: each.severity.value for code, each in explained.items()} == severities
+    assert all(each.example for each in explained.values())
+
+
+def test_guide_names_every_call() -> None:
+    """The policy in the guide is what the checks declare, and only reads."""
+    guide = GUIDE.read_text(encoding="utf-8")
+    calls = {call for check in CHECKS for call in check.CALLS}
+    policy = re.search(r"```json\n(\{.*?\n\})\n```", guide, re.DOTALL)
+    assert policy
+    (statement,) = json.loads(policy[1])["Statement"]
+    assert statement["Action"] == sorted(calls - {"sts:GetCallerIdentity"})
+    reading = re.compile(r"[a-z0-9-]+:(Describe|Get|List|Simulate)\w+")
+    assert all(reading.fullmatch(call) for call in calls)
+    for check in CHECKS:
+        assert f"`{check.NAME}`" in guide
+
+
+def test_every_declared_call_is_made() -> None:
+    """``look`` fails on a call that is not declared; here on one that is declared and nobody makes."""
+    folder = ROOT / "eks_hardware" / "doctor"
+    shared = (folder / "permissions.py").read_text(encoding="utf-8") + (folder / "aws.py").read_text(encoding="utf-8")
+    for check in CHECKS:
+        text = (folder / f"{check.NAME.replace('-', '_')}.py").read_text(encoding="utf-8") + shared
+        for call in check.CALLS:
+            assert f'"{xform_name(call.partition(":")[2])}"' in text, (check.NAME, call)
+
+
+_NO = RefusedError("NoSuchEntity")
+EMPTY: dict[str, Answer] = {
+    "ec2:DescribeAddresses": {"Addresses": []},
+    "ec2:DescribeAvailabilityZones": {"AvailabilityZones": []},
+    "ec2:DescribeCapacityReservations": {"CapacityReservations": []},
+    "ec2:DescribeImages": {"Images": []},
+    "ec2:DescribeInstanceTypeOfferings": {"InstanceTypeOfferings": []},
+    "ec2:DescribeInstances": {"Reservations": []},
+    "ec2:DescribeInternetGateways": {"InternetGateways": []},
+    "ec2:DescribeNatGateways": {"NatGateways": []},
+    "ec2:DescribeSubnets": {"Subnets": []},
+    "ec2:DescribeVpcAttribute": RefusedError("InvalidVpcID.NotFound"),
+    "ec2:DescribeVpcs": {"Vpcs": []},
+    "eks:DescribeAddonVersions": {"addons": []},
+    "eks:DescribeCluster": RefusedError("ResourceNotFoundException"),
+    "eks:DescribeClusterVersions": {"clusterVersions": []},
+    "eks:ListClusters": {"clusters": []},
+    "iam:GetPolicy": _NO,
+    "iam:GetRole": _NO,
+    "iam:GetUser": _NO,
+    "iam:SimulatePrincipalPolicy": lambda params: {
+        "EvaluationResults": [
+            {"EvalActionName": name, "EvalDecision": "implicitDeny"} for name in params["ActionNames"]
+        ]
+    },
+    "kms:DescribeKey": RefusedError("NotFoundException"),
+    "resource-groups:ListGroupResources": RefusedError("NotFoundException"),
+    "servicequotas:GetServiceQuota": {"Quota": {"Value": 0.0}},
+    "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota": {"RequestedQuotas": []},
+    "ssm:GetParameters": lambda params: {"InvalidParameters": params["Names"]},
+}
+STRATEGIES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
+
+
+@pytest.mark.parametrize("file", STRATEGIES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("answers", [{}, EMPTY], ids=["denied", "empty"])
+def test_every_strategy_is_examined(file: Path, answers: dict[str, Answer]) -> None:
+    """In an account that denies everything and in one that has nothing: a place and a command for each finding."""
+    report = examine(load_strategy(file), aws=answering(answers, otherwise=RefusedError("AccessDenied")))
+    assert report.findings
+    assert bool(report.errors) is bool(answers)
+    for finding in report.findings:
+        assert finding.position
+        assert finding.position.line
+        if finding.command:
+            check_command(finding.command)
