@@ -22,7 +22,10 @@ version: 1
 name: {CLUSTER}
 region: ap-northeast-1
 cluster: {{creator_is_admin: true, addons: {{amazon-cloudwatch-observability: {{}}}}}}
-network: {{private: true, flow_logs: {{}}, interface_endpoints: [s3, ec2, ecr.api, ecr.dkr, eks, eks-auth, sts]}}
+network:
+  private: true
+  flow_logs: {{}}
+  interface_endpoints: [s3, ec2, ecr.api, ecr.dkr, eks, eks-auth, logs, monitoring, sqs, sts]
 node_groups:
   - {{name: {"g" * 63}, instance_types: [m7i.xlarge], scaling: {{min: 2, max: 3, autoscaled: true}}}}
   - {{name: {"g" * 62}h, instance_types: [p5.48xlarge], efa: true, scaling: {{max: 3}}}}

@@ -190,6 +190,9 @@ def test_node_pools_are_uninstalled_while_all_that_ends_their_nodes_is_there(
     shipped_name: str, templates: Templates
 ) -> None:
     """Terraform destroys what a resource depends on after it."""
+    # trap: terraform-aws-modules/terraform-aws-eks#285
+    # trap: aws/karpenter-provider-aws#5582
+    # trap: aws/karpenter-provider-aws#9185
     template = templates[shipped_name]
     if not template.resources("helm_release", {"name": "karpenter-resources"}):
         assert shipped_name == "development"  # has no Karpenter
@@ -277,6 +280,7 @@ def test_nothing_of_aws_waits_for_a_chart(shipped_name: str, templates: Template
 
 def test_accelerated_nodes_do_not_keep_charts_waiting(stacks: Callable[..., Synthesized]) -> None:
     """A group that AWS has no capacity for must not keep Karpenter from being installed."""
+    # trap: aws/containers-roadmap#2204
     system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
     template = stacks(node_groups=[system, group("p5.48xlarge")]).templates["demo"]
     needed = template.dependencies(release_address(template, "objects"))
@@ -286,6 +290,7 @@ def test_accelerated_nodes_do_not_keep_charts_waiting(stacks: Callable[..., Synt
 
 def test_a_first_plan_asks_the_cluster_nothing(shipped_name: str, templates: Templates) -> None:
     """No ``-target``: nothing is planned by looking at the cluster, and nothing of Helm is a data source."""
+    # trap: gavinbunney/terraform-provider-kubectl#58
     template = templates[shipped_name]
     types = {address.rpartition(".")[0].removeprefix("data.") for address in template.addresses()}
     assert {each for each in types if not each.startswith("aws_")} == {"helm_release"}
@@ -296,6 +301,7 @@ def test_a_first_plan_asks_the_cluster_nothing(shipped_name: str, templates: Tem
 
 
 def test_the_provider_keeps_no_token(shipped_name: str, templates: Templates) -> None:
+    # trap: aws-ia/terraform-aws-eks-blueprints#1686
     template = templates[shipped_name]
     cluster = template.address("aws_eks_cluster")
     region = template.providers("aws")[0]["region"]
@@ -449,6 +455,7 @@ def test_the_second_stack_keeps_its_own_state_and_reads_the_first(
 
 
 def test_the_second_stack_has_the_charts_and_nothing_else(stacks: Callable[..., Synthesized]) -> None:
+    # trap: gavinbunney/terraform-provider-kubectl#58
     synthesized = stacks(kubernetes=SEPARATE)
     assert set(synthesized.templates) == {"demo", "demo-kubernetes"}
     first, second = synthesized.templates["demo"], synthesized.templates["demo-kubernetes"]

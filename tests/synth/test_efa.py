@@ -19,6 +19,7 @@ EFA_GROUP = "sg-efa"
 
 
 def test_every_type_gets_the_layout_of_the_catalogue(stack: TerraformStack) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#2182
     from eks_hardware.config.catalogue import load
     from eks_hardware.config.models import NodeGroup as NodeGroupConfig
     from eks_hardware.config.resolve import resolve_node_group
@@ -79,6 +80,8 @@ def test_every_type_gets_the_layout_of_the_catalogue(stack: TerraformStack) -> N
     ],
 )
 def test_interfaces(templates: Templates, strategy: str, group: str, interfaces: int, efa: int) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3653
+    # trap: terraform-aws-modules/terraform-aws-eks#3533
     launch = templates[strategy].resource("aws_launch_template", {"name": f"{strategy}/{group}"})
     kinds = [each["interface_type"] for each in launch["network_interfaces"]]
     assert (len(kinds), len(kinds) - kinds.count("interface")) == (interfaces, efa)
@@ -106,6 +109,7 @@ def test_a_group_without_efa_has_no_interfaces_of_its_own(templates: Templates) 
 
 def test_every_interface_is_in_the_clusters_group_and_in_that_of_efa(strategy_name: str, templates: Templates) -> None:
     """With groups of its own on an interface, EKS does not add the cluster's."""
+    # trap: terraform-aws-modules/terraform-aws-eks#3491
     template = templates[strategy_name]
     cluster = f"${{{template.address('aws_eks_cluster')}.vpc_config[0].cluster_security_group_id}}"
     for body in template.resources("aws_launch_template").values():
@@ -116,6 +120,7 @@ def test_every_interface_is_in_the_clusters_group_and_in_that_of_efa(strategy_na
 
 def test_the_group_of_efa_lets_itself_in_and_out(templates: Templates) -> None:
     """An egress rule to everywhere does not cover it: EFA is no IP traffic."""
+    # trap: awslabs/awsome-distributed-ai#546
     template = templates["mixed-hardware"]
     group = f"${{{template.address('aws_security_group', address_contains='platform_efa')}.id}}"
     for direction in ("ingress", "egress"):
@@ -126,11 +131,23 @@ def test_the_group_of_efa_lets_itself_in_and_out(templates: Templates) -> None:
         )
 
 
+def test_wherever_there_is_efa_its_group_lets_itself_in_and_out(strategy_name: str, templates: Templates) -> None:
+    """For node groups and for pools."""
+    # trap: awslabs/awsome-distributed-ai#546
+    template = templates[strategy_name]
+    for address in template.resources("aws_security_group", {"name": f"{strategy_name}-efa"}):
+        group = f"${{{address}.id}}"
+        itself = {"security_group_id": group, "referenced_security_group_id": group, "ip_protocol": "-1"}
+        template.count("aws_vpc_security_group_ingress_rule", 1, itself)
+        template.count("aws_vpc_security_group_egress_rule", 1, itself)
+
+
 def test_without_efa_there_is_no_group(templates: Templates) -> None:
     templates["gpu-inference"].count("aws_security_group", 0)
 
 
 def test_efa_nodes_share_one_zone(strategy_name: str, templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3044
     efa = templates[strategy_name].resources(
         "aws_eks_node_group", {"labels": {"vpc.amazonaws.com/efa.present": "true"}}
     )

@@ -43,6 +43,7 @@ def group_of(template: Template, name: str) -> tuple[Body, Body]:
 
 
 def test_every_group_takes_a_numbered_version_of_its_template(strategy_name: str, templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#1597
     template = templates[strategy_name]
     used = set()
     for group in template.resources("aws_eks_node_group").values():
@@ -62,6 +63,13 @@ def test_templates_hold_nothing_that_eks_refuses(strategy_name: str, templates: 
         assert not ("vpc_security_group_ids" in body and "network_interfaces" in body)
 
 
+def test_groups_leave_disks_and_access_to_their_template(strategy_name: str, templates: Templates) -> None:
+    """EKS ignores or refuses them beside a launch template."""
+    # trap: terraform-aws-modules/terraform-aws-eks#1845
+    for group in templates[strategy_name].resources("aws_eks_node_group").values():
+        assert not {"disk_size", "remote_access"} & set(group)
+
+
 def test_every_volume_is_encrypted(strategy_name: str, templates: Templates) -> None:
     for body in templates[strategy_name].resources("aws_launch_template").values():
         assert body["block_device_mappings"]
@@ -71,6 +79,7 @@ def test_every_volume_is_encrypted(strategy_name: str, templates: Templates) -> 
 
 
 def test_instance_metadata_takes_tokens_and_no_pods(strategy_name: str, templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3333
     for body in templates[strategy_name].resources("aws_launch_template").values():
         hops = 2 if body["name"] == "node-options/tuned" else 1
         assert body["metadata_options"] == {
@@ -96,6 +105,7 @@ def test_instances_volumes_and_interfaces_are_tagged(strategy_name: str, templat
 
 def test_placement_groups_are_where_they_are_wanted(templates: Templates) -> None:
     """With EFA and no reservation, or when asked for; never when switched off."""
+    # trap: terraform-aws-modules/terraform-aws-eks#3730
     placed = {
         (strategy, group["node_group_name"])
         for strategy, template in templates.items()
@@ -186,6 +196,7 @@ def test_what_follows_from_the_hardware(
 
 
 def test_own_taints_come_beside_the_derived_one(templates: Templates) -> None:
+    # trap: awsdocs/amazon-eks-user-guide#618
     group, _ = group_of(templates["node-options"], "tuned")
     assert group["taint"] == [
         {"key": "dedicated", "value": "batch", "effect": "NO_EXECUTE"},
@@ -217,6 +228,8 @@ def test_a_capacity_block_is_named_in_the_launch_template(templates: Templates) 
 
     https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html
     """
+    # trap: hashicorp/terraform-provider-aws#40876
+    # trap: eksctl-io/eksctl#8320
     group, launch = group_of(templates["capacity"], "block")
     assert group["capacity_type"] == "CAPACITY_BLOCK"
     assert "instance_types" not in group
@@ -229,6 +242,7 @@ def test_a_capacity_block_is_named_in_the_launch_template(templates: Templates) 
 
 
 def test_a_reservation_is_on_demand_capacity_with_a_target(templates: Templates) -> None:
+    # trap: eksctl-io/eksctl#8320
     group, launch = group_of(templates["capacity"], "reserved")
     assert (group["capacity_type"], group["instance_types"]) == ("ON_DEMAND", ["p4d.24xlarge"])
     assert not {"instance_type", "instance_market_options"} & set(launch)
@@ -241,6 +255,7 @@ def test_a_reservation_is_on_demand_capacity_with_a_target(templates: Templates)
 
 
 def test_repair_spares_reserved_capacity(templates: Templates) -> None:
+    # trap: aws/containers-roadmap#2555
     template = templates["capacity"]
     repaired = {name: group_of(template, name)[0]["node_repair_config"]["enabled"] for name in ("block", "reserved")}
     assert repaired == {"block": False, "reserved": False}
@@ -249,6 +264,7 @@ def test_repair_spares_reserved_capacity(templates: Templates) -> None:
 
 
 def test_only_capacity_blocks_fix_the_type_in_the_template(strategy_name: str, templates: Templates) -> None:
+    # trap: hashicorp/terraform-provider-aws#40876
     template = templates[strategy_name]
     for group in template.resources("aws_eks_node_group").values():
         _, launch = group_of(template, group["node_group_name"])
@@ -257,6 +273,7 @@ def test_only_capacity_blocks_fix_the_type_in_the_template(strategy_name: str, t
 
 
 def test_the_strategy_owns_the_size_of_a_group(templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#681
     group, _ = group_of(templates["inferentia-inference"], "small")
     assert group["scaling_config"] == {"min_size": 1, "desired_size": 1, "max_size": 10}
     templates["mixed-hardware"].count("data.aws_autoscaling_group", 0)
@@ -264,6 +281,7 @@ def test_the_strategy_owns_the_size_of_a_group(templates: Templates) -> None:
 
 def test_an_autoscaler_owns_the_size_of_a_group(templates: Templates) -> None:
     """What runs now is kept, within the bounds; before the first apply nothing is found and the default is taken."""
+    # trap: terraform-aws-modules/terraform-aws-eks#681
     template = templates["node-options"]
     current = template.address("data.aws_autoscaling_group")
     found = template.address("data.aws_autoscaling_groups")
@@ -286,6 +304,7 @@ def test_an_autoscaler_owns_the_size_of_a_group(templates: Templates) -> None:
 
 
 def test_a_pinned_release(templates: Templates) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#1597
     group, _ = group_of(templates["images"], "pinned")
     assert group["release_version"] == "1.35.0-20261101"
     assert "release_version" not in group_of(templates["images"], "system")[0]
@@ -317,6 +336,7 @@ def test_user_data_of_the_images_of_eks_is_plain(strategy_name: str, templates: 
 
 
 def test_bottlerocket_has_its_images_on_the_second_disk(templates: Templates) -> None:
+    # trap: awslabs/amazon-eks-ami#13
     _, launch = group_of(templates["images"], "bottlerocket-gpu")
     sizes = {each["device_name"]: each["ebs"]["volume_size"] for each in launch["block_device_mappings"]}
     assert sizes == {"/dev/xvda": 4, "/dev/xvdb": 400}
@@ -430,6 +450,7 @@ def test_auto_scaling_may_use_a_volume_key(synthesize: Callable[..., Template]) 
 
 
 def test_minimal_update_strategy_raises_the_provider_version(synthesize: Callable[..., Template]) -> None:
+    # trap: aws/containers-roadmap#2204
     template = synthesize(
         node_groups=[
             {

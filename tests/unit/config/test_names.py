@@ -69,6 +69,7 @@ def resolved_as(cluster: str, *group_names: str) -> ResolvedStrategy:
 
 @pytest.mark.parametrize("cluster", [*CLUSTERS, "sg-x"])
 def test_names_are_legal_and_apart(cluster: str) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#2555
     found = names_of(resolved_as(cluster, "g" * 63, "g" * 62 + "h", "h" * 63))
     assert [(kind, name) for kind, name in found if not re.fullmatch(PATTERNS[kind], name, re.ASCII)] == []
     assert len(set(found)) == len(found)

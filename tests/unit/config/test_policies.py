@@ -99,6 +99,7 @@ def many(value: str | list[str]) -> list[str]:
 
 
 def test_sids_and_actions_are_those_of_karpenter() -> None:
+    # trap: aws/karpenter-provider-aws#9185
     found = {
         key: {statement["Sid"]: sorted(many(statement["Action"])) for statement in statements(text)}
         for key, text in documents().items()
@@ -112,6 +113,7 @@ def test_sids_and_actions_are_those_of_karpenter() -> None:
     [("ap-southeast-2", "aws"), ("us-gov-west-1", "aws-us-gov"), ("cn-northwest-1", "aws-cn")],
 )
 def test_size_with_the_longest_names(region: str, partition: str) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3512
     path = f"/{'p' * 510}/"
     sizes = {key: len("".join(text.split())) for key, text in documents("c" * 100, region, partition, path).items()}
     assert max(sizes.values()) < MANAGED_POLICY_SIZE == 6144, sizes

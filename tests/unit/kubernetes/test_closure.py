@@ -105,6 +105,7 @@ def labels_of(node: Node, instance_type: str, running: list[Workload]) -> dict[s
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_of_every_strategy(file: Any) -> None:
+    # trap: awslabs/data-on-eks#478
     resolved = resolve(load_strategy(file).strategy)
     assert_closed(resolved, bundle(resolved))
 
@@ -141,12 +142,14 @@ def combinations() -> list[tuple[tuple[str, ...], str, bool, bool]]:
 
 @pytest.mark.parametrize(("hardware", "taints", "efa", "operator"), combinations())
 def test_of_every_combination(hardware: tuple[str, ...], taints: str, efa: bool, operator: bool) -> None:
+    # trap: eksctl-io/eksctl#5277
     resolved = built(strategy(hardware, taints, efa=efa, operator=operator))
     assert_closed(resolved, bundle(resolved))
 
 
 @pytest.mark.parametrize("operator", [False, True])
 def test_the_check_finds_what_is_missing_or_there_twice(operator: bool) -> None:
+    # trap: NVIDIA/gpu-operator#1492
     resolved = built(strategy(("nvidia",), "own", efa=True, operator=operator))
     installed = bundle(resolved)
     assert_closed(resolved, installed)
@@ -171,6 +174,7 @@ def test_the_check_finds_what_is_missing_or_there_twice(operator: bool) -> None:
 @pytest.mark.parametrize("operator", [False, True])
 def test_every_accelerated_type_of_the_catalogue(operator: bool) -> None:
     """Of each type a pool by itself, as far as the rules allow it."""
+    # trap: aws/aws-cdk#29131
     seen = 0
     for kind in load().select(region="us-west-2"):
         fields = {"efa": bool(kind.efa_interfaces)}

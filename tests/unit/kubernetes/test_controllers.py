@@ -28,6 +28,7 @@ def test_nothing_unless_asked_for() -> None:
 
 
 def test_load_balancer_controller() -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3333
     found = values(LOAD_BALANCERS)
     assert (found["clusterName"], found["region"]) == ("demo", "us-west-2")
     # Pods do not reach instance metadata, where it would look for the VPC.

@@ -133,6 +133,7 @@ def test_neuron() -> None:
     ],
 )
 def test_scheduler_extension(groups: list[dict[str, Any]], fields: dict[str, Any], expected: bool) -> None:
+    # trap: aws/containers-roadmap#1735
     scheduler = charts(*groups, **fields)[NEURONS].values["scheduler"]
     assert expected == scheduler["enabled"]
 

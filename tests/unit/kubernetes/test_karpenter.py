@@ -79,6 +79,7 @@ def test_all_of_it_is_in_karpenters_namespace() -> None:
     [((), 1800), (("10m",), 1800), (("24h", "30m"), 24 * 3600 + 900), (("1h30m15s",), 5415 + 900)],
 )
 def test_uninstalling_waits_for_the_nodes(grace: tuple[str, ...], expected: int) -> None:
+    # trap: aws/karpenter-provider-aws#5582
     pools = [{"name": f"p{i}", "disruption": {"termination_grace_period": each}} for i, each in enumerate(grace)]
     assert bundle(*pools or [{}]).release(RESOURCES).timeout_seconds == expected
 
@@ -204,6 +205,7 @@ def test_requirements(fields: dict[str, Any], key: str, expected: list[str]) -> 
 
 
 def test_efa_stays_in_one_zone() -> None:
+    # trap: aws-samples/amazon-eks-machine-learning-with-terraform-and-kubeflow#83
     (pool,) = objects("NodePool", EFA)
     assert len(requirement(pool, "topology.k8s.aws/zone-id")) == 1
 
@@ -257,6 +259,7 @@ def test_efa_stays_in_one_zone() -> None:
     ],
 )
 def test_node_pool(fields: dict[str, Any], path: str, expected: object) -> None:
+    # trap: awsdocs/amazon-eks-user-guide#618
     (pool,) = objects("NodePool", {"workload": "development", **fields})
     assert pool["metadata"] == {"name": "pool"}
     assert at(pool["spec"], path) == expected
@@ -406,6 +409,7 @@ def test_volumes_are_encrypted_and_go_with_the_node(fields: dict[str, Any], expe
     ],
 )
 def test_interfaces(instance_type: str, efa_only: list[tuple[int, int]]) -> None:
+    # trap: aws/karpenter-provider-aws#6296
     neuron = NEURON if instance_type.startswith("trn") else {}
     (node_class,) = objects("EC2NodeClass", {**neuron, "instance_types": [instance_type], "efa": True})
     first, *others = node_class["spec"]["networkInterfaces"]

@@ -201,6 +201,7 @@ SINGLE_INTERFACE_ON_CARD_0 = {"hpc6id.32xlarge"}
 
 
 def test_efa_layout_of_every_type(catalogue: Catalogue) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#2182
     items = catalogue.select(efa=True)
     assert len(items) > 250
     for item in items:
@@ -249,6 +250,7 @@ def test_types_without_efa(catalogue: Catalogue, name: str) -> None:
 
 
 def test_efa_never_exceeds_the_maximum() -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3653
     cards = [NetworkCard(index, 2, ("interface", "efa", "efa-only"), None) for index in range(4)]
     assert [interface.is_efa for interface in efa_interfaces(cards, 2)] == [False, True, True]
 
@@ -304,7 +306,14 @@ def test_the_ami_fits_the_architecture(catalogue: Catalogue) -> None:
         assert all(mark in ami or ami == "CUSTOM" for ami in item.ami_types), item.name
 
 
+def test_no_type_has_an_image_of_amazon_linux_2(catalogue: Catalogue) -> None:
+    """EKS publishes none for the versions that it supports."""
+    # trap: eksctl-io/eksctl#8404
+    assert not [item.name for item in catalogue.select() if any(ami.startswith("AL2_") for ami in item.ami_types)]
+
+
 def test_minimum_driver(catalogue: Catalogue) -> None:
+    # trap: awslabs/amazon-eks-ami#2417
     assert catalogue.get("g7.2xlarge").minimum_nvidia_driver == "595"
     assert catalogue.get("p5.48xlarge").minimum_nvidia_driver is None
 
@@ -331,11 +340,13 @@ def test_minimum_driver(catalogue: Catalogue) -> None:
     ],
 )
 def test_quota_codes(catalogue: Catalogue, name: str, on_demand: str, spot: str | None) -> None:
+    # trap: aws/karpenter-provider-aws#3372
     item = catalogue.get(name)
     assert (item.quota_code_on_demand, item.quota_code_spot) == (on_demand, spot)
 
 
 def test_every_type_has_an_on_demand_quota(catalogue: Catalogue) -> None:
+    # trap: aws/karpenter-provider-aws#3372
     assert [item.name for item in catalogue.select() if item.quota_code_on_demand is None] == []
 
 

@@ -1,0 +1,50 @@
+"""What the README says of itself is so: the numbers, and what a command prints."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli import app
+from eks_hardware.config.rules import RULES
+from eks_hardware.config.rules.explain import explanations
+from helpers.paths import GOLDEN, ROOT, TESTS
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def number(words: str) -> int:
+    """The number before some words."""
+    found = re.search(rf"([0-9][0-9,]*) {words}", README)
+    assert found, words
+    return int(found[1].replace(",", ""))
+
+
+def test_numbers_of_rules_and_corpus() -> None:
+    assert number("rules") == len(RULES)
+    assert number("codes") == len(explanations())
+    assert number("wrong strategies") == len(list((TESTS / "corpus" / "bad").glob("*.yaml")))
+    assert number("right ones") == len(list((TESTS / "corpus" / "good").glob("*.yaml")))
+
+
+def test_numbers_of_traps() -> None:
+    traps = YAML(typ="safe").load((TESTS / "traps.yaml").read_text(encoding="utf-8"))
+    rows = traps["traps"] if isinstance(traps, dict) else traps
+    assert number("traps") == len(rows)
+
+
+def test_numbers_of_checkov() -> None:
+    exceptions = YAML(typ="safe").load((TESTS / "security" / "exceptions.yaml").read_text(encoding="utf-8"))
+    assert number("exceptions") == len(exceptions["shipped"])
+
+
+def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (GOLDEN / "readme" / "my-cluster.yaml").read_text(encoding="utf-8")
+    (tmp_path / "my-cluster.yaml").write_text(text, encoding="utf-8")
+    printed = CliRunner().invoke(app, ["validate", "my-cluster.yaml"]).stdout
+    assert f"$ .venv/bin/eks-hardware validate my-cluster.yaml\n{printed}```" in README
