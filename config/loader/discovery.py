@@ -70,6 +70,19 @@ def find(
     return sorted(found.values(), key=lambda file: (file.name, str(file))), findings
 
 
+def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
+    """The file of this path, or else the one called so among the strategies that would become stacks.
+
+    Args:
+        name: path of a file, or its name without the suffix.
+        paths: files and folders that the environment names; None for the default folder.
+    """
+    path = Path(name)
+    if path.exists() or path.name != name:
+        return path
+    return next((file for file in find(paths)[0] if file.stem == name), path)
+
+
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         path.lstat()  # raises where nothing is; a broken link is there, and reading it says so

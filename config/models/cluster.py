@@ -130,7 +130,11 @@ class Addon(StrategyModel):
     enabled: bool = Field(default=True, description="Install the add-on.")
     version: (
         Annotated[
-            str, form(r"^v[0-9]+\.[0-9]+\.[0-9]+-eksbuild\.[0-9]+$", "an add-on version such as v1.20.4-eksbuild.2")
+            str,
+            form(
+                r"^v(0|[1-9][0-9]{0,5})(\.(0|[1-9][0-9]{0,5})){2}-eksbuild\.(0|[1-9][0-9]{0,5})$",
+                "an add-on version such as v1.20.4-eksbuild.2",
+            ),
         ]
         | None
     ) = Field(

@@ -12,7 +12,6 @@ from eks_hardware.config.models.base import (
     Arn,
     ClusterName,
     IamPolicyArn,
-    KmsKeyArn,
     StrategyModel,
     Tags,
     Text,
@@ -27,10 +26,22 @@ from eks_hardware.config.models.node_group import NodeGroup
 from eks_hardware.config.models.storage import Storage
 
 # https://developer.hashicorp.com/terraform/language/expressions/version-constraints
-_CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]+(\.[0-9]+){0,2} *"
+_CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]{1,9}(\.[0-9]{1,9}){0,2} *"
 VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CONSTRAINT})*$", max_length=100)]
 
 Region = Annotated[str, form(r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
+
+
+# What Terraform's own check of the backend takes, which is less than AWS does:
+# https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/remote-state/s3/validate.go
+_StateKeyArn = Annotated[
+    str,
+    form(
+        r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/"
+        r"(mrk-[0-9a-f]{32}|[0-9a-f]{8}-[0-9a-f]{4}-[1-5][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12})$",
+        "the ARN of a KMS key, such as arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
+    ),
+]
 
 
 class LocalBackend(StrategyModel):
@@ -54,7 +65,7 @@ class S3Backend(StrategyModel):
         default=None, description="Object key; default eks-hardware/<name>.tfstate."
     )
     region: Region | None = Field(default=None, description="Region of the bucket; default: the strategy's.")
-    kms_key_arn: KmsKeyArn | None = Field(default=None, description="Key that encrypts the state.")
+    kms_key_arn: _StateKeyArn | None = Field(default=None, description="Key that encrypts the state.")
     profile: Text | None = Field(default=None, description="AWS profile for the bucket.")
     role_arn: Arn | None = Field(default=None, description="Role to assume for the bucket.")
     lock: bool = Field(default=True, description="Lock with a lock file in the bucket.")
@@ -80,7 +91,9 @@ class AssumeRole(StrategyModel):
     """The role that Terraform assumes."""
 
     role_arn: Arn = Field(description="ARN of the role.")
-    external_id: Text | None = Field(default=None, description="External id that the role's trust policy asks for.")
+    external_id: Annotated[Text, StringConstraints(min_length=2, max_length=1224)] | None = Field(
+        default=None, description="External id that the role's trust policy asks for."
+    )
     session_name: (
         Annotated[
             str, form(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "the name of a session: 2 to 64 letters, digits and _+=,.@-")

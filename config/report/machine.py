@@ -27,11 +27,12 @@ def as_json(validation: Validation) -> dict[str, Any]:
         "errors": len(validation.errors),
         "warnings": len(validation.warnings),
         "ignored": len(validation.ignored),
-        "findings": [_as_json(each) for each in validation.findings],
+        "findings": [{**finding_as_json(each), "ignored": each.ignored or None} for each in validation.findings],
     }
 
 
-def _as_json(finding: Finding) -> dict[str, Any]:
+def finding_as_json(finding: Finding) -> dict[str, Any]:
+    """A finding with stable keys; null where it has no place."""
     position = finding.position
     return {
         "code": finding.code,
@@ -41,7 +42,6 @@ def _as_json(finding: Finding) -> dict[str, Any]:
         "file": position.file if position else None,
         "line": position.line if position and position.line else None,
         "column": position.column if position and position.line else None,
-        "ignored": finding.ignored or None,
     }
 
 

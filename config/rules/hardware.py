@@ -85,18 +85,36 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
 )
 def _not_offered(context: Context) -> Iterator[Breach]:
+    for node, path, kind in not_offered(context):
+        # Karpenter takes the others: POOL_TYPE_NOT_OFFERED.
+        if isinstance(node, NodeGroup) or not any_offered(context, node):
+            yield path, nowhere_near(context, kind)
+
+
+def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
+    """Instance types that are written out and that the region does not have, with their paths."""
     region = context.strategy.region
-    if not context.region_known:
-        return
-    for _, path, kind in _each_type(context):
-        if not kind.withdrawn and not context.catalogue.offered(kind.name, region):
-            # Regions nearby first: those that begin alike.
-            elsewhere = sorted(
-                context.catalogue.offered_regions(kind.name),
-                key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
-            )
-            where = f"it is in {several(elsewhere)}" if elsewhere else "no known region offers it"
-            yield path, f"{region} does not offer {kind.name}; {where}"
+    if context.region_known:
+        for node, path, kind in _each_type(context):
+            if not kind.withdrawn and not context.catalogue.offered(kind.name, region):
+                yield node, path, kind
+
+
+def any_offered(context: Context, node: Node) -> bool:
+    """Whether the region has one of the types of a group or pool."""
+    return any(context.catalogue.offered(kind.name, context.strategy.region) for kind in context.types(node))
+
+
+def nowhere_near(context: Context, kind: InstanceType) -> str:
+    """That the region does not have a type, and which do."""
+    region = context.strategy.region
+    # Regions nearby first: those that begin alike.
+    elsewhere = sorted(
+        context.catalogue.offered_regions(kind.name),
+        key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
+    )
+    where = f"it is in {several(elsewhere)}" if elsewhere else "no known region offers it"
+    return f"{region} does not offer {kind.name}; {where}"
 
 
 def mixed_architecture(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:

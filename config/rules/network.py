@@ -457,7 +457,11 @@ def _nodes(share: Share) -> str:
 
 
 def _sum(budget: SubnetBudget, shares: list[str]) -> str:
-    return " + ".join([*shares, *(f"{count} {name}" for name, count in budget.others.items())])
+    more = [f"{len(shares) - _SHARES} more"] if len(shares) > _SHARES else []
+    return " + ".join([*shares[:_SHARES], *more, *(f"{count} {name}" for name, count in budget.others.items())])
+
+
+_SHARES = 5
 
 
 def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | list[Share]) -> str:

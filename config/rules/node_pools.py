@@ -16,7 +16,15 @@ from eks_hardware.config.models import NodePool
 from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.config.resolve.node_pools import candidates, left_out
-from eks_hardware.config.rules.hardware import mixed_architecture, mixed_hardware, no_zone, several
+from eks_hardware.config.rules.hardware import (
+    any_offered,
+    mixed_architecture,
+    mixed_hardware,
+    no_zone,
+    not_offered,
+    nowhere_near,
+    several,
+)
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
 
 _NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
@@ -49,6 +57,18 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
                     pool_path(pool, f"instance_families[{index}]"),
                     f"no instance family is called {family!r}; {hint}",
                 )
+
+
+@rule(
+    "POOL_TYPE_NOT_OFFERED",
+    "the region does not offer one of a pool's instance types",
+    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
+    severity=Severity.WARNING,
+)
+def _type_not_offered(context: Context) -> Iterator[Breach]:
+    for node, path, kind in not_offered(context):
+        if isinstance(node, NodePool) and any_offered(context, node):
+            yield path, f"{nowhere_near(context, kind)}; Karpenter takes the pool's other types"
 
 
 @rule("POOL_ACCELERATOR_UNKNOWN", "an accelerator is not in the catalogue", "config/catalogue")

@@ -6,7 +6,6 @@ import json
 import os
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -52,12 +51,12 @@ def doctor(
 
 def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
     """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
-    from eks_hardware.config.loader.discovery import read_environment
+    from eks_hardware.config.loader.discovery import named_strategy, read_environment
     from eks_hardware.config.report.text import as_text
     from eks_hardware.config.validation import validate
 
     named, overlays = read_environment(os.environ)
-    found = validate([_file(name, named)], overlay or overlays)
+    found = validate([named_strategy(name, named)], overlay or overlays)
     if found.errors:
         typer.echo(as_text(found.errors))
         typer.echo("AWS was not asked: the strategy has errors", err=True)
@@ -65,16 +64,6 @@ def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
     if len(found.strategies) != 1:
         _fail(f"{name} has {len(found.strategies)} strategies; name one")
     return found.strategies[0][0]
-
-
-def _file(strategy: str, folders: list[str] | None) -> Path:
-    """The file, or the one of that name among the strategies that would become stacks."""
-    from eks_hardware.config.loader.discovery import discover
-
-    path = Path(strategy)
-    if path.exists() or path.name != strategy:
-        return path
-    return next((file for file in discover(folders) if file.stem == strategy), path)
 
 
 def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
@@ -142,18 +131,9 @@ def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
 
 
 def _finding_as_json(finding: Diagnosis) -> dict[str, Any]:
-    position = finding.position
-    return {
-        "code": finding.code,
-        "severity": finding.severity.value,
-        "path": finding.path,
-        "message": finding.message,
-        "file": position.file if position else None,
-        "line": position.line if position and position.line else None,
-        "column": position.column if position and position.line else None,
-        "check": finding.check,
-        "command": finding.command or None,
-    }
+    from eks_hardware.config.report.machine import finding_as_json
+
+    return {**finding_as_json(finding), "check": finding.check, "command": finding.command or None}
 
 
 def _fail(message: str) -> NoReturn:

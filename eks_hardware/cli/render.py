@@ -28,13 +28,13 @@ def render(
 
     Reports what is wrong in the strategy first, as validate does, and then writes nothing; exit code 1.
     """
-    from eks_hardware.config.loader.discovery import read_environment
+    from eks_hardware.config.loader.discovery import named_strategy, read_environment
     from eks_hardware.config.report.text import as_text
     from eks_hardware.config.resolve import resolve
     from eks_hardware.config.validation import validate
 
     named, overlays = read_environment(os.environ)
-    found = validate([_file(strategy, named)], overlays)
+    found = validate([named_strategy(strategy, named)], overlays)
     if len(found.files) > 1:
         _fail(f"{strategy} has {len(found.files)} strategies; name one")
     if found.shown:
@@ -61,16 +61,6 @@ def render(
     except WriteError as problem:
         _fail(str(problem))
     _report(out, len(written))
-
-
-def _file(strategy: str, folders: list[str] | None) -> Path:
-    """The file, or the one of that name among the strategies that would become stacks."""
-    from eks_hardware.config.loader.discovery import discover
-
-    path = Path(strategy)
-    if path.exists() or path.name != strategy:
-        return path
-    return next((file for file in discover(folders) if file.stem == strategy), path)
 
 
 def _read_outputs(text: str, name: str) -> dict[Reference, str]:

@@ -82,7 +82,7 @@ def test_state_in_s3_is_locked_and_encrypted(templates: Templates) -> None:
             "key": "clusters/options.tfstate",
             "region": "eu-central-1",
             "encrypt": True,
-            "kms_key_id": "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+            "kms_key_id": "arn:aws:kms:eu-central-1:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
             "use_lockfile": True,
             "assume_role": {"role_arn": "arn:aws:iam::111122223333:role/state"},
         }

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.config.errors import StrategyError
-from eks_hardware.config.loader.discovery import Selection, discover, read_environment
+from eks_hardware.config.loader.discovery import Selection, discover, named_strategy, read_environment
 
 
 @pytest.fixture
@@ -76,3 +76,18 @@ def test_every_bad_entry_is_reported(folder: Path, monkeypatch: pytest.MonkeyPat
 )
 def test_environment(environ: dict[str, str], expected: Selection) -> None:
     assert read_environment(environ) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("b", "strategies/b.yaml"), ("other.yaml", "other.yaml"), ("strategies/a.yaml", "strategies/a.yaml"), ("c", "c")],
+)
+def test_a_strategy_goes_by_its_name_or_its_path(
+    name: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else the environment names; what is not there is for the reader to say."""
+    monkeypatch.chdir(tmp_path)
+    Path("strategies").mkdir()
+    for file in ("strategies/a.yaml", "strategies/b.yaml", "other.yaml"):
+        Path(file).write_text("", encoding="utf-8")
+    assert named_strategy(name, ["nowhere", "strategies"]) == Path(expected)

@@ -153,7 +153,7 @@ def refusal(given: Mapping[str, Any]) -> str | None:
 
 
 ROLE = "arn:aws:iam::111122223333:role/r"
-KMS = "arn:aws:kms:us-west-2:111122223333:key/1"
+KMS = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab"
 RESERVED = group("p5.48xlarge", "reserved", capacity="reserved")
 
 # What no strategy of ours has.
@@ -181,7 +181,7 @@ ELSE: list[dict[str, Any]] = [
         backend={"type": "remote", "organization": "o", "workspace": "w", "hostname": "tfe.example.com"},
         aws={
             "profile": "p",
-            "assume_role": {"role_arn": ROLE, "external_id": "x", "session_name": "ss"},
+            "assume_role": {"role_arn": ROLE, "external_id": "ci", "session_name": "ss"},
             "account_id": "111122223333",
             "version": ">= 6.0",
             "permissions_boundary_arn": "arn:aws:iam::111122223333:policy/b",

@@ -411,3 +411,35 @@ def test_what_a_quota_counts(name: str, counts: bool) -> None:
     with pytest.raises(ValidationError) as error:
         Team.model_validate(given)
     assert [(each["type"], each["loc"]) for each in error.value.errors()] == [("field_value", ("quota", name, "[key]"))]
+
+
+# Terraform and the AWS provider refuse these, and say so only when they run.
+@pytest.mark.parametrize(
+    ("section", "refused", "taken"),
+    [
+        ("aws", {"version": ">= 99999999999999999999"}, {"version": ">= 5.100.0"}),
+        (
+            "aws",
+            {"assume_role": {"role_arn": "arn:aws:iam::111122223333:role/deploy", "external_id": ""}},
+            {"assume_role": {"role_arn": "arn:aws:iam::111122223333:role/deploy", "external_id": "ci"}},
+        ),
+        (
+            "backend",
+            {"type": "s3", "bucket": "state", "kms_key_arn": "arn:aws:kms:us-west-2:111122223333:key/1234abcd"},
+            {
+                "type": "s3",
+                "bucket": "state",
+                "kms_key_arn": "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab",
+            },
+        ),
+        (
+            "cluster",
+            {"addons": {"coredns": {"version": "v01.2.3-eksbuild.1"}}},
+            {"addons": {"coredns": {"version": "v1.2.3-eksbuild.1"}}},
+        ),
+    ],
+)
+def test_what_terraform_refuses_late(section: str, refused: dict[str, Any], taken: dict[str, Any]) -> None:
+    Strategy.model_validate(document(**{section: taken}))
+    with pytest.raises(ValidationError):
+        Strategy.model_validate(document(**{section: refused}))

@@ -61,7 +61,7 @@ def pool(family: str, **fields: Any) -> dict[str, Any]:
 
 
 def key(region: str) -> str:
-    return f"arn:aws:kms:{region}:111122223333:key/1234abcd"
+    return f"arn:aws:kms:{region}:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab"
 
 
 GPU = "node_groups[gpu]"

@@ -605,6 +605,12 @@ CASES = [
     Case("INSTANCE_TYPE_UNKNOWN", FIRST, gpus("p5.49xlarge"), gpus("p5.48xlarge")),
     Case("INSTANCE_TYPE_WITHDRAWN", FIRST, gpus("p3.2xlarge"), gpus("p4d.24xlarge")),
     Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**gpus("g6.xlarge"), "region": "eu-west-1"}, gpus("g6.xlarge")),
+    Case(
+        "POOL_TYPE_NOT_OFFERED",
+        FIRST,
+        {**gpus("g6.xlarge", "g5.xlarge"), "region": "eu-west-1"},
+        {**gpus("g6.xlarge"), "region": "eu-west-1"},
+    ),
     Case("AMI_NONE", FIRST, gpus("g7.2xlarge"), gpus("g7.2xlarge", ami={"image_id": "ami-01234567"})),
     Case("EFA_UNSUPPORTED", FIRST, gpus("g5.xlarge", efa=True), gpus("g5.8xlarge", efa=True)),
     Case(
@@ -713,6 +719,7 @@ def test_which_rules_warn() -> None:
         "POOL_FAMILY_EMPTY",
         "POOL_OVERLAP",
         "POOL_RESERVATION_TYPES",
+        "POOL_TYPE_NOT_OFFERED",
         "POOL_TYPE_UNSOLD",
     }
 
