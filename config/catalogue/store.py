@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ _MIB = 1024
 _SUGGESTIONS = 3
 
 
+@lru_cache(maxsize=1024)
 def label_name(name: str) -> str:
     """Karpenter's label value for an accelerator name: ``RTX PRO Server 6000`` -> ``rtx-pro-server-6000``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

@@ -14,7 +14,6 @@ from eks_hardware.config.errors import Finding, Position, StrategyError
 from eks_hardware.config.loader import overlays as ov
 from eks_hardware.config.loader import yaml_source as ys
 from eks_hardware.config.loader.annotations import below, fields, is_model, unwrap
-from eks_hardware.config.loader.translate import translate
 from eks_hardware.config.loader.yaml_source import SourceMap
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
@@ -241,6 +240,9 @@ def _validate(attempt: _Attempt[ModelT], model: type[ModelT]) -> None:
         # tuples, enums, addresses.
         value = model.model_validate_json(json.dumps(root.plain()), strict=True)
     except ValidationError as error:
+        # Only a wrong file needs it.
+        from eks_hardware.config.loader.translate import translate
+
         details = error.errors(include_url=False, include_input=False)
         known = {(finding.code, finding.position) for finding in attempt.findings}
         for finding in translate(details, root, model):

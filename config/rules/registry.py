@@ -33,6 +33,7 @@ class Context:
     today: datetime.date = field(default_factory=datetime.date.today)
     warned: list[Breach] = field(default_factory=list)
     """Code and path of every warning so far; whole for rules that come ``last``."""
+    _types: dict[str, tuple[InstanceType, ...]] = field(default_factory=dict)
 
     @property
     def region_known(self) -> bool:
@@ -45,9 +46,12 @@ class Context:
 
     def types(self, node: Node) -> tuple[InstanceType, ...]:
         """The instance types of a group or pool that the catalogue knows; a pool's by family too."""
-        chosen = self.pool_types(node) if isinstance(node, NodePool) else ()
-        found = (self.catalogue.find(name) for name in node.instance_types or chosen)
-        return tuple(kind for kind in found if kind is not None)
+        found = self._types.get(node.name)
+        if found is None:
+            chosen = self.pool_types(node) if isinstance(node, NodePool) else ()
+            known = (self.catalogue.find(name) for name in node.instance_types or chosen)
+            found = self._types[node.name] = tuple(kind for kind in known if kind is not None)
+        return found
 
     def demand(self, node: Node) -> zones.Demand:
         """What a group or pool asks of the zones."""
