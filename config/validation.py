@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from eks_hardware.config.errors import Finding, Position, Severity
-from eks_hardware.config.loader import NODE_LISTS, LoadedStrategy, read_strategies
+from eks_hardware.config.loader import LoadedStrategy, read_strategies
 from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, find, read_environment
 from eks_hardware.config.loader.yaml_source import display_name
-from eks_hardware.config.rules import check_loaded
+from eks_hardware.config.rules import check_loaded, check_remains
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def validate(
     for finding in (
         *not_there,
         *reading.findings,
-        *(each for remains in reading.remains for each in _of_nodes(check_loaded(remains, today=today))),
+        *(each for remains in reading.remains for each in check_remains(remains, today=today)),
         *(each for _, findings in strategies for each in findings),
     ):
         in_order.setdefault(finding.position.file if finding.position else "", []).append(finding)
@@ -90,12 +90,6 @@ def from_environment(environ: Mapping[str, str], default_folder: Path | str = DE
     """:func:`validate` for what ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY`` name."""
     named, overlays = read_environment(environ)
     return validate(named, overlays, default_folder=default_folder)
-
-
-def _of_nodes(findings: Iterable[Finding]) -> list[Finding]:
-    """What holds for a group or pool whatever the others are."""
-    inside = tuple(f"{place}[" for place in NODE_LISTS)
-    return [each for each in findings if each.path.startswith(inside)]
 
 
 def _place(finding: Finding) -> tuple[Position, str, str]:

@@ -28,6 +28,7 @@ __all__ = [
     "Document",
     "LoadedStrategy",
     "Reading",
+    "Remains",
     "SourceMap",
     "discover",
     "from_environment",
@@ -106,14 +107,28 @@ class Reading:
 
     Attributes:
         strategies: those of the files that have no finding.
-        remains: of files in which only some node groups or pools are at fault, the strategy without these. Good for
-            finding what is wrong in the other groups and pools, and for nothing else.
+        remains: what is left of files in which only groups, pools or sections are at fault.
         findings: of all files.
     """
 
     strategies: tuple[LoadedStrategy, ...]
-    remains: tuple[LoadedStrategy, ...]
+    remains: tuple[Remains, ...]
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Remains:
+    """A strategy without what is at fault in its file; good for finding what else is wrong there, and for nothing else.
+
+    Attributes:
+        loaded: the rest; sections that are left out have their defaults.
+        sections: names of these sections; a misspelt one may have meant any that the file does not have.
+        lists: those of :data:`NODE_LISTS` that lack groups or pools.
+    """
+
+    loaded: LoadedStrategy
+    sections: frozenset[str]
+    lists: frozenset[str]
 
 
 NODE_LISTS = ("node_groups", "karpenter.node_pools")
@@ -126,7 +141,7 @@ def read_strategies(
     """Reads several strategy files; raises nothing for what is in them."""
     read = read_documents(files, _model(), overlays=overlays, overlay_folders=overlay_folders, separate=NODE_LISTS)
     loaded = tuple(_loaded(document) for document in read.documents)
-    remains = tuple(_loaded(document) for document in read.remains)
+    remains = tuple(Remains(_loaded(each.document), each.sections, each.lists) for each in read.remains)
     return Reading(loaded, remains, (*read.findings, *_same_stacks(loaded)))
 
 

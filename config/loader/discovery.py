@@ -100,5 +100,4 @@ def _is_strategy(file: Path) -> bool:
 def _problem(entry: Path | str, error: OSError | ValueError) -> str:
     reason = getattr(error, "strerror", None) or str(error)
     name = ys.display_name(entry)
-    hint = f"name strategy files, or folders of them, in {STRATEGIES_VARIABLE}"
-    return f"{ys.quoted(name)}: {ys.shown(reason).lower()}; {hint}"
+    return f"{ys.quoted(name)}: {ys.shown(reason).lower()}; name strategy files, or folders of them"

@@ -46,12 +46,27 @@ class _Attempt(Generic[ModelT]):
 class Reading(Generic[ModelT]):
     """Several files, read: the documents of those without a finding, and every finding.
 
-    ``remains`` has, for files where only some items of a list are at fault, the document without those items.
+    ``remains`` has, for files of which a part can be judged all the same, the document without what is at fault.
     """
 
     documents: tuple[Document[ModelT], ...]
-    remains: tuple[Document[ModelT], ...]
+    remains: tuple[Remains[ModelT], ...]
     findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Remains(Generic[ModelT]):
+    """A document without what is at fault in it.
+
+    Attributes:
+        document: the rest; sections that are left out have their defaults.
+        sections: names of the sections that are left out, in part or whole, or that a misspelt one may have meant.
+        lists: paths of the lists that lack items.
+    """
+
+    document: Document[ModelT]
+    sections: frozenset[str]
+    lists: frozenset[str]
 
 
 def load_document(
@@ -134,22 +149,48 @@ def read_documents(
     )
 
 
-def _remains(attempt: _Attempt[ModelT], model: type[ModelT], separate: Sequence[str]) -> Document[ModelT] | None:
-    """The document without the items that have a finding; None where findings are about something else."""
+def _remains(attempt: _Attempt[ModelT], model: type[ModelT], separate: Sequence[str]) -> Remains[ModelT] | None:
+    """The document without the items of lists, and the sections, that have a finding; None where too little is left."""
     root: ys.Node | None = attempt.root
-    faulty: dict[str, set[str]] = {}
+    if not isinstance(root, ys.Mapping):
+        return None
+    items: dict[str, set[str]] = {}
+    sections: set[str] = set()
     for path in {finding.path for finding in attempt.findings}:
         place = next((each for each in separate if path.startswith(f"{each}[")), None)
-        if place is None:
-            return None
-        faulty.setdefault(place, set()).add(ys.split_path(path[len(place) :])[0])
-    for place, labels in faulty.items():
-        root = _without(root, place.split("."), labels) if root else None
+        if place:
+            items.setdefault(place, set()).add(ys.split_path(path[len(place) :])[0])
+        elif path:
+            sections.add(ys.split_path(path)[0])
+        else:
+            return None  # about the text as a whole
+    kept = _without_sections(root, sections, separate)
+    for place, labels in items.items():
+        kept = _without(kept, place.split("."), labels)
     try:
-        value = model.model_validate_json(json.dumps(root.plain() if root else None), strict=True)
+        value = model.model_validate_json(json.dumps(kept.plain()), strict=True)
     except ValidationError:
         return None
-    return Document(value, SourceMap(root), attempt.file) if root else None
+    known = fields(model)
+    if sections - set(known):
+        # A misspelt section may have meant any that is not there.
+        sections |= {name for name in known if name not in root.entries}
+    document = Document(value, SourceMap(kept), attempt.file)
+    return Remains(document, frozenset(sections), frozenset(items))
+
+
+def _without_sections(root: ys.Mapping, sections: Container[str], separate: Sequence[str]) -> ys.Node:
+    """A copy of the tree without some sections, apart from the lists in them that are judged item by item."""
+    entries: dict[str, ys.Entry] = {}
+    for key, entry in root.entries.items():
+        if key not in sections:
+            entries[key] = entry
+            continue
+        inside = [each.partition(".")[2] for each in separate if each.partition(".")[0] == key]
+        if isinstance(entry.node, ys.Mapping) and inside:
+            lists = {name: each for name, each in entry.node.entries.items() if name in inside}
+            entries[key] = ys.Entry(entry.key_position, ys.Mapping(lists, entry.node.position))
+    return ys.Mapping(entries, root.position, removed=root.removed)
 
 
 def _without(node: ys.Node, keys: Sequence[str], labels: Container[str]) -> ys.Node:

@@ -284,7 +284,8 @@ def _quote_hint(kind: str, node: ys.Node | None, choices: Sequence[Any]) -> str:
         return f"; put it in quotes: {ys.quoted(node.raw)}" if is_text else ""
     if kind.startswith("bool"):
         meant = ys.OLD_BOOLEANS.get(node.raw.lower(), ys.resolve_plain(node.raw.lower()))
-        return f"; write {str(meant).lower()}, without quotes" if isinstance(meant, bool) else ""
+        quotes = "" if node.plain_style else ", without quotes"
+        return f"; write {str(meant).lower()}{quotes}" if isinstance(meant, bool) else ""
     number = re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", node.raw.replace("_", ""))
     is_number = kind.startswith(("int", "float")) and type(ys.resolve_plain(number)) in (int, float)
     if is_number or any(str(choice) == node.raw and not isinstance(choice, str) for choice in choices):

@@ -34,12 +34,12 @@ AmiType = Literal[
 class Scaling(StrategyModel):
     """How many nodes the group has."""
 
-    min: Annotated[int, Field(ge=0, le=450)] = Field(default=0, description="Fewest nodes.")
-    desired: Annotated[int, Field(ge=0, le=450)] | None = Field(
+    min: Annotated[int, Field(ge=0, le=5000)] = Field(default=0, description="Fewest nodes.")
+    desired: Annotated[int, Field(ge=0, le=5000)] | None = Field(
         default=None, description="Nodes to run; default: `min`."
     )
-    max: Annotated[int, Field(ge=1, le=450)] = Field(
-        description="Most nodes (450 is EKS's default quota of nodes per managed node group)."
+    max: Annotated[int, Field(ge=1, le=5000)] = Field(
+        description="Most nodes; 450 is the quota of a group in a new account (`validate --quotas`)."
     )
     autoscaled: bool = Field(
         default=False,

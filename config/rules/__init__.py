@@ -7,7 +7,7 @@ import datetime
 
 from eks_hardware.config.catalogue import Catalogue, load
 from eks_hardware.config.errors import Finding, Position, Severity
-from eks_hardware.config.loader import LoadedStrategy
+from eks_hardware.config.loader import NODE_LISTS, LoadedStrategy, Remains
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.rules import access as _access
 from eks_hardware.config.rules import addons as _addons
@@ -32,9 +32,9 @@ from eks_hardware.config.rules import storage as _storage
 from eks_hardware.config.rules import user_data as _user_data
 from eks_hardware.config.rules import user_data_overrides as _user_data_overrides
 from eks_hardware.config.rules import workload as _workload
-from eks_hardware.config.rules.registry import RULES, Context, Rule
+from eks_hardware.config.rules.registry import RULES, Context, Rule, Watched
 
-__all__ = ["RULES", "Context", "Rule", "check", "check_loaded"]
+__all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "check_remains"]
 
 # Importing a module registers its rules.
 _MODULES = (
@@ -81,6 +81,30 @@ def check(
                 reason = _ignore.reason(strategy, each.code, path)
             findings.append(Finding(each.code, path, message, each.severity, ignored=reason))
     return sorted(findings, key=lambda finding: (finding.severity is Severity.WARNING, finding.path, finding.code))
+
+
+def check_remains(remains: Remains, *, today: datetime.date | None = None) -> list[Finding]:
+    """What is wrong in the part of a file that could be read, as far as it does not depend on the rest.
+
+    A rule counts where it looked at no section that is left out; where groups or pools are left out, only what it
+    says about a single other one.
+    """
+    loaded, inside = remains.loaded, tuple(f"{place}[" for place in NODE_LISTS)
+    unread = {*remains.lists, *(place.partition(".")[0] for place in remains.lists)}
+    findings = []
+    for each in RULES.values():
+        if each.last:
+            continue
+        # A context of its own: what another rule looked up is not seen a second time.
+        watched = Watched(loaded.strategy)
+        found = list(each.check(watched.context(today or datetime.date.today())))
+        if watched.read & remains.sections:
+            continue
+        for path, message in found:
+            if path.startswith(inside) or not watched.read & unread:
+                position = loaded.source.locate(path)
+                findings.append(Finding(each.code, path, message, each.severity, position))
+    return findings
 
 
 def check_loaded(loaded: LoadedStrategy, *, today: datetime.date | None = None) -> list[Finding]:

@@ -40,6 +40,22 @@ def _required_addon(context: Context) -> Iterator[Breach]:
             yield f"cluster.addons.{name}.enabled", f"{name} cannot be off: {fact['why']}; remove the line"
 
 
+@rule(
+    "ADDON_DNS_OFF",
+    "CoreDNS is off, and the cluster may be without DNS",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managing-coredns.html",
+    severity=Severity.WARNING,
+)
+def _dns_off(context: Context) -> Iterator[Breach]:
+    addon = _addon(context, "coredns")
+    if addon and not addon.enabled:
+        yield (
+            _path("coredns", "enabled"),
+            "without CoreDNS no pod finds a service or a host by its name, unless something else brings DNS; remove "
+            "the line, if nothing does",
+        )
+
+
 # --- versions
 
 _PINNED = re.compile(r"v([0-9]+)\.([0-9]+)\.([0-9]+)-.*")

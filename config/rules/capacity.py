@@ -22,6 +22,7 @@ _RESERVED = {"reserved", "capacity-block"}
     "UPDATE_ALL_NODES",
     "more nodes may be down at once than the group has",
     "https://github.com/aws/aws-cdk/blob/main/packages/aws-cdk-lib/aws-eks/lib/managed-nodegroup.ts",
+    severity=Severity.WARNING,
 )
 def _unavailable(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
@@ -29,8 +30,9 @@ def _unavailable(context: Context) -> Iterator[Breach]:
         if given is not None and given > most:
             yield (
                 group_path(group, "update.max_unavailable"),
-                f"the group has {most} {'node' if most == 1 else 'nodes'} at most, and {given} may be down at once; "
-                f"set at most {most}",
+                f"the group has {most} {'node' if most == 1 else 'nodes'} at most, and {given} may be down at once: "
+                "this holds nothing back, and an update may drain all of them together; "
+                f"set {'1' if most <= 2 else f'1 to {most - 1}'}",
             )
 
 
@@ -68,6 +70,23 @@ def _repair(context: Context) -> Iterator[Breach]:
 
 
 # --- capacity
+
+
+@rule(
+    "RESERVATION_ONE_TYPE",
+    "a capacity reservation holds one instance type",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
+)
+def _reservation_one_type(context: Context) -> Iterator[Breach]:
+    for group in context.strategy.node_groups:
+        reservation, count = group.reservation, len(group.instance_types)
+        # Of capacity blocks CAPACITY_BLOCK_ONE_TYPE says it.
+        if group.capacity == "reserved" and reservation and reservation.id and count > 1:
+            yield (
+                group_path(group, "instance_types"),
+                f"{reservation.id} holds one instance type, {count} are listed; keep its own, or give a resource "
+                "group of reservations (reservation.resource_group_arn)",
+            )
 
 
 @rule("SPOT_ONE_TYPE", "spot nodes can be of one instance type only", _SPOT, severity=Severity.WARNING)

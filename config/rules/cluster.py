@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from eks_hardware.config import facts
@@ -34,10 +34,34 @@ def _version(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     end = supported.get(version, {}).get("extended_until")
     alive = ", ".join(each for each, dates in supported.items() if context.today <= _date(dates["extended_until"]))
+    if _is_newer(version, supported):
+        return
     if version not in supported:
         yield "cluster.kubernetes_version", f"{version} is not supported by EKS; use one of {alive}"
     elif context.today > _date(end):
         yield "cluster.kubernetes_version", f"support of {version} ended on {end}; use one of {alive}"
+
+
+def _is_newer(version: str, recorded: Iterable[str]) -> bool:
+    """Whether a Kubernetes version came after all that are recorded."""
+    return _numbers(version) > max(map(_numbers, recorded))
+
+
+@rule(
+    "KUBERNETES_VERSION_UNREAD",
+    "the Kubernetes version is newer than the facts of this release",
+    "config/facts/eks.json (versions)",
+    severity=Severity.WARNING,
+)
+def _version_unread(context: Context) -> Iterator[Breach]:
+    version, versions = context.strategy.cluster.kubernetes_version, facts.eks("versions")
+    if _is_newer(version, versions["supported"]):
+        newest = max(versions["supported"], key=_numbers)
+        yield (
+            "cluster.kubernetes_version",
+            f"{version} is newer than what was read on {versions['as_of']}; EKS may have it, nothing here was checked "
+            f"against it; {newest} was",
+        )
 
 
 def _date(text: str | None) -> datetime.date:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
+from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.models.node_group import AmiType
-from eks_hardware.config.resolve import ami_family, has_pod_subnets, pod_interfaces, zones
+from eks_hardware.config.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod_interfaces, zones
 from eks_hardware.config.resolve.node import AMI_PREFIXES
 from eks_hardware.config.resolve.node import taints as node_taints
 from eks_hardware.config.rules.registry import (
@@ -123,9 +124,11 @@ def mixed_architecture(context: Context, nodes: Sequence[Node], noun: str) -> It
         by_architecture = {kind.architecture: kind.name for kind in context.types(node)}
         if len(by_architecture) > 1:
             both = ", ".join(f"{name} is {architecture}" for architecture, name in sorted(by_architecture.items()))
+            # EKS wants it of groups; Karpenter could make nodes of both.
+            whose = "" if isinstance(node, NodeGroup) else "here "
             yield (
                 node_path(node, hardware_field(node)),
-                f"one {noun} has one architecture and one image: {both}; make a {noun} of each",
+                f"{whose}one {noun} has one architecture and one image: {both}; make a {noun} of each",
             )
 
 
@@ -137,7 +140,7 @@ def mixed_hardware(context: Context, nodes: Sequence[Node], noun: str) -> Iterat
             both = ", ".join(f"{name} is {hardware}" for hardware, name in sorted(kinds.items()))
             yield (
                 node_path(node, hardware_field(node)),
-                f"one {noun} has one kind of hardware, with one image, taint and device plugin: {both}; "
+                f"here one {noun} has one kind of hardware, with one image, taint and device plugin: {both}; "
                 f"make a {noun} of each",
             )
 
@@ -312,11 +315,11 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         for kind in context.types(node):
             if pod_interfaces(kind, efa=node.efa, custom_networking=True) == 0:
-                fix = "set efa: false, or take" if node.efa else "take"
+                beside = " beside EFA" if node.efa else ""
                 yield (
                     _type_path(node, kind),
                     f"with pod subnets no pod uses the primary interface, and the first network card of {kind.name} "
-                    f"has no other; {fix} network.pod_cidr or pod_subnets out",
+                    f"has no other{beside}; take network.pod_cidr or pod_subnets out",
                 )
 
 
@@ -386,17 +389,55 @@ def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
 )
 def _zone_not_offered(context: Context) -> Iterator[Breach]:
+    for path, zone, names, offered in _zones_without_offer(context, reserved=False):
+        yield path, f"{zone} does not offer {several(names)}; {', '.join(offered)} do"
+
+
+@rule(
+    "ZONE_NOT_RECORDED",
+    "the catalogue does not know that the zone of a reservation offers its instance types",
+    "config/catalogue (offerings)",
+    severity=Severity.WARNING,
+)
+def _zone_not_recorded(context: Context) -> Iterator[Breach]:
+    for path, zone, names, offered in _zones_without_offer(context, reserved=True):
+        yield (
+            path,
+            f"the catalogue does not know that {several(names)} is offered in {zone} (it has {', '.join(offered)}); "
+            "check the reservation's zone id",
+        )
+
+
+def _zones_without_offer(
+    context: Context, *, reserved: bool
+) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
+    """Zones of groups and pools that do not offer types, with path, those types and the zones that do.
+
+    Args:
+        context: what is looked at.
+        reserved: those of reservations, which who owns one knows better than the catalogue; else the others.
+    """
     region = context.strategy.region
     known = set(context.catalogue.zone_ids(region))
     for node in context.nodes:
         names = [kind.name for kind in context.types(node)]
         # EKS launches any type of a group in any of its zones; Karpenter looks for one that is there.
         together = [(name,) for name in names] if isinstance(node, NodeGroup) else [tuple(names)]
+        of_reservations = _zones_of_reservations(node)
         for path, zone in zones_given(node):
+            # A pool has the zone of its reservation in `zones` too: said once.
+            if not (path.endswith(".zone") if reserved else zone not in of_reservations):
+                continue
             for each in together:
-                offered = sorted({where for name in each for where in context.catalogue.offered(name, region)})
+                offered = tuple(sorted({where for name in each for where in context.catalogue.offered(name, region)}))
                 if offered and zone in known and zone not in offered:
-                    yield path, f"{zone} does not offer {several(each)}; {', '.join(offered)} do"
+                    yield path, zone, each, offered
+
+
+def _zones_of_reservations(node: Node) -> set[str]:
+    if isinstance(node, NodeGroup):
+        return {node.reservation.zone} if node.reservation else set()
+    return {each.zone for each in node.reservations if each.zone}
 
 
 def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
@@ -427,28 +468,65 @@ def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.strategy.node_groups)
 
 
-def untainted_nodes(context: Context) -> int:
-    """How many nodes of the groups any pod may run on, when the cluster is made."""
-    groups = [group for group in context.strategy.node_groups if not _is_tainted(context, group)]
+def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
+    """How many nodes of the groups a pod with these tolerations may run on, when the cluster is made."""
+    given = tuple(tolerations)
+    groups = [group for group in context.strategy.node_groups if _is_open(context, group, given)]
     return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
 
 
-def _is_tainted(context: Context, group: NodeGroup) -> bool:
-    """Whether a pod needs a toleration for its nodes, or that is not known."""
+def _is_open(context: Context, group: NodeGroup, tolerations: Sequence[object]) -> bool:
+    """Whether no taint of its nodes keeps such a pod off; not where the taints are not known."""
     kinds = context.types(group)
-    return not kinds or any(taint.effect != "PREFER_NO_SCHEDULE" for taint in node_taints(group, kinds[0].hardware))
+    return bool(kinds) and all(
+        taint.effect == "PREFER_NO_SCHEDULE" or any(_tolerates(each, taint) for each in tolerations)
+        for taint in node_taints(group, kinds[0].hardware)
+    )
+
+
+def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
+    """Whether a toleration, as Kubernetes writes one, matches a taint.
+
+    Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
+    """
+    if not isinstance(toleration, Mapping):
+        return False
+    key, operator, value = (toleration.get(name) or "" for name in ("key", "operator", "value"))
+    effect = str(toleration.get("effect") or "")
+    # Kubernetes writes NoSchedule, EKS NO_SCHEDULE.
+    if effect and effect.lower() != taint.effect.replace("_", "").lower():
+        return False
+    if operator == "Exists":
+        return key in ("", taint.key)
+    return operator in ("", "Equal") and (key, value) == (taint.key, taint.value)
+
+
+def _coredns_tolerations(context: Context) -> tuple[object, ...]:
+    """Those that the add-on has by itself, and those that the strategy gives it."""
+    ours = tuple(facts.addons()["coredns"]["tolerations"])
+    for name, addon in context.strategy.cluster.addons.items():
+        given = addon.configuration.get("tolerations")
+        if name == "coredns" and isinstance(given, (list, tuple)):
+            return (*ours, *given)
+    return ours
+
+
+def nodes_for_coredns(context: Context) -> int:
+    """How many nodes of the groups CoreDNS may run on, when the cluster is made."""
+    return nodes_open_to(context, _coredns_tolerations(context))
 
 
 @rule(
     "NODES_ALL_TAINTED",
-    "no untainted node is there for CoreDNS",
+    "no node is there that CoreDNS may run on",
     "https://github.com/aws/containers-roadmap/issues/1389",
 )
 def _all_tainted(context: Context) -> Iterator[Breach]:
     groups = context.strategy.node_groups
-    if not all(map(context.types, groups)) or untainted_nodes(context):
+    tolerations = _coredns_tolerations(context)
+    if not all(map(context.types, groups)) or nodes_open_to(context, tolerations):
         return
-    empty = next((group for group in groups if not _is_tainted(context, group)), None)
+    empty = next((group for group in groups if _is_open(context, group, tolerations)), None)
     if empty:
         yield (
             group_path(empty, "scaling"),
@@ -458,6 +536,6 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     else:
         yield (
             "node_groups",
-            "every group is tainted, so that CoreDNS and the other add-ons have nowhere to run; "
+            "every group has a taint that keeps them off, so that CoreDNS and the other add-ons have nowhere to run; "
             "add a CPU group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
         )

@@ -26,6 +26,16 @@ def _unknown(context: Context) -> Iterator[Breach]:
     warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
     for index, entry in enumerate(context.strategy.ignore):
         if entry.code not in RULES:
+            # Only for a wrong entry: reading the texts takes a while.
+            from eks_hardware.config.rules.explain import explanations
+
+            if entry.code in explanations():
+                yield (
+                    f"ignore[{index}].code",
+                    f"{entry.code} is no warning about a strategy: what the doctor finds, and what cannot be read, "
+                    "cannot be ignored; remove the entry",
+                )
+                continue
             close = difflib.get_close_matches(entry.code, warnings, n=1)
             hint = f"did you mean {close[0]}?" if close else "`eks-hardware rules` lists them"
             yield f"ignore[{index}].code", f"there is no warning {entry.code}; {hint}"

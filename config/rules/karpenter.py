@@ -13,7 +13,7 @@ from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
 from eks_hardware.config.resolve import has_huge_pages
 from eks_hardware.config.rules.charts import numbers
-from eks_hardware.config.rules.hardware import several, untainted_nodes
+from eks_hardware.config.rules.hardware import nodes_for_coredns, nodes_open_to, several
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
 from eks_hardware.config.rules.releases import day_fault, known_faults, kubernetes_fault, variant
 
@@ -114,7 +114,8 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     if numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
         yield (
             path,
-            f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use Kubernetes {newest}",
+            f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use Kubernetes {newest}, or "
+            "name a newer Karpenter in kubernetes.charts.karpenter.version",
         )
 
 
@@ -153,19 +154,21 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
 
 @rule(
     "KARPENTER_NO_ROOM",
-    "fewer untainted nodes than Karpenter has controllers",
+    "fewer nodes that Karpenter may run on than it has controllers",
     "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml (podAntiAffinity)",
     severity=Severity.WARNING,
 )
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
-    nodes = untainted_nodes(context)
-    # Without any NODES_ALL_TAINTED says it.
-    if karpenter and 0 < nodes < karpenter.replicas:
+    nodes = nodes_open_to(context, facts.karpenter("controller")["tolerations"])
+    # Where CoreDNS has no node either, NODES_ALL_TAINTED says it.
+    if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
+        there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
+        fix = f", or set this to {nodes}" if nodes else ""
         yield (
             "karpenter.replicas",
-            f"each of {karpenter.replicas} controllers wants an untainted node of a node group to itself, and there "
-            f"{'is' if nodes == 1 else 'are'} {nodes}; raise scaling.desired of such a group, or set this to {nodes}",
+            f"each of {karpenter.replicas} controllers wants a node to itself, of a node group without taints that "
+            f"Karpenter does not tolerate, and there {there}; raise scaling.desired of such a group{fix}",
         )
 
 

@@ -16,7 +16,7 @@ from eks_hardware.config.resolve.cluster import enabled_addons
 from eks_hardware.config.resolve.model import SubnetRole
 from eks_hardware.config.resolve.network import nat_mode
 from eks_hardware.config.resolve.storage import storage_addons
-from eks_hardware.config.resolve.zones import control_plane_excluded
+from eks_hardware.config.resolve.zones import control_plane_excluded, zones_of
 from eks_hardware.config.rules.registry import Breach, Context, group_path, pool_path, rule, zones_given
 
 _NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
@@ -90,12 +90,24 @@ def _pod_subnets(context: Context) -> Iterator[Breach]:
     existing = context.strategy.network.existing
     if existing is None or not existing.pod_subnets:
         return
+    users = _users_of_zones(context)
     for zone in existing.private_subnets:
-        if zone not in existing.pod_subnets:
+        if zone in users and zone not in existing.pod_subnets:
             yield (
                 "network.existing.pod_subnets",
-                f"{zone} has a subnet for nodes and none for pods, so that pods there get no address; add one",
+                f"{zone} has a subnet for nodes and none for pods, so that pods on the nodes of "
+                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or keep them out of it with zones",
             )
+
+
+def _users_of_zones(context: Context) -> dict[str, list[str]]:
+    """Zones that nodes are in, with the groups and pools they are of."""
+    users: dict[str, list[str]] = {}
+    for node in context.nodes:
+        region = context.strategy.region
+        for zone in zones_of(context.demand(node), context.zone_choice(), region, context.catalogue):
+            users.setdefault(zone, []).append(node.name)
+    return users
 
 
 @rule(

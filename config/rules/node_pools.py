@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
@@ -202,17 +203,38 @@ def _limit_path(pool: NodePool, resource: str) -> str:
     return pool_path(pool, f"limits[{resource}]" if "/" in resource else f"limits.{resource}")
 
 
-@rule("POOL_LIMIT_MISSING", "a pool has no limit for what it costs most", _LIMITS)
+@rule(
+    "POOL_LIMIT_MISSING",
+    "no limit counts the accelerators of a pool, or there is none at all",
+    _LIMITS,
+    severity=Severity.WARNING,
+)
 def _limit_missing(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        kinds = context.types(pool)
-        needed = accelerator_resource(kinds[0].hardware) or "cpu" if kinds else None
-        if needed and needed not in pool.limits:
+        needs = {kind.name: _needs(kind) for kind in context.types(pool)}
+        if not needs:
+            continue
+        counted = accelerator_resource(context.types(pool)[0].hardware) or "cpu"
+        fix = f"add for example {counted}: {max(int(each.get(counted, 0)) for each in needs.values())}"
+        bounds = [resource for resource in pool.limits if any(resource in each for each in needs.values())]
+        if not bounds:
+            yield pool_path(pool, "limits"), f"without a limit the pool grows as far as the account's quota; {fix}"
+        elif "/" in counted and not {counted, "nodes"} & set(bounds):
+            most, name = max((_allowed(each, pool.limits, counted), name) for name, each in needs.items())
+            allowed = f" (up to {most} with {name})" if most else ""
             yield (
                 pool_path(pool, "limits"),
-                f"without a limit for {needed} the pool grows as far as the account's quota; add for example "
-                f"{needed}: {max(int(_needs(kind).get(needed, 0)) for kind in kinds)}",
+                f"{' and '.join(bounds)} {'bounds' if len(bounds) == 1 else 'bound'} the number of {counted} only "
+                f"indirectly{allowed}; {fix}",
             )
+
+
+def _allowed(needs: Mapping[str, float], limits: Mapping[Any, str | int], counted: str) -> int:
+    """How much of a resource nodes of one type have together, within the limits on others."""
+    if any(map(_negative, limits.values())):
+        return 0
+    nodes = min(float(amount(given)) // needs[resource] for resource, given in limits.items() if resource in needs)
+    return int(nodes * needs.get(counted, 0))
 
 
 @rule("POOL_LIMIT_FOREIGN", "a limit is for an accelerator that the pool does not have", _LIMITS)

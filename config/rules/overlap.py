@@ -67,10 +67,12 @@ def _resource(node: Node) -> str:
 
 def _difference(one: Node, other: Node) -> str:
     """In what two nodes of one type differ that pods depend on."""
-    if one.efa != other.efa:
-        return "EFA"
-    sharing = {_resource(one), _resource(other)}
-    return "GPU sharing" if sharing == {"whole", "shared"} else ""
+    if {_resource(one), _resource(other)} == {"whole", "shared"}:
+        return _SHARING
+    return _EFA if one.efa != other.efa else ""
+
+
+_SHARING, _EFA = "GPU sharing", "EFA"
 
 
 @rule(
@@ -102,19 +104,40 @@ def _makes(names: list[str]) -> str:
 
 @rule(
     "POOL_OVERLAP_UNLIKE",
-    "the same pods land on nodes with and without EFA, or on whole and on shared GPUs",
-    "https://github.com/aws/karpenter-provider-aws/issues/6296",
+    "the same pods land on whole and on shared GPUs",
+    "https://github.com/kubernetes-sigs/karpenter/issues/2140",
 )
 def _overlap_unlike(context: Context) -> Iterator[Breach]:
+    for place, other, types in _that_differ(context, _SHARING):
+        yield (
+            node_path(place.node, hardware_field(place.node)),
+            f"{other.noun} {other.node.name} has {several(types)} for the same pods, and GPUs are whole in one of the "
+            "two and shared in the other: what a pod gets would be chance; give one of them a taint or a label",
+        )
+
+
+@rule(
+    "POOL_OVERLAP_EFA",
+    "pods that do not ask for EFA land on nodes with and without it",
+    "https://github.com/aws/karpenter-provider-aws/issues/6296",
+    severity=Severity.WARNING,
+)
+def _overlap_efa(context: Context) -> Iterator[Breach]:
+    for place, other, types in _that_differ(context, _EFA):
+        yield (
+            node_path(place.node, hardware_field(place.node)),
+            f"{other.noun} {other.node.name} has {several(types)} for the same pods, and one of the two has EFA: pods "
+            "that do not ask for vpc.amazonaws.com/efa may land on either, and fill the nodes that have it; give one "
+            "of them a taint or a label",
+        )
+
+
+def _that_differ(context: Context, difference: str) -> Iterator[tuple[_Place, _Place, list[str]]]:
+    """Pools with a group or pool before them that takes the same pods on the same types, and differs in one way."""
     groups, pools = _places(context, context.strategy.node_groups), _places(context, context.pools)
     for index, place in enumerate(pools):
         for other in (*groups, *pools[:index]):
-            difference = _difference(other.node, place.node)
-            if difference and (types := _alike(other, place)):
-                yield (
-                    node_path(place.node, hardware_field(place.node)),
-                    f"{other.noun} {other.node.name} has {several(sorted(types))} for the same pods, but the two "
-                    f"differ in {difference}: what a pod gets would be chance; give one of them a taint or a label",
-                )
+            if _difference(other.node, place.node) == difference and (types := _alike(other, place)):
+                yield place, other, sorted(types)
                 # One at a time: the same taint or label parts it from the others.
                 break

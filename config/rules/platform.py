@@ -30,13 +30,14 @@ _PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.ht
     "AUTOSCALERS_BOTH",
     "two autoscalers decide about the same pods",
     "https://karpenter.sh/docs/getting-started/migrating-from-cas/",
+    severity=Severity.WARNING,
 )
 def _both(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and context.strategy.karpenter:
         yield (
             _AUTOSCALER_PATH,
-            "Karpenter and Cluster Autoscaler would both make nodes for the same pending pods; remove this line, or "
-            "the karpenter section",
+            "Karpenter and Cluster Autoscaler may both make nodes for the same pending pods, and the spare ones are "
+            "paid for until they are removed; once a migration is over remove this line, or the karpenter section",
         )
 
 
@@ -51,10 +52,14 @@ def _autoscaled(context: Context) -> list[NodeGroup]:
     return [group for group in context.strategy.node_groups if group.scaling.autoscaled]
 
 
-@rule("AUTOSCALER_NO_GROUP", "Cluster Autoscaler has nothing to scale", _AUTOSCALER)
+@rule("AUTOSCALER_NO_GROUP", "no group is left to Cluster Autoscaler to scale", _AUTOSCALER, severity=Severity.WARNING)
 def _no_group(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and not _autoscaled(context):
-        yield _AUTOSCALER_PATH, "no node group has scaling.autoscaled: true; set it on one, or remove this line"
+        yield (
+            _AUTOSCALER_PATH,
+            "no node group has scaling.autoscaled: true, so that it runs for nothing: a group of fixed size it cannot "
+            "change, and the next apply sets any other back; set it on a group, or remove this line",
+        )
 
 
 @rule(

@@ -10,9 +10,9 @@ import datetime
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias, cast
 
-from eks_hardware.config.catalogue import Catalogue, InstanceType
+from eks_hardware.config.catalogue import Catalogue, InstanceType, load
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup, NodePool, Strategy
 from eks_hardware.config.resolve import pool_types, zones
@@ -82,6 +82,33 @@ class Context:
     @cached_property
     def _types_of_pools(self) -> dict[str, tuple[str, ...]]:
         return {pool.name: pool_types(pool, self.strategy.region, self.catalogue) for pool in self.pools}
+
+
+class Watched:
+    """A strategy that remembers which of its sections were looked at."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self.read: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.read.add(name)
+        return getattr(self._strategy, name)
+
+    def context(self, today: datetime.date) -> Context:
+        """What a rule looks at."""
+        return _WatchedContext(cast(Strategy, self), load(), today)
+
+    def node_pools(self) -> tuple[NodePool, ...]:
+        """The node pools, which are judged apart from the rest of Karpenter's section."""
+        self.read.add("karpenter.node_pools")
+        return self._strategy.karpenter.node_pools if self._strategy.karpenter else ()
+
+
+class _WatchedContext(Context):
+    @property
+    def pools(self) -> tuple[NodePool, ...]:
+        return cast(Watched, self.strategy).node_pools()
 
 
 @dataclass(frozen=True)

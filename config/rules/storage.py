@@ -52,28 +52,40 @@ def _no_node(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("FSX_ZONE", "the Lustre file system is in a zone that its clients are not in", _LUSTRE_ZONE)
+@rule("FSX_ZONE", "the Lustre file system is in a zone that the network is not in", _LUSTRE_ZONE)
 def _fsx_zone(context: Context) -> Iterator[Breach]:
     fsx = context.strategy.storage.fsx_lustre
     if fsx is None or fsx.zone is None or not context.region_known:
         return
-    region, choice = context.strategy.region, context.zone_choice()
+    choice = context.zone_choice()
     if fsx.zone not in choice.zone_ids:
         yield (
             "storage.fsx_lustre.zone",
             f"the network has no subnet in {fsx.zone}; use one of {', '.join(choice.zone_ids)}, or add it there",
         )
+
+
+@rule(
+    "FSX_ZONE_FAR",
+    "the Lustre file system is in another zone than the nodes with EFA",
+    _LUSTRE_ZONE,
+    severity=Severity.WARNING,
+)
+def _fsx_zone_far(context: Context) -> Iterator[Breach]:
+    fsx = context.strategy.storage.fsx_lustre
+    if fsx is None or fsx.zone is None or not context.region_known:
         return
-    # What is wrong with other types is said elsewhere.
+    region, choice = context.strategy.region, context.zone_choice()
+    # A zone without a subnet is FSX_ZONE; what is wrong with other types is said elsewhere.
     known = [each for each in context.nodes if each.efa and context.types(each)]
     known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
     found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
     with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids})
-    if with_efa and fsx.zone not in with_efa:
+    if with_efa and fsx.zone in choice.zone_ids and fsx.zone not in with_efa:
         yield (
             "storage.fsx_lustre.zone",
-            f"the nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}: each read would "
-            "be slower and cost traffic between zones; remove this line",
+            f"the nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}: it works, "
+            "but each read takes longer and is billed as traffic between zones; remove this line",
         )
 
 

@@ -85,10 +85,13 @@ def _says(each: Explanation) -> list[str]:
 
 def _explained(each: Explanation) -> str:
     """The explanation as text for a terminal."""
+    from eks_hardware.config.rules.explain import is_whole
+
     parts = [f"{each.code}  {each.severity.value}, {each.area}", f"{each.summary[0].upper()}{each.summary[1:]}."]
     parts.append(_wrapped(each.why))
     if each.breaks:
-        parts.append("For example:\n\n" + _indented(each.breaks))
+        where = "For example:" if is_whole(each.breaks) else "For example, laid over a strategy with a group `system`:"
+        parts.append(f"{where}\n\n" + _indented(each.breaks))
     parts.append("What is said:\n\n" + "\n".join(_wrapped(said, "  ") for said in _says(each)))
     if each.fixed:
         parts.append("Better:\n\n" + _indented(each.fixed))

@@ -40,6 +40,8 @@ def validate(
     from eks_hardware.config.loader.discovery import read_environment
     from eks_hardware.config.validation import validate
 
+    if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
+        raise typer.BadParameter(f"--sarif writes a report, and {sarif} has the name of a strategy")
     if as_json and str(sarif) == "-":
         raise typer.BadParameter("--json and --sarif - cannot both go to stdout")
     named, overlays = read_environment(os.environ)

@@ -62,12 +62,16 @@ def test_exit_code_and_summary(arguments: list[str], code: int, last: str) -> No
     assert (given, out.splitlines()[-1], err) == (code, last, "")
 
 
-@pytest.mark.parametrize("arguments", [["--colour"], ["--sarif"], ["clean.yaml", "--sarif", "no/such/folder/x.sarif"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--colour"], ["--sarif"], ["clean.yaml", "--sarif", "no/such/folder/x.sarif"], ["--sarif", "clean.yaml"]],
+)
 def test_wrong_usage(arguments: list[str]) -> None:
     code, _, err = run(*arguments)
     assert code == 2
     assert "Traceback" not in err
     assert err
+    assert Path("clean.yaml").read_text(encoding="utf-8") == CLEAN.replace("name: demo", "name: clean")
 
 
 def test_prints_the_line_with_a_caret() -> None:

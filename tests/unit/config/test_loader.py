@@ -257,7 +257,7 @@ GOLDEN_FINDINGS = [
     "f.yaml:6:14: error FIELD_MISSING groups[gpu].scaling.max: required field max is missing; add it",
     'f.yaml:6:23: error FIELD_UNKNOWN groups[gpu].scaling.mx: unknown field "mx"; did you mean "max"?',
     'f.yaml:7:11: error NAME_DUPLICATE groups[gpu]: two items have the name "gpu", here and at f.yaml:4:11; rename one',
-    'f.yaml:8:10: error FIELD_TYPE groups[gpu].efa: needs true or false, got "on"; write true, without quotes',
+    'f.yaml:8:10: error FIELD_TYPE groups[gpu].efa: needs true or false, got "on"; write true',
     "f.yaml:9:10: error FIELD_MISSING backend.bucket: required field bucket is missing; add it",
     'f.yaml:11:1: error YAML_DUPLICATE_KEY: key "days" stands here and at f.yaml:10:1; keep one of them',
 ]

@@ -81,11 +81,65 @@ def test_what_depends_on_a_faulty_group_is_not_said(tmp_path: Path) -> None:
     assert [code for code, _ in codes(validate([file], today=TODAY))] == ["FIELD_TYPE"]
 
 
-@pytest.mark.parametrize("section", ["network: {zone: [usw2-az1]}\n", "colour: red\n", "cluster: {creator: true}\n"])
-def test_what_may_depend_on_a_faulty_section_is_not_said(tmp_path: Path, section: str) -> None:
-    head = section + HEAD.replace("cluster: {creator_is_admin: true}\n", "") if "cluster" in section else section + HEAD
-    (file,) = write(tmp_path, a=text_of(WRONG_TYPE, head=head))
-    assert [code for code, _ in codes(validate([file], today=TODAY))] == ["FIELD_UNKNOWN"]
+SLICES = "name: slices, instance_types: [p4d.24xlarge], gpu_sharing: {mig_profile: 1g.5gb}, scaling: {max: 2}"
+PINNED = "name: pinned, instance_types: [g6.xlarge], ami: {release_version: 1.34.9-20260714}, scaling: {max: 2}"
+FAR = "name: far, instance_types: [m7i.xlarge], zones: [usw2-az4], scaling: {max: 2}"
+
+
+@pytest.mark.parametrize(
+    ("section", "code"),
+    [
+        ("network: {zone: [usw2-az1]}", "FIELD_UNKNOWN"),
+        ("network: {cidr: 10.0.0.1/16}", "CIDR_INVALID"),
+        ("cluster: {kubernetes_version: 1.35}", "FIELD_TYPE"),
+        ("kubernetes: {kueue: ture}", "FIELD_TYPE"),
+        ('tags: {"aws:a": b}', "TAG_RESERVED"),
+        ('description: "a\\nb"', "TEXT_CONTROL_CHARACTER"),
+        ("storage: {fsx: {}}", "FIELD_UNKNOWN"),
+        ("colour: red", "FIELD_UNKNOWN"),
+        ("ignore: [{code: A, path: b, reason: c}]", "FIELD_PATTERN"),
+    ],
+)
+def test_a_faulty_section_does_not_hide_what_is_wrong_in_groups_and_pools(
+    tmp_path: Path, section: str, code: str
+) -> None:
+    name = section.partition(":")[0]
+    head = "".join(line for line in HEAD.splitlines(True) if not line.startswith(f"{name}:")) + section + "\n"
+    pool = "name: pool, instance_families: [g66], limits: {nvidia.com/gpu: 8}"
+    (file,) = write(tmp_path, a=text_of(WRONG_TYPE, head=head, pools=(pool,)))
+    found = [each for each, _ in codes(validate([file], today=TODAY))]
+    assert {code, "INSTANCE_TYPE_UNKNOWN", "POOL_FAMILY_UNKNOWN"} <= set(found)
+
+
+@pytest.mark.parametrize(
+    ("section", "group", "code"),
+    [
+        ("kubernetes: {gpu_operatr: true}", SLICES, "MIG_NEEDS_OPERATOR"),
+        ("kubernets: {gpu_operator: true}", SLICES, "MIG_NEEDS_OPERATOR"),
+        ("cluster: {kubernetes_version: 1.34}", PINNED, "AMI_RELEASE_KUBERNETES"),
+        ("network: {zone: [usw2-az4]}", FAR, "ZONE_NOT_IN_NETWORK"),
+    ],
+)
+def test_what_may_depend_on_a_faulty_section_is_not_said(tmp_path: Path, section: str, group: str, code: str) -> None:
+    """With its default instead, the rule would find something that the author did not write."""
+    head = "version: 1\nname: demo\nregion: us-west-2\n" + section + "\n"
+    (file,) = write(tmp_path, a=text_of(group, WRONG_TYPE, head=head))
+    found = [each for each, _ in codes(validate([file], today=TODAY))]
+    assert "INSTANCE_TYPE_UNKNOWN" in found
+    assert code not in found
+
+
+def test_what_is_wrong_in_another_section_is_said_where_it_stands_alone(tmp_path: Path) -> None:
+    head = HEAD.replace("true}", "true, kubernetes_version: '1.30'}")
+    (file,) = write(tmp_path, a=text_of(UNREADABLE, head=head))
+    assert ("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version") in codes(validate([file], today=TODAY))
+
+
+def test_a_fault_of_karpenter_does_not_hide_its_pools(tmp_path: Path) -> None:
+    pool = "name: pool, instance_families: [g66], limits: {nvidia.com/gpu: 8}"
+    text = text_of(pools=(pool,)).replace("karpenter:\n", "karpenter:\n  replicas: 0\n")
+    (file,) = write(tmp_path, a=text)
+    assert {"FIELD_RANGE", "POOL_FAMILY_UNKNOWN"} <= {each for each, _ in codes(validate([file], today=TODAY))}
 
 
 @pytest.mark.parametrize("name", ["3", "0", "gpu", "1"])

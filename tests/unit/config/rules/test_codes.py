@@ -33,6 +33,7 @@ FORWARDING = {
     ("config/models/base.py", "_json"),
     ("config/models/base.py", "_no_control_characters_or_template"),
     ("config/rules/__init__.py", "check"),
+    ("config/rules/__init__.py", "check_remains"),
 }
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")

@@ -13,6 +13,7 @@ from eks_hardware.config.catalogue import Catalogue
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.loader import parse_strategy
 from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import resolve
 from eks_hardware.config.rules import RULES, check, check_loaded
 from helpers.rules import Case, check_case, codes, module_of, rules_of, warnings_of
 from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, shipped
@@ -68,11 +69,27 @@ GPU = "node_groups[gpu]"
 FIRST = f"{GPU}.instance_types[0]"
 BOTTLEROCKET = {"family": "bottlerocket"}
 
+CRITICAL = {"key": "CriticalAddonsOnly", "value": "true"}
+CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane"}
+
+
+def tainted(*taints: dict[str, Any]) -> dict[str, Any]:
+    """A cluster whose only nodes have some taints."""
+    return {"node_groups": [group(scaling={"min": 2, "max": 2}, taints=list(taints))]}
+
+
+def coredns(*tolerations: Any) -> dict[str, Any]:
+    """The add-on with tolerations."""
+    return cluster(addons={"coredns": {"configuration": {"tolerations": list(tolerations)}}})
+
+
 CASES = [
     Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
     Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
     Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.30"), version("1.36")),
-    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.99"), version("1.35")),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.29"), version("1.37")),
+    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", version("1.37"), version("1.36")),
+    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", version("1.99"), version("1.30")),
     Case("KUBERNETES_VERSION_ENDING", "cluster.kubernetes_version", version("1.34"), version("1.35")),
     Case(
         "PROVIDER_VERSION_IMPOSSIBLE",
@@ -223,7 +240,7 @@ CASES = [
         "CAPACITY_BLOCK_ONE_TYPE",
         f"{GPU}.instance_types",
         one(["p4d.24xlarge", "p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
-        one(["p4d.24xlarge", "p5.48xlarge"], capacity="reserved", reservation=RESERVATION),
+        one("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
     ),
     Case(
         "CAPACITY_BLOCK_MINIMUM",
@@ -244,7 +261,7 @@ CASES = [
         one("trn1.32xlarge", zones=["usw2-az4"]),
     ),
     Case(
-        "ZONE_NOT_OFFERED",
+        "ZONE_NOT_RECORDED",
         f"{GPU}.reservation.zone",
         one(
             "trn1.32xlarge",
@@ -283,6 +300,39 @@ CASES = [
         "node_groups",
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a"}])]},
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a", "effect": "PREFER_NO_SCHEDULE"}])]},
+    ),
+    # What CoreDNS tolerates by itself.
+    Case("NODES_ALL_TAINTED", "node_groups", tainted(CRITICAL, {"key": "a"}), tainted(CRITICAL)),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        tainted({**CONTROL_PLANE, "effect": "NoExecute"}),
+        tainted({**CONTROL_PLANE, "effect": "NO_SCHEDULE"}),
+    ),
+    # What the strategy makes it tolerate.
+    *(
+        Case(
+            "NODES_ALL_TAINTED",
+            "node_groups",
+            {**tainted({"key": "team", "value": "a"}), **coredns(bad)},
+            {**tainted({"key": "team", "value": "a"}), **coredns(good)},
+        )
+        for bad, good in [
+            ({"key": "other", "operator": "Exists"}, {"operator": "Exists"}),
+            ({"key": "team", "value": "b"}, {"key": "team", "operator": "Equal", "value": "a"}),
+            ({"key": "team", "operator": "Equal"}, {"key": "team", "operator": "Exists"}),
+            (
+                {"key": "team", "operator": "Exists", "effect": "NoExecute"},
+                {"key": "team", "operator": "Exists", "effect": "NoSchedule"},
+            ),
+            (["team"], {"operator": "Exists", "key": None, "effect": None}),
+        ]
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        f"{GPU}.scaling",
+        {"node_groups": [group(taints=[CRITICAL])]},
+        {"node_groups": [group(taints=[CRITICAL], scaling={"desired": 1, "max": 2})]},
     ),
     Case(
         "FSX_BOTTLEROCKET",
@@ -324,7 +374,7 @@ CASES = [
         {**network(zones=["usw2-az1", "usw2-az2"]), **storage(fsx_lustre={"zone": "usw2-az2"})},
     ),
     Case(
-        "FSX_ZONE",
+        "FSX_ZONE_FAR",
         "storage.fsx_lustre.zone",
         {**storage(fsx_lustre={"zone": "usw2-az1"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
         {**storage(fsx_lustre={"zone": "usw2-az2"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
@@ -401,8 +451,11 @@ WARNINGS = {
     "CAPACITY_BLOCK_MINIMUM",
     "EFA_SPOT",
     "FSX_BOTTLEROCKET",
+    "FSX_ZONE_FAR",
     "KUBERNETES_VERSION_ENDING",
+    "KUBERNETES_VERSION_UNREAD",
     "PLACEMENT_GROUP_RESERVED",
+    "ZONE_NOT_RECORDED",
 }
 
 
@@ -450,6 +503,13 @@ def test_versions_end(kubernetes_version: str, today: str, expected: set[str]) -
     given = Strategy.model_validate(document(**version(kubernetes_version)))
     found = check(given, today=datetime.date.fromisoformat(today))
     assert expected == {finding.code for finding in found}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_version_that_was_not_read_can_be_resolved(name: str) -> None:
+    given = shipped(name)
+    newer = given.cluster.model_copy(update={"kubernetes_version": "1.37"})
+    assert resolve(given.model_copy(update={"cluster": newer})).cluster.kubernetes_version == "1.37"
 
 
 # --- provider versions

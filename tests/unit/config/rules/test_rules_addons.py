@@ -53,6 +53,12 @@ CASES = [
         cluster(addons={"coredns": {"enabled": False}, "vpc-cni": {}}),
     ),
     Case(
+        "ADDON_DNS_OFF",
+        "cluster.addons.coredns.enabled",
+        cluster(addons={"coredns": {"enabled": False}}),
+        cluster(addons={"coredns": {"enabled": True}}),
+    ),
+    Case(
         "ADDON_VERSION",
         f"{CNI}.version",
         {**EFA, **pinned("vpc-cni", "1.18.4")},
@@ -157,7 +163,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def test_which_rules_warn() -> None:
-    assert warnings_of("addons") == {"ADDON_VERSION_BEHIND", "NODE_REPAIR_NO_AGENT"}
+    assert warnings_of("addons") == {"ADDON_DNS_OFF", "ADDON_VERSION_BEHIND", "NODE_REPAIR_NO_AGENT"}
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,7 @@ def existing(*zones: str) -> dict[str, Any]:
 
 G5, G6 = {"instance_families": ["g5"]}, {"instance_families": ["g6"]}
 P5 = {"instance_types": ["p5.48xlarge"]}
+G6_EFA = {"instance_types": ["g6.8xlarge"]}
 NO_EFA = {"instance_types": ["g5.xlarge"]}
 TWICE = (gpu_pool("a", **G5), gpu_pool("pool", **G5))
 VERSION = "kubernetes.charts.karpenter.version"
@@ -80,6 +81,11 @@ BY_DAY = {"schedule": "0 6 * * mon-fri", "duration": "12h"}
 
 def during(schedule: str) -> dict[str, Any]:
     return cpus(disruption={"budgets": [{"nodes": "0", "schedule": schedule, "duration": "8h"}]})
+
+
+def tainted(key: str) -> dict[str, Any]:
+    """Two nodes with one taint."""
+    return group(scaling={"min": 2, "max": 2}, taints=[{"key": key}])
 
 
 CASES = [
@@ -154,7 +160,15 @@ CASES = [
     ),
     # --- limits
     Case("POOL_LIMIT_MISSING", f"{POOL}.limits", gpus(**G5, limits={"cpu": 64}), gpus(**G5)),
-    Case("POOL_LIMIT_MISSING", f"{POOL}.limits", cpus(limits={"memory": "1Ti"}), cpus(limits={"cpu": "64"})),
+    Case("POOL_LIMIT_MISSING", f"{POOL}.limits", gpus(**G5, limits={"memory": "1Ti"}), gpus(**G5, limits={"nodes": 4})),
+    Case(
+        "POOL_LIMIT_MISSING",
+        f"{POOL}.limits",
+        gpus(**G5, limits={"cpu": -5}),
+        gpus(**G5, limits={"cpu": -5, "nodes": 4}),
+        frozenset({"POOL_LIMIT_QUANTITY"}),
+    ),
+    Case("POOL_LIMIT_MISSING", f"{POOL}.limits", cpus(limits={}), cpus(limits={"memory": "1Ti"})),
     Case("POOL_LIMIT_MISSING", f"{POOL}.limits", gpus(**G5, limits={}), gpus(**G5, limits={"nvidia.com/gpu": "8"})),
     Case(
         "POOL_LIMIT_FOREIGN",
@@ -390,13 +404,19 @@ CASES = [
         pools({**TWICE[0], "zones": ["usw2-az1"]}, {**TWICE[1], "zones": ["usw2-az2"]}),
     ),
     Case(
-        "POOL_OVERLAP_UNLIKE",
+        "POOL_OVERLAP_EFA",
         f"{POOL}.instance_types",
         pools(gpu_pool("a", **P5, efa=True), gpu_pool(**P5)),
         pools(gpu_pool("a", **P5, efa=True), gpu_pool(**P5, workload="inference")),
     ),
     Case(
-        "POOL_OVERLAP_UNLIKE",
+        "POOL_OVERLAP_UNLIKE",  # of both differences the worse is said
+        f"{POOL}.instance_types",
+        pools(gpu_pool("a", **G6_EFA, efa=True), gpu_pool(**G6_EFA, gpu_sharing={"time_slicing": {"replicas": 4}})),
+        pools(gpu_pool("a", **G6_EFA, efa=True), gpu_pool(**G6_EFA)),
+    ),
+    Case(
+        "POOL_OVERLAP_EFA",
         f"{POOL}.accelerator",
         {"node_groups": [SYSTEM, group("p5.48xlarge", efa=True)], **pools(gpu_pool(accelerator="h100"))},
         {"node_groups": [SYSTEM, group("p5.48xlarge")], **pools(gpu_pool(accelerator="h100"))},
@@ -507,6 +527,13 @@ CASES = [
         {"node_groups": [group(scaling={"min": 1, "max": 2})], **pools(replicas=1)},
     ),
     Case("KARPENTER_NO_ROOM", "karpenter.replicas", pools(replicas=3), pools(replicas=2)),
+    # CoreDNS has room on either, Karpenter on the second only.
+    Case(
+        "KARPENTER_NO_ROOM",
+        "karpenter.replicas",
+        {**pools(), "node_groups": [tainted("node-role.kubernetes.io/control-plane")]},
+        {**pools(), "node_groups": [tainted("CriticalAddonsOnly")]},
+    ),
     Case(
         "KARPENTER_PRIVATE_PRICE",
         f"{POOL}.instance_types",
@@ -688,6 +715,22 @@ CASES = [
         neurons("trn1.2xlarge", "trn1.32xlarge", zones=["usw2-az4"]),
     ),
     Case(
+        "ZONE_NOT_RECORDED",
+        f"{POOL}.reservations[0].zone",
+        neurons(
+            "trn1.32xlarge",
+            zones=["usw2-az2"],
+            capacity=["reserved"],
+            reservations=[{"id": "cr-01234567", "zone": "usw2-az2"}],
+        ),
+        neurons(
+            "trn1.32xlarge",
+            zones=["usw2-az4"],
+            capacity=["reserved"],
+            reservations=[{"id": "cr-01234567", "zone": "usw2-az4"}],
+        ),
+    ),
+    Case(
         "KMS_KEY_REGION",
         f"{POOL}.disk.kms_key_arn",
         cpus(disk={"kms_key_arn": KEY.format(region="us-east-1")}),
@@ -717,7 +760,9 @@ def test_which_rules_warn() -> None:
         "POOL_AMI_LATEST",
         "POOL_DISRUPTION_TRAINING",
         "POOL_FAMILY_EMPTY",
+        "POOL_LIMIT_MISSING",
         "POOL_OVERLAP",
+        "POOL_OVERLAP_EFA",
         "POOL_RESERVATION_TYPES",
         "POOL_TYPE_NOT_OFFERED",
         "POOL_TYPE_UNSOLD",
@@ -745,6 +790,7 @@ def message(changes: dict[str, Any], code: str) -> str:
         (gpus(accelerator="gb200"), "POOL_NO_TYPE", "not offered in us-west-2"),
         (gpus(**G5, instance_sizes=["xlarge"], efa=True), "POOL_NO_TYPE", "no EFA"),
         (gpus(**G5, limits={}), "POOL_LIMIT_MISSING", "nvidia.com/gpu: 8"),
+        (gpus(**G5, limits={"cpu": 512}), "POOL_LIMIT_MISSING", "up to 128 with g5.xlarge"),
         (gpus("p5.48xlarge", limits={"nvidia.com/gpu": 1}), "POOL_LIMIT_SMALL", "p5.48xlarge has 8"),
         (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "1.11 or newer"),
         (gpus(**G5, ami={"version": "v20260818"}), "POOL_AMI_BAD", "issues/2790"),

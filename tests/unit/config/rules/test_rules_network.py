@@ -93,6 +93,18 @@ CASES = [
         existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
         existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
     ),
+    Case(
+        "POD_SUBNET_MISSING",  # only zones with nodes need one
+        "network.existing.pod_subnets",
+        {
+            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
+            "node_groups": [{**SYSTEM, "zones": ["usw2-az1"]}, group(zones=["usw2-az2"])],
+        },
+        {
+            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1")),
+            "node_groups": [{**SYSTEM, "zones": ["usw2-az1"]}, group(zones=["usw2-az1"])],
+        },
+    ),
     Case("CONTROL_PLANE_ZONES", "network.zones", network(zones=["usw2-az1", "usw2-az1"]), network(zones=2)),
     Case("CONTROL_PLANE_ZONES", "network.zones", network(zones=[]), {}, frozenset({"GROUP_NO_ZONE"})),
     Case(

@@ -47,7 +47,30 @@ def reserve(instance_types: str | list[str] = "m6i.xlarge", **given: dict[str, s
 TURNS = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
 CONFIG = "nvidia.com/device-plugin.config"
 
+TWO_P5 = ["p5.48xlarge", "p5en.48xlarge"]
+IN_GROUP = {
+    "capacity": "reserved",
+    "reservation": {
+        "resource_group_arn": "arn:aws:resource-groups:us-west-2:111122223333:group/p5",
+        "zone": "usw2-az2",
+    },
+}
+IN_ONE = {**IN_GROUP, "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
+
 CASES = [
+    # --- one reservation, one type
+    Case(
+        "RESERVATION_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(TWO_P5, **IN_ONE, **MINIMAL),
+        one(TWO_P5, **IN_GROUP, **MINIMAL),
+    ),
+    Case(
+        "RESERVATION_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(["m6i.xlarge", "m7i.xlarge"], **IN_ONE, **MINIMAL),
+        one(["m6i.xlarge"], **IN_ONE, **MINIMAL),
+    ),
     # --- pods: 4 interfaces of 15 addresses, in prefixes of 16
     Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(100, "t3.nano"), pods(34, "t3.nano")),
     # of two types the one with fewer addresses counts
@@ -294,6 +317,7 @@ def test_which_rules_warn() -> None:
         "PODS_USE_IMDS",
         "SPOT_ONE_TYPE",
         "SPOT_SYSTEM",
+        "UPDATE_ALL_NODES",
         "UPDATE_SURGE",
     }
 

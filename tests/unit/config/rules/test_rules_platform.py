@@ -41,6 +41,7 @@ def with_groups(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
 TAINTS = [{"key": f"taint-{index}"} for index in range(9)]
 SOFT = [{"key": "soft", "effect": "PreferNoSchedule"}]
 UNSUPPORTED = frozenset({"KUBERNETES_VERSION_UNSUPPORTED"})
+UNREAD = frozenset({"KUBERNETES_VERSION_UNREAD"})
 NEUTRAL = {"container_defaults": {"requests": {"cpu": "1", "memory": "1Gi"}}}
 NO_NAT = {"network": {"nat_gateways": "none"}}
 NODES_NEED = ["ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sts"]
@@ -103,7 +104,7 @@ CASES = [
         CA,
         {**autoscaled(), **version("1.99")},
         {**autoscaled(charts={"cluster-autoscaler": {"values": {"image": {"tag": "v1.99.0"}}}}), **version("1.99")},
-        UNSUPPORTED,
+        UNREAD,
     ),
     Case(
         "KUEUE_NO_NODES",
@@ -242,7 +243,9 @@ def test_every_rule_has_a_case() -> None:
 
 def test_which_rules_warn() -> None:
     assert warnings_of("platform") == {
+        "AUTOSCALERS_BOTH",
         "AUTOSCALER_MISSING",
+        "AUTOSCALER_NO_GROUP",
         "AUTOSCALER_TAKES_GROUP",
         "AUTOSCALER_VERSION",
         "TEAM_QUOTA_NO_DEFAULT",
