@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
 from eks_hardware.config import facts
-from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.models.node_group import AmiType
@@ -76,7 +76,9 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
         if kind.withdrawn:
             current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
             families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
-            hint = f"choose a current family, such as {several(families)}" if families else "choose a current type"
+            # What is neither GPU of NVIDIA nor Neuron is not one kind of thing: an AMD GPU is no FPGA.
+            alike = kind.hardware is not Hardware.OTHER and families
+            hint = f"choose a current family, such as {several(families)}" if alike else "choose a current type"
             yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
 
 
