@@ -25,10 +25,9 @@ from eks_hardware.config.resolve import (
     ResolvedNodePool,
     ResolvedStrategy,
     SubnetRole,
-    accelerator_resource,
 )
+from eks_hardware.config.resolve.node_pools import node_capacity
 
-_GIB = 1024**3
 _GIB_PER_TIB = 1024
 
 # A reservation is On-Demand capacity, and counts as such.
@@ -183,24 +182,15 @@ def _surge(group: NodeGroup, resolved: ResolvedNodeGroup) -> int:
 # --- pools and their limits
 
 
-def _capacity(kind: InstanceType) -> dict[str, Fraction]:
-    """What one node counts for against the limits of a pool."""
-    counted = {"nodes": Fraction(1), "cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * _GIB}
-    resource = accelerator_resource(kind.hardware)
-    if resource and kind.accelerator:
-        counted[resource] = Fraction(kind.accelerator.count)
-    return counted
-
-
 _COUNTED = {"nvidia.com/gpu": "GPUs", "aws.amazon.com/neuron": "devices"}
 
 
 def _most_nodes(pool: NodePool, types: Sequence[InstanceType]) -> int:
     """Nodes that fit into the limits, if all are of the smallest type."""
     bounds = [
-        amount(limit) // min(_capacity(kind)[name] for kind in types)
+        amount(limit) // min(node_capacity(kind)[name] for kind in types)
         for name, limit in pool.limits.items()
-        if all(name in _capacity(kind) for kind in types)
+        if all(name in node_capacity(kind) for kind in types)
     ]
     return int(min(bounds, default=0))
 
@@ -208,13 +198,13 @@ def _most_nodes(pool: NodePool, types: Sequence[InstanceType]) -> int:
 def _limited(pool: NodePool, types: Sequence[InstanceType], most: int) -> Iterator[tuple[float, str]]:
     """vCPUs that each limit allows, with what makes it so."""
     for name, limit in pool.limits.items():
-        if not all(name in _capacity(kind) for kind in types):
+        if not all(name in node_capacity(kind) for kind in types):
             continue
         if name == "cpu":
             yield float(amount(limit)), f"limit cpu {limit}"
             continue
-        worst = max(types, key=lambda kind: kind.vcpus / _capacity(kind)[name])
-        each = Fraction(worst.vcpus) / _capacity(worst)[name]
+        worst = max(types, key=lambda kind: kind.vcpus / node_capacity(kind)[name])
+        each = Fraction(worst.vcpus) / node_capacity(worst)[name]
         if name == "memory":
             yield math.floor(amount(limit) * each), f"limit memory {limit}, all {worst.name}"
         else:

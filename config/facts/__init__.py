@@ -39,10 +39,14 @@ def _read(name: str) -> dict[str, Any]:
     return content
 
 
+def _section(name: str, section: str) -> dict[str, Any]:
+    found: dict[str, Any] = _read(name)[section]
+    return found
+
+
 def eks(section: str) -> dict[str, Any]:
     """Return a section of ``eks.json``."""
-    found: dict[str, Any] = _read("eks.json")[section]
-    return found
+    return _section("eks.json", section)
 
 
 def endpoint_services() -> tuple[str, ...]:
@@ -52,8 +56,7 @@ def endpoint_services() -> tuple[str, ...]:
 
 def addons() -> dict[str, dict[str, Any]]:
     """Return the add-ons of ``addons.json`` by name, in the order they stand there."""
-    found: dict[str, dict[str, Any]] = _read("addons.json")["addons"]
-    return found
+    return _section("addons.json", "addons")
 
 
 def chart(key: str) -> dict[str, Any]:
@@ -78,8 +81,7 @@ def autoscaler_image(kubernetes_version: str) -> str | None:
 
 def karpenter(section: str) -> dict[str, Any]:
     """Return a section of ``karpenter.json``."""
-    found: dict[str, Any] = _read("karpenter.json")[section]
-    return found
+    return _section("karpenter.json", section)
 
 
 def mig() -> dict[str, Any]:
@@ -89,50 +91,42 @@ def mig() -> dict[str, Any]:
 
 def software(section: str) -> dict[str, Any]:
     """Return a section of ``software.json``."""
-    found: dict[str, Any] = _read("software.json")[section]
-    return found
+    return _section("software.json", section)
 
 
 def ami_releases(section: str) -> dict[str, Any]:
     """Return a section of ``ami_releases.json``: what is known of the releases of EKS's images."""
-    found: dict[str, Any] = _read("ami_releases.json")[section]
-    return found
+    return _section("ami_releases.json", section)
 
 
 def bottlerocket_settings(section: str) -> dict[str, Any]:
     """Return a section of ``bottlerocket_settings.json``: the names that user data of Bottlerocket may have."""
-    found: dict[str, Any] = _read("bottlerocket_settings.json")[section]
-    return found
+    return _section("bottlerocket_settings.json", section)
 
 
 def node_config(section: str) -> dict[str, Any]:
     """Return a section of ``node_config.json``: what a NodeConfig, and the kubelet configuration in it, may have."""
-    found: dict[str, Any] = _read("node_config.json")[section]
-    return found
+    return _section("node_config.json", section)
 
 
 def nodes(section: str) -> dict[str, Any]:
     """Return a section of ``nodes.json``: limits of user data, volumes and labels."""
-    found: dict[str, Any] = _read("nodes.json")[section]
-    return found
+    return _section("nodes.json", section)
 
 
 def storage(section: str) -> dict[str, Any]:
     """Return a section of ``storage.json``."""
-    found: dict[str, Any] = _read("storage.json")[section]
-    return found
+    return _section("storage.json", section)
 
 
 def quotas(section: str) -> dict[str, Any]:
     """Return a section of ``quotas.json``: codes and defaults of Service Quotas."""
-    found: dict[str, Any] = _read("quotas.json")[section]
-    return found
+    return _section("quotas.json", section)
 
 
 def account(section: str) -> dict[str, Any]:
     """Return a section of ``account.json``: what an account has to have, and its caller to be allowed."""
-    found: dict[str, Any] = _read("account.json")[section]
-    return found
+    return _section("account.json", section)
 
 
 def partition(region: str) -> str:

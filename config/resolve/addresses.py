@@ -31,10 +31,8 @@ from eks_hardware.config.resolve.cluster import enabled_addons, vpc_cni_configur
 from eks_hardware.config.resolve.merge import merged
 from eks_hardware.config.resolve.model import SubnetRole
 from eks_hardware.config.resolve.network import has_pod_subnets, interface_endpoints
-from eks_hardware.config.resolve.node_pools import pool_types
+from eks_hardware.config.resolve.node_pools import node_capacity, pool_types
 from eks_hardware.config.resolve.storage import storage_addons
-
-_GIB = 2**30
 
 # Pods of a node that use its own address: the CNI's and kube-proxy's
 # (https://github.com/awslabs/amazon-eks-ami/blob/main/templates/shared/runtime/eni-max-pods.txt).
@@ -135,14 +133,7 @@ def nodes_at_limit(pool: NodePool, types: Sequence[InstanceType]) -> int | None:
     limits = {str(name): amount(value) for name, value in pool.limits.items() if not str(value).startswith("-")}
     counts: list[int] = []
     for kind in types:
-        devices = kind.accelerator.count if kind.accelerator else 0
-        of_a_node = {
-            "nodes": 1,
-            "cpu": kind.vcpus,
-            "memory": int(kind.memory_gib * _GIB),
-            "nvidia.com/gpu": devices,
-            "aws.amazon.com/neuron": devices,
-        }
+        of_a_node = node_capacity(kind)
         bounds = [limit // of_a_node[name] for name, limit in limits.items() if of_a_node.get(name)]
         if not bounds:
             return None
@@ -249,7 +240,8 @@ def wider(network: str, needed: int, subnet: str) -> str | None:
 
 def vpc_cni_environment(cluster: Cluster, network: Network) -> Mapping[str, object]:
     """The environment of the CNI: derived, with the strategy's over it."""
-    given = next((dict(addon.configuration) for name, addon in cluster.addons.items() if name == "vpc-cni"), {})
+    addon = cluster.addons.get("vpc-cni")
+    given = addon.configuration if addon else {}
     environment = merged(vpc_cni_configuration(has_pod_subnets(network)), given).get("env")
     return environment if isinstance(environment, Mapping) else {}
 

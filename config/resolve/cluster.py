@@ -15,6 +15,16 @@ from eks_hardware.config.resolve.model import Reasons, ResolvedAccessEntry, Reso
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
 
+def has_admin(cluster: Cluster) -> bool:
+    """Whether somebody may change everything on the cluster."""
+    by_entry = (each for entry in cluster.access_entries for each in entry.policies)
+    return bool(
+        cluster.admins
+        or cluster.creator_is_admin
+        or any(each.policy == ADMIN_POLICY and not each.namespaces for each in by_entry)
+    )
+
+
 def resolve_cluster(
     cluster: Cluster,
     *,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 
 from eks_hardware.config import facts
@@ -79,6 +80,18 @@ def accelerator_resource(hardware: Hardware) -> str | None:
         Hardware.TRAINIUM: "aws.amazon.com/neuron",
         Hardware.INFERENTIA: "aws.amazon.com/neuron",
     }.get(hardware)
+
+
+_GIB = 1024**3
+
+
+def node_capacity(kind: InstanceType) -> dict[str, Fraction]:
+    """What a node of a type counts for against the ``limits`` of a pool, by their names; memory in bytes."""
+    counted = {"nodes": Fraction(1), "cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * _GIB}
+    resource = accelerator_resource(kind.hardware)
+    if resource and kind.accelerator:
+        counted[resource] = Fraction(kind.accelerator.count)
+    return counted
 
 
 def pool_types(pool: NodePool, region: str, catalogue: Catalogue) -> tuple[str, ...]:

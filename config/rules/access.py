@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 
 from eks_hardware.config import facts
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup, S3Backend
-from eks_hardware.config.resolve.cluster import ADMIN_POLICY
+from eks_hardware.config.resolve.cluster import has_admin
 from eks_hardware.config.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.config.rules.wording import did_you_mean
 
 _ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
 _POLICIES = "https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"
@@ -29,13 +29,7 @@ _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
     severity=Severity.WARNING,
 )
 def _no_admin(context: Context) -> Iterator[Breach]:
-    cluster = context.strategy.cluster
-    by_entry = any(
-        each.policy == ADMIN_POLICY and not each.namespaces
-        for entry in cluster.access_entries
-        for each in entry.policies
-    )
-    if not (cluster.admins or cluster.creator_is_admin or by_entry):
+    if not has_admin(context.strategy.cluster):
         yield (
             "cluster",
             "nobody may change everything on the cluster; list IAM roles under cluster.admins, or set "
@@ -128,8 +122,7 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
             if given.policy in known["service_linked"]:
                 yield path, f"{given.policy} is for AWS's service-linked roles only; remove it"
             elif given.policy not in known["names"]:
-                close = difflib.get_close_matches(given.policy, known["names"], n=3)
-                hint = f"did you mean {' or '.join(close)}?" if close else "see `aws eks list-access-policies`"
+                hint = did_you_mean(given.policy, known["names"], "see `aws eks list-access-policies`")
                 yield path, f"EKS has no access policy {given.policy!r}; {hint}"
 
 

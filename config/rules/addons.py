@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Hardware
 from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import Addon
 from eks_hardware.config.resolve import has_pod_subnets, pod_interfaces
 from eks_hardware.config.resolve.addresses import switched_on
 from eks_hardware.config.resolve.node import max_pods
 from eks_hardware.config.rules.registry import Breach, Context, Node, rule
+from eks_hardware.config.versions import numbers
 
 _CNI = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/README.md"
 _SKEW = "https://kubernetes.io/releases/version-skew-policy/#kube-proxy"
@@ -21,11 +20,6 @@ _SKEW = "https://kubernetes.io/releases/version-skew-policy/#kube-proxy"
 
 def _path(name: str, *rest: str) -> str:
     return ".".join(["cluster.addons", name, *rest])
-
-
-def _addon(context: Context, name: str) -> Addon | None:
-    """An add-on that the strategy names."""
-    return next((addon for each, addon in context.strategy.cluster.addons.items() if each == name), None)
 
 
 @rule(
@@ -47,7 +41,7 @@ def _required_addon(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _dns_off(context: Context) -> Iterator[Breach]:
-    addon = _addon(context, "coredns")
+    addon = context.strategy.cluster.addons.get("coredns")
     if addon and not addon.enabled:
         yield (
             _path("coredns", "enabled"),
@@ -57,13 +51,6 @@ def _dns_off(context: Context) -> Iterator[Breach]:
 
 
 # --- versions
-
-_PINNED = re.compile(r"v([0-9]+)\.([0-9]+)\.([0-9]+)-.*")
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    match = _PINNED.fullmatch(version)
-    return tuple(int(part) for part in (match.groups() if match else version.split(".")))
 
 
 def _pinned(context: Context) -> Iterator[tuple[str, str]]:
@@ -84,7 +71,7 @@ def _version(context: Context) -> Iterator[Breach]:
         lowest = dict(known["lowest"].get(name, {}))
         if name == known["efa_only"]["addon"] and any(_has_efa_only(context, node) for node in context.nodes):
             lowest = known["efa_only"]
-        if lowest and _numbers(version) < _numbers(lowest["version"]):
+        if lowest and numbers(version) < numbers(lowest["version"]):
             yield (
                 _path(name, "version"),
                 f"{version} is older than {lowest['version']}, the first with {lowest['why']}; pin a later one, or "
@@ -115,7 +102,7 @@ def _proxy_behind(context: Context) -> tuple[int, str]:
     version = dict(_pinned(context)).get("kube-proxy")
     if version is None:
         return 0, ""
-    return int(context.strategy.cluster.kubernetes_version.split(".")[1]) - _numbers(version)[1], version
+    return numbers(context.strategy.cluster.kubernetes_version)[1] - numbers(version)[1], version
 
 
 @rule(
@@ -139,7 +126,7 @@ def _behind(context: Context) -> Iterator[Breach]:
 
 def _environment(context: Context) -> Mapping[str, Any]:
     """What the strategy itself says of the CNI's environment."""
-    addon = _addon(context, "vpc-cni")
+    addon = context.strategy.cluster.addons.get("vpc-cni")
     given = addon.configuration.get("env") if addon else None
     return given if isinstance(given, Mapping) else {}
 
@@ -176,7 +163,7 @@ def _wiring(context: Context) -> Iterator[Breach]:
             "the network has subnets for pods, and with this they stay empty; remove the line, or network.pod_cidr or "
             "pod_subnets",
         )
-    addon = _addon(context, "coredns")
+    addon = context.strategy.cluster.addons.get("coredns")
     configuration = addon.configuration if addon and addon.enabled else {}
     scaling = configuration.get("autoScaling")
     scaled = isinstance(scaling, Mapping) and scaling.get("enabled") is True
@@ -227,7 +214,7 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _repair(context: Context) -> Iterator[Breach]:
-    addon = _addon(context, "eks-node-monitoring-agent")
+    addon = context.strategy.cluster.addons.get("eks-node-monitoring-agent")
     if addon is None or addon.enabled:
         return
     repaired = [

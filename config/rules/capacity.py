@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.resolve.node import taints as node_taints
-from eks_hardware.config.rules.hardware import capacities
+from eks_hardware.config.rules.hardware import capacities, is_open_to
 from eks_hardware.config.rules.registry import Breach, Context, group_path, node_path, rule
 
 _UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
@@ -109,9 +108,7 @@ def _spot_system(context: Context) -> Iterator[Breach]:
     open_groups = [
         group
         for group in context.strategy.node_groups
-        if (kinds := context.types(group))
-        and (group.scaling.desired or group.scaling.min)
-        and not any(taint.effect != "PREFER_NO_SCHEDULE" for taint in node_taints(group, kinds[0].hardware))
+        if (group.scaling.desired or group.scaling.min) and is_open_to(context, group)
     ]
     all_spot = bool(open_groups) and all(group.capacity == "spot" for group in open_groups)
     for group in open_groups:

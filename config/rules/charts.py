@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from eks_hardware.config import facts
@@ -11,14 +10,9 @@ from eks_hardware.config.errors import Severity
 from eks_hardware.config.rules.chart_values import derived_values
 from eks_hardware.config.rules.delivery import charts
 from eks_hardware.config.rules.registry import Breach, Context, rule
+from eks_hardware.config.versions import numbers
 
 _CHARTS = "config/facts/charts.json"
-
-
-def numbers(version: str) -> tuple[int, ...]:
-    """The numbers of a version, in three parts: ``v1.14.1-rc.1`` as (1, 14, 1)."""
-    parts = [int(part) for part in re.findall(r"\d+", re.split(r"[-+]", version)[0])]
-    return tuple([*parts, 0, 0][:3])
 
 
 @rule(

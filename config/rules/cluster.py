@@ -13,6 +13,7 @@ from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import S3Backend
 from eks_hardware.config.resolve import provider_floor
 from eks_hardware.config.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.config.versions import numbers
 
 _CONSTRAINTS = "https://developer.hashicorp.com/terraform/language/expressions/version-constraints"
 _VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
@@ -44,7 +45,7 @@ def _version(context: Context) -> Iterator[Breach]:
 
 def _is_newer(version: str, recorded: Iterable[str]) -> bool:
     """Whether a Kubernetes version came after all that are recorded."""
-    return _numbers(version) > max(map(_numbers, recorded))
+    return numbers(version) > max(map(numbers, recorded))
 
 
 @rule(
@@ -56,7 +57,7 @@ def _is_newer(version: str, recorded: Iterable[str]) -> bool:
 def _version_unread(context: Context) -> Iterator[Breach]:
     version, versions = context.strategy.cluster.kubernetes_version, facts.eks("versions")
     if _is_newer(version, versions["supported"]):
-        newest = max(versions["supported"], key=_numbers)
+        newest = max(versions["supported"], key=numbers)
         yield (
             "cluster.kubernetes_version",
             f"{version} is newer than what was read on {versions['as_of']}; EKS may have it, nothing here was checked "
@@ -109,8 +110,8 @@ def _provider_version(context: Context) -> Iterator[Breach]:
     floor, reason = provider_floor(context.strategy)
     # Upper bounds and exclusions (!=) do not raise the lower end.
     stated = re.findall(r"(?:^|,)\s*(?:>=|>|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
-    lowest = max((_numbers(text) for text in stated), default=(0, 0, 0))
-    if lowest < _numbers(floor):
+    lowest = max((numbers(text) for text in stated), default=(0, 0, 0))
+    if lowest < numbers(floor):
         yield (
             "aws.version",
             f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'",
@@ -119,11 +120,6 @@ def _provider_version(context: Context) -> Iterator[Breach]:
 
 _Version: TypeAlias = tuple[int, int, int]
 _NO_END: _Version = (10**9, 0, 0)
-
-
-def _numbers(version: str) -> _Version:
-    major, minor, patch = (int(part) for part in f"{version}.0.0".split(".")[:3])
-    return major, minor, patch
 
 
 @rule("PROVIDER_VERSION_IMPOSSIBLE", "no version of the provider is in its range", _CONSTRAINTS)
@@ -145,7 +141,7 @@ def _is_empty(wanted: str) -> bool:
     lowest, below = (0, 0, 0), _NO_END
     excluded: set[_Version] = set()
     for operator, text in _OPERATOR_AND_VERSION.findall(wanted):
-        version = _numbers(text)
+        version = numbers(text)
         following = _following(version)
         if operator == "!=":
             excluded.add(version)

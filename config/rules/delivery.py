@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.resolve import ami_family
-from eks_hardware.config.resolve.cluster import ADMIN_POLICY
+from eks_hardware.config.resolve.cluster import has_admin
 from eks_hardware.config.resolve.kubernetes import NodeNeeds, wanted_charts
 from eks_hardware.config.rules.registry import Breach, Context, rule
 
@@ -32,7 +32,7 @@ def helm_installs(context: Context) -> bool:
     if strategy.kubernetes.delivery != "helm":
         return False
     storage = strategy.storage
-    ebs = next((addon for name, addon in strategy.cluster.addons.items() if name == "aws-ebs-csi-driver"), None)
+    ebs = strategy.cluster.addons.get("aws-ebs-csi-driver")
     objects = (storage.fsx_lustre, storage.efs, storage.s3_buckets, ebs and ebs.enabled, strategy.kubernetes.teams)
     return bool(charts(context)) or any(objects)
 
@@ -60,13 +60,7 @@ def _api_private(context: Context) -> Iterator[Breach]:
 @rule("KUBERNETES_NO_ADMIN", "Terraform installs charts on a cluster that it has no access to", _ACCESS)
 def _no_admin(context: Context) -> Iterator[Breach]:
     cluster = context.strategy.cluster
-    if cluster.creator_is_admin or cluster.admins or not helm_installs(context):
-        return
-    if any(
-        each.policy == ADMIN_POLICY and not each.namespaces
-        for entry in cluster.access_entries
-        for each in entry.policies
-    ):
+    if has_admin(cluster) or not helm_installs(context):
         return
     yield (
         "cluster",

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from eks_hardware.config import facts, software
 from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
-from eks_hardware.config.rules.hardware import several
 from eks_hardware.config.rules.needs import called, choices, each_need, lacking, with_capability
 from eks_hardware.config.rules.registry import Breach, Context, Node, rule
+from eks_hardware.config.rules.wording import several
 
 _FRAMEWORKS = "config/facts/software.json (frameworks)"
 

@@ -23,6 +23,7 @@ from eks_hardware.config.rules.registry import (
     rule,
     zones_given,
 )
+from eks_hardware.config.rules.wording import several
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-instance-types"
@@ -49,12 +50,6 @@ def _type_path(node: Node, kind: InstanceType) -> str:
 def capacities(node: Node) -> tuple[str, ...]:
     """How the nodes of a group or pool may be bought."""
     return (node.capacity,) if isinstance(node, NodeGroup) else node.capacity
-
-
-def several(names: Sequence[str], most: int = 5) -> str:
-    """The first few of some names."""
-    shown = ", ".join(names[:most])
-    return f"{shown}, ..." if len(names) > most else shown
 
 
 @rule("INSTANCE_TYPE_UNKNOWN", "an instance type is not in the catalogue", "config/catalogue")
@@ -473,12 +468,12 @@ def _no_zone(context: Context) -> Iterator[Breach]:
 def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
     """How many nodes of the groups a pod with these tolerations may run on, when the cluster is made."""
     given = tuple(tolerations)
-    groups = [group for group in context.strategy.node_groups if _is_open(context, group, given)]
+    groups = [group for group in context.strategy.node_groups if is_open_to(context, group, given)]
     return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
 
 
-def _is_open(context: Context, group: NodeGroup, tolerations: Sequence[object]) -> bool:
-    """Whether no taint of its nodes keeps such a pod off; not where the taints are not known."""
+def is_open_to(context: Context, group: NodeGroup, tolerations: Sequence[object] = ()) -> bool:
+    """Whether no taint of a group keeps a pod with these tolerations off; not where the taints are not known."""
     kinds = context.types(group)
     return bool(kinds) and all(
         taint.effect == "PREFER_NO_SCHEDULE" or any(_tolerates(each, taint) for each in tolerations)
@@ -506,11 +501,9 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
 def _coredns_tolerations(context: Context) -> tuple[object, ...]:
     """Those that the add-on has by itself, and those that the strategy gives it."""
     ours = tuple(facts.addons()["coredns"]["tolerations"])
-    for name, addon in context.strategy.cluster.addons.items():
-        given = addon.configuration.get("tolerations")
-        if name == "coredns" and isinstance(given, (list, tuple)):
-            return (*ours, *given)
-    return ours
+    addon = context.strategy.cluster.addons.get("coredns")
+    given = addon.configuration.get("tolerations") if addon else None
+    return (*ours, *given) if isinstance(given, (list, tuple)) else ours
 
 
 def nodes_for_coredns(context: Context) -> int:
@@ -528,7 +521,7 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     tolerations = _coredns_tolerations(context)
     if not all(map(context.types, groups)) or nodes_open_to(context, tolerations):
         return
-    empty = next((group for group in groups if _is_open(context, group, tolerations)), None)
+    empty = next((group for group in groups if is_open_to(context, group, tolerations)), None)
     if empty:
         yield (
             group_path(empty, "scaling"),

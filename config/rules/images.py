@@ -13,10 +13,10 @@ from eks_hardware.config import facts
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.resolve import ami_family
-from eks_hardware.config.rules.charts import numbers
 from eks_hardware.config.rules.karpenter import image_releases
 from eks_hardware.config.rules.registry import Breach, Context, Node, group_path, node_path, rule
 from eks_hardware.config.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
+from eks_hardware.config.versions import numbers
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _RELEASES = "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html"

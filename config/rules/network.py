@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 from functools import cache
 from ipaddress import IPv4Network
@@ -11,13 +10,14 @@ from eks_hardware.config import facts
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup
 from eks_hardware.config.resolve import cidrs
-from eks_hardware.config.resolve.addresses import Share, SubnetBudget, strategy_budgets, wider
+from eks_hardware.config.resolve.addresses import Share, SubnetBudget, wider
 from eks_hardware.config.resolve.cluster import enabled_addons
 from eks_hardware.config.resolve.model import SubnetRole
 from eks_hardware.config.resolve.network import nat_mode
 from eks_hardware.config.resolve.storage import storage_addons
 from eks_hardware.config.resolve.zones import control_plane_excluded, zones_of
 from eks_hardware.config.rules.registry import Breach, Context, group_path, pool_path, rule, zones_given
+from eks_hardware.config.rules.wording import did_you_mean
 
 _NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
 _VPC_CIDRS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
@@ -339,8 +339,8 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
         if service not in known:
             # com.amazonaws.us-west-2.ecr.api is what people copy.
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
-            close = [bare] if bare in known else difflib.get_close_matches(service, known, n=3)
-            hint = f"did you mean {' or '.join(close)}?" if close else "it is what comes after com.amazonaws.<region>"
+            otherwise = "it is what comes after com.amazonaws.<region>"
+            hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
             yield (
                 f"network.interface_endpoints[{index}]",
                 f"no interface endpoint is known as {service!r}; {hint}",
@@ -450,9 +450,8 @@ def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
     """Of each kind the subnet that lacks most addresses, for the nodes alone or for their pods too."""
     if not context.region_known:
         return
-    budgets = strategy_budgets(context.strategy, context.catalogue)
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):
-        of_role = [each for each in budgets if each.role is role]
+        of_role = [each for each in context.budgets if each.role is role]
         nodes_fit = all(each.own <= each.usable for each in of_role)
         lacking = [each for each in of_role if (each.own if own else each.total) > each.usable]
         if lacking and own != nodes_fit:

@@ -5,8 +5,7 @@ What holds for node groups as well is in ``hardware`` and ``cluster``, under one
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eks_hardware.config import facts
@@ -16,7 +15,7 @@ from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodePool
 from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import accelerator_resource, known_to_karpenter
-from eks_hardware.config.resolve.node_pools import candidates, left_out
+from eks_hardware.config.resolve.node_pools import candidates, left_out, node_capacity
 from eks_hardware.config.rules.hardware import (
     any_offered,
     mixed_architecture,
@@ -24,9 +23,9 @@ from eks_hardware.config.rules.hardware import (
     no_zone,
     not_offered,
     nowhere_near,
-    several,
 )
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.config.rules.wording import did_you_mean, several
 
 _NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
@@ -34,13 +33,6 @@ _NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
 _RESERVATIONS = "https://karpenter.sh/docs/tasks/odcrs/"
 _TAGS = "config/facts/karpenter.json (tags)"
 _ACCELERATOR_NAMES = "config/facts/karpenter.json (accelerator_names)"
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The nearest of some names, or all of them."""
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=3)
-    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(names)}"
 
 
 # --- which types
@@ -52,8 +44,7 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, family in enumerate(pool.instance_families):
             if family not in families:
-                close = difflib.get_close_matches(family, families, n=3, cutoff=0.5)
-                hint = f"did you mean {' or '.join(close)}?" if close else "see 'eks-hardware instances'"
+                hint = did_you_mean(family, families, "see 'eks-hardware instances'", cutoff=0.5)
                 yield (
                     pool_path(pool, f"instance_families[{index}]"),
                     f"no instance family is called {family!r}; {hint}",
@@ -192,11 +183,8 @@ def _negative(given: str | int) -> bool:
 def _needs(kind: InstanceType) -> dict[str, float]:
     """What one node of a type takes of its pool's limits, as the strategy counts."""
     overhead = facts.karpenter("settings")["defaults"]["vmMemoryOverheadPercent"]
-    needs = {"cpu": float(kind.vcpus), "memory": kind.memory_gib * 1024**3 * (1 - overhead), "nodes": 1.0}
-    resource = accelerator_resource(kind.hardware)
-    if resource and kind.accelerator:
-        needs[resource] = float(kind.accelerator.count)
-    return needs
+    needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
+    return {**needs, "memory": needs["memory"] * (1 - overhead)}
 
 
 def _limit_path(pool: NodePool, resource: str) -> str:

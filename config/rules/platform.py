@@ -12,6 +12,7 @@ from eks_hardware.config.models import NodeGroup, NodePool, Team
 from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import advertised, ami_family
 from eks_hardware.config.resolve.gpu_sharing import gpu_shares
+from eks_hardware.config.resolve.network import nat_mode
 from eks_hardware.config.rules.delivery import charts
 from eks_hardware.config.rules.registry import Breach, Context, group_path, node_path, rule
 
@@ -269,8 +270,7 @@ _ENDPOINTS = {"cluster-autoscaler": "autoscaling", "aws-load-balancer-controller
 @rule("CONTROLLER_NO_WAY_OUT", "a controller reaches neither the internet nor the endpoint of its service", _PRIVATE)
 def _no_way_out(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
-    nat = network.nat_gateways or ("none" if network.private else "single")
-    if network.existing or nat != "none" or network.interface_endpoints is None:
+    if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
         return
     keys = sorted(
         key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in network.interface_endpoints

@@ -16,6 +16,7 @@ from eks_hardware.config.catalogue import Catalogue, InstanceType, load
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup, NodePool, Strategy
 from eks_hardware.config.resolve import pool_types, zones
+from eks_hardware.config.resolve.addresses import SubnetBudget, strategy_budgets
 
 Breach = tuple[str, str]
 """Path of the field at fault, and the message."""
@@ -74,6 +75,11 @@ class Context:
     def pools(self) -> tuple[NodePool, ...]:
         """Karpenter's node pools."""
         return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
+
+    @cached_property
+    def budgets(self) -> tuple[SubnetBudget, ...]:
+        """What takes addresses from each subnet that the stack makes."""
+        return strategy_budgets(self.strategy, self.catalogue)
 
     def pool_types(self, pool: NodePool) -> tuple[str, ...]:
         """Names of the instance types that a pool can make; empty where a rule says why."""

@@ -9,7 +9,7 @@ from typing import Any
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.resolve import accelerator_resource
-from eks_hardware.config.rules.charts import numbers
+from eks_hardware.config.versions import numbers
 
 
 def variant(kinds: Sequence[InstanceType]) -> str:

@@ -9,7 +9,6 @@ import datetime
 import io
 import shlex
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, TypeAlias
 
 import boto3
@@ -47,10 +46,9 @@ Answer: TypeAlias = "Mapping[str, Any] | Exception | Callable[[dict[str, Any]], 
 _IDENTITY = {"sts:GetCallerIdentity": {"Account": ACCOUNT, "Arn": CALLER, "UserId": "AIDAEXAMPLE"}}
 
 
-@cache
-def _session() -> boto3.Session:
-    """One for all tests: it keeps the models that it has read."""
-    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
+# One for all tests: it keeps the models that it has read. Made here, not on first use, when a test may have put
+# its own class in the place of boto3's.
+_SESSION = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
 
 
 def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None) -> Aws:
@@ -63,7 +61,7 @@ def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None)
     known = {**_IDENTITY, **answers}
 
     def client(service: str) -> Any:
-        made = _session().client(service)
+        made = _SESSION.client(service)
 
         def note(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
             context["given"] = params
@@ -133,7 +131,7 @@ def check_command(command: str) -> None:
     """Assert that a command is one of the AWS CLI: the service, its operation, and options that it takes."""
     program, service, operation, *rest = shlex.split(command)
     assert program == "aws"
-    session = _session()._session
+    session = _SESSION._session
     model = session.get_service_model(service)
     names = {xform_name(name, "-"): name for name in model.operation_names}
     assert operation in names, command
