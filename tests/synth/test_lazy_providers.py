@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
 from helpers.paths import ROOT
 from helpers.running import Run
 
@@ -34,3 +42,59 @@ def test_constructs_is_the_library_and_ours_have_one_name(lazy_run: Run) -> None
     assert not below & folders
     assert "eks_hardware.constructs.network" in lazy_run.modules
     assert not {"config", "stacks"} & {name.split(".")[0] for name in lazy_run.modules}
+
+
+# --- Node
+
+HOOK = ROOT / "eks_hardware" / "lazy_providers.js"
+
+
+@pytest.fixture
+def node_modules(tmp_path: Path) -> Path:
+    """Packages that say which of their files was loaded, and a copy of the hook, in a folder with spaces."""
+    folder = tmp_path / "a folder" / "node_modules"
+    for name, files in {
+        "@cdktf/provider-aws": ("index", "lazy-index"),
+        "@cdktf/provider-old": ("index",),
+        "other": ("index", "lazy-index"),
+    }.items():
+        (folder / name / "lib").mkdir(parents=True)
+        (folder / name / "package.json").write_text(json.dumps({"name": name, "main": "lib/index.js"}))
+        for each in files:
+            (folder / name / "lib" / f"{each}.js").write_text(f"module.exports = {json.dumps(each)};")
+    shutil.copy(HOOK, folder)
+    return folder
+
+
+def _loaded_by_node(folder: Path, package: str, **variables: str) -> str:
+    """What a package is for the child of a Node process, as jsii's kernel is one."""
+    code = f"process.stdout.write(String(require({json.dumps(package)})))"
+    parent = (
+        "process.stdout.write(require('child_process').execFileSync("
+        f"process.execPath, ['--input-type=commonjs', '--eval', {json.dumps(code)}]))"
+    )
+    options = f'--max-old-space-size=512 --require "{folder / HOOK.name}"'
+    environment = {**os.environ, "NODE_OPTIONS": options, **variables}
+    done = subprocess.run(
+        ["node", "--eval", parent], cwd=folder.parent, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    ("package", "file"),
+    [("@cdktf/provider-aws", "lazy-index"), ("@cdktf/provider-old", "index"), ("other", "index")],
+)
+def test_node_loads_the_lazy_index_of_providers(node_modules: Path, package: str, file: str) -> None:
+    assert _loaded_by_node(node_modules, package) == file
+
+
+def test_node_loads_the_whole_when_it_is_switched_off(node_modules: Path) -> None:
+    assert _loaded_by_node(node_modules, "@cdktf/provider-aws", EKS_HARDWARE_EAGER_PROVIDERS="1") == "index"
+
+
+def test_a_provider_that_cannot_be_read_is_left_alone(node_modules: Path) -> None:
+    manifest = node_modules / "@cdktf" / "provider-aws" / "package.json"
+    manifest.write_text(json.dumps({"main": "lib/index.js"}))
+    assert _loaded_by_node(node_modules, "@cdktf/provider-aws") == "index"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,3 +112,45 @@ def test_the_hook_covers_the_provider() -> None:
     with pytest.raises(AttributeError):
         _ = root.no_such_resource
     assert "cdktf_cdktf_provider_aws" in _lazy_providers.PROVIDERS
+
+
+# --- Node
+
+
+@pytest.fixture
+def node_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that Node is to load, in a folder that needs quotes."""
+    file = tmp_path / 'a "folder"' / "lazy_providers.js"
+    file.parent.mkdir()
+    file.touch()
+    monkeypatch.setattr(_lazy_providers, "_NODE_HOOK", file)
+    monkeypatch.delenv(EAGER_SWITCH, raising=False)
+    return file
+
+
+@pytest.mark.parametrize("given", ["", "--max-old-space-size=8192"])
+def test_node_is_told_once_beside_its_other_options(
+    node_hook: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("NODE_OPTIONS", given)
+    importlib.util.find_spec("jsii")
+    for _ in range(2):
+        install()
+    quoted = str(node_hook).replace('"', '\\"')
+    assert os.environ["NODE_OPTIONS"] == f'{given} --require "{quoted}"'.strip()
+
+
+def test_node_is_not_told_of_a_file_that_is_not_there(node_hook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an application that was packed into one file."""
+    node_hook.unlink()
+    monkeypatch.setenv("NODE_OPTIONS", "")
+    importlib.util.find_spec("jsii")
+    assert os.environ["NODE_OPTIONS"] == ""
+
+
+@pytest.mark.usefixtures("node_hook")
+def test_node_is_not_told_when_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NODE_OPTIONS", "")
+    monkeypatch.setenv(EAGER_SWITCH, "1")
+    importlib.util.find_spec("jsii")
+    assert os.environ["NODE_OPTIONS"] == ""
