@@ -218,11 +218,11 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
 
 
 def _allowed(needs: Mapping[str, float], limits: Mapping[Any, str | int], counted: str) -> int:
-    """How much of a resource nodes of one type have together, within the limits on others."""
+    """How much of a resource nodes of one type have together, within the limits on others; 0 where none bounds them."""
     if any(map(_negative, limits.values())):
         return 0
-    nodes = min(float(amount(given)) // needs[resource] for resource, given in limits.items() if resource in needs)
-    return int(nodes * needs.get(counted, 0))
+    nodes = [float(amount(given)) // needs[resource] for resource, given in limits.items() if resource in needs]
+    return int(min(nodes, default=0) * needs.get(counted, 0))
 
 
 @rule("POOL_LIMIT_FOREIGN", "a limit is for an accelerator that the pool does not have", _LIMITS)
@@ -407,7 +407,7 @@ _UNDERUTILIZED = "when-empty-or-underutilized"
 )
 def _disruption(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        if pool.workload != "training":
+        if pool.purpose != "training":
             continue
         if pool.disruption.consolidation == _UNDERUTILIZED:
             yield (
