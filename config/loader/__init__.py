@@ -49,11 +49,13 @@ class LoadedStrategy:
         strategy: the typed model.
         source: where every field stands, overlays included.
         file: the strategy file as findings name it.
+        path: the strategy file; None for one from memory.
     """
 
     strategy: Strategy
     source: SourceMap
     file: str
+    path: Path | None = None
 
 
 def load_strategy(
@@ -185,4 +187,4 @@ def _model() -> type[Strategy]:
 
 
 def _loaded(document: Document[Strategy]) -> LoadedStrategy:
-    return LoadedStrategy(document.value, document.source, document.file)
+    return LoadedStrategy(document.value, document.source, document.file, document.path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -34,6 +35,8 @@ def is_model(annotation: Any) -> bool:
 def pick(members: tuple[Any, ...], label: object) -> Any:
     """The member of a union that pydantic's label or tag stands for; None where that cannot be told."""
     flat = [inner for member in members for inner in unwrap(member)]
+    if wrapped := _VALIDATED.fullmatch(str(label)):
+        label = wrapped.group(1)
     named = [member for member in flat if getattr(member, "__name__", None) == label]
     tagged = [member for member in flat if is_model(member) and label in tags(member)]
     if not named and not tagged and str(label).startswith(_LIST_LABELS):
@@ -43,6 +46,10 @@ def pick(members: tuple[Any, ...], label: object) -> Any:
 
 _LISTS = (tuple, list, set, frozenset, Sequence)
 _LIST_LABELS = ("tuple", "list", "set", "frozenset", "sequence")
+
+
+# How pydantic labels a model with a validator of its own: "function-after[_is_sized(), ModelShape]".
+_VALIDATED = re.compile(r"function-(?:after|before|wrap)\[\w+\(\), (\w+)\]")
 
 
 def tags(model: Any) -> set[object]:

@@ -27,6 +27,7 @@ class Document(Generic[ModelT]):
     value: ModelT
     source: SourceMap
     file: str
+    path: Path | None = None
 
 
 # -- strategies
@@ -37,6 +38,7 @@ class _Attempt(Generic[ModelT]):
     """One file on its way: what was read so far and what was found."""
 
     file: str
+    path: Path | None = None
     root: ys.Mapping | None = None
     document: Document[ModelT] | None = None
     findings: list[Finding] = field(default_factory=list)
@@ -175,7 +177,7 @@ def _remains(attempt: _Attempt[ModelT], model: type[ModelT], separate: Sequence[
     if sections - set(known):
         # A misspelt section may have meant any that is not there.
         sections |= {name for name in known if name not in root.entries}
-    document = Document(value, SourceMap(kept), attempt.file)
+    document = Document(value, SourceMap(kept), attempt.file, attempt.path)
     return Remains(document, frozenset(sections), frozenset(items))
 
 
@@ -214,7 +216,7 @@ def _attempt(
     overlay_folders: Folders | None,
     read: dict[str, ys.Parsed],
 ) -> _Attempt[ModelT]:
-    attempt: _Attempt[ModelT] = _Attempt(ys.display_name(path))
+    attempt: _Attempt[ModelT] = _Attempt(ys.display_name(path), path)
     _take(attempt, _read(path))
     folders = tuple(overlay_folders) if overlay_folders is not None else ov.overlay_folders(path)
     _apply_overlays(attempt, overlays, folders, read)
@@ -293,7 +295,7 @@ def _validate(attempt: _Attempt[ModelT], model: type[ModelT]) -> None:
             attempt.findings.append(Finding("FIELD_VALUE", "", ys.shown(error), position=root.position))
         return
     if not attempt.findings:
-        attempt.document = Document(value, SourceMap(root), attempt.file)
+        attempt.document = Document(value, SourceMap(root), attempt.file, attempt.path)
 
 
 def _ordered(attempt: _Attempt[ModelT]) -> list[Finding]:

@@ -125,6 +125,11 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
     deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
     if deeper:  # the shape fits this one
         return [_finding(item) for item in min(deeper, key=len)]
+    if isinstance(items[0].place.nearest, ys.Mapping):
+        # What a mapping lacks is said of the alternative that is one.
+        of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
+        if of_mapping:
+            return [_finding(item) for item in min(of_mapping, key=len)]
     heads = sorted((group[0] for group in labels.values()), key=lambda item: item.code == "FIELD_TYPE")
     best = heads[0]
     if not all(item.need for item in heads):
@@ -133,6 +138,10 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
     hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
     message = f"needs {needs}, got {_given(best.place.node)}{hint}"
     return [Finding(best.code, best.path, message, position=best.position)]
+
+
+def _is_other_shape(item: _Translated) -> bool:
+    return item.kind == "literal_error" or item.kind.endswith("_type")
 
 
 # -- messages

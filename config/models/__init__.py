@@ -1,5 +1,6 @@
 """The models of a strategy file: what a user may write, with its limits, and nothing that is derived."""
 
+from eks_hardware.config.models.budget import SpendingLimit
 from eks_hardware.config.models.cluster import (
     AccessEntry,
     AccessPolicy,
@@ -40,6 +41,7 @@ from eks_hardware.config.models.strategy import (
     S3Backend,
     Strategy,
 )
+from eks_hardware.config.models.workload import Latency, ModelShape, Workload
 
 __all__ = [
     "AccessEntry",
@@ -66,8 +68,10 @@ __all__ = [
     "Karpenter",
     "Kubelet",
     "Kubernetes",
+    "Latency",
     "LocalBackend",
     "Logging",
+    "ModelShape",
     "Needs",
     "Network",
     "NodeGroup",
@@ -81,10 +85,12 @@ __all__ = [
     "S3Bucket",
     "Scaling",
     "SecretsEncryption",
+    "SpendingLimit",
     "Storage",
     "Strategy",
     "Taint",
     "Team",
     "TimeSlicing",
     "Update",
+    "Workload",
 ]

@@ -183,6 +183,15 @@ class NodePool(NodeTemplate):
     @model_validator(mode="after")
     def _one_choice_of_hardware(self) -> NodePool:
         ways = [name for name in ("instance_types", "instance_families", "accelerator") if getattr(self, name)]
+        if self.described:
+            if ways or self.instance_sizes:
+                raise PydanticCustomError(
+                    "node_pool_hardware",
+                    "'workload' describes what the types are chosen from; remove this, or name the workload in a "
+                    "word, such as {purpose}",
+                    {"purpose": self.purpose, "field": [*ways, "instance_sizes"][0]},
+                )
+            return self
         if len(ways) != 1:
             raise PydanticCustomError(
                 "node_pool_hardware",

@@ -139,9 +139,10 @@ class NodeGroup(NodeTemplate):
     """One EKS managed node group; everything that follows from its instance types is derived."""
 
     instance_types: tuple[InstanceTypeName, ...] = Field(
-        min_length=1,
+        default=(),
         max_length=20,
-        description="EC2 instance types, best first; one architecture and one kind of accelerator a group.",
+        description="EC2 instance types, best first; one architecture and one kind of accelerator a group. Or say "
+        "what is to run, as `workload: {...}`.",
     )
     scaling: Scaling = Field(description="Number of nodes.")
     capacity: Capacity = Field(default="on-demand", description="How the nodes are bought.")
@@ -155,6 +156,23 @@ class NodeGroup(NodeTemplate):
         description="Let EKS replace or reboot unhealthy nodes. Default: on, but off for reserved capacity, "
         "where a replacement may find no room.",
     )
+
+    @model_validator(mode="after")
+    def _one_choice_of_hardware(self) -> NodeGroup:
+        if self.described and self.instance_types:
+            raise PydanticCustomError(
+                "node_group_hardware",
+                "'workload' describes what the types are chosen from; remove them, or name the workload in a word, "
+                "such as {purpose}",
+                {"purpose": self.purpose, "field": "instance_types"},
+            )
+        if not self.described and not self.instance_types:
+            raise PydanticCustomError(
+                "node_group_hardware",
+                "needs 'instance_types', or what is to run as 'workload: {...}'",
+                {"field": "instance_types"} if "instance_types" in self.model_fields_set else {},
+            )
+        return self
 
     @model_validator(mode="after")
     def _no_type_twice(self) -> NodeGroup:

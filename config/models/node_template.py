@@ -18,8 +18,8 @@ from eks_hardware.config.models.base import (
     refuse_second,
 )
 from eks_hardware.config.models.needs import Needs
+from eks_hardware.config.models.workload import Purpose, Workload
 
-Workload = Literal["system", "general", "training", "inference", "development"]
 Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
 
 LabelKey = Annotated[
@@ -185,8 +185,10 @@ class NodeTemplate(StrategyModel):
     """The settings of a node, however it comes to be."""
 
     name: Name = Field(description="Name of the group or pool, unique within the strategy.")
-    workload: Workload = Field(
-        default="general", description="What the nodes are for: label, update and repair policy."
+    workload: Purpose | Workload = Field(
+        default="general",
+        description="What the nodes are for: label, update and repair policy. Or what is to run on them, from which "
+        "their instance types are chosen.",
     )
     zones: tuple[ZoneId, ...] = Field(
         default=(),
@@ -236,6 +238,16 @@ class NodeTemplate(StrategyModel):
         default=Needs(),
         description="What the software demands of the nodes; checked against their hardware and images.",
     )
+
+    @property
+    def purpose(self) -> Purpose:
+        """What the nodes are for, in a word."""
+        return self.workload.purpose if isinstance(self.workload, Workload) else self.workload
+
+    @property
+    def described(self) -> Workload | None:
+        """What is to run on the nodes, where the strategy says that rather than instance types."""
+        return self.workload if isinstance(self.workload, Workload) else None
 
     @model_validator(mode="after")
     def _no_taint_twice(self) -> NodeTemplate:

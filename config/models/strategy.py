@@ -17,6 +17,7 @@ from eks_hardware.config.models.base import (
     Text,
     refuse_second,
 )
+from eks_hardware.config.models.budget import SpendingLimit
 from eks_hardware.config.models.cluster import Cluster
 from eks_hardware.config.models.ignore import Ignore
 from eks_hardware.config.models.karpenter import Karpenter
@@ -140,6 +141,7 @@ class Strategy(StrategyModel):
     )
     kubernetes: Kubernetes = Field(default=Kubernetes(), description="What runs on the cluster, and how it gets there.")
     storage: Storage = Field(default=Storage(), description="Shared file systems and buckets.")
+    budget: SpendingLimit | None = Field(default=None, description="What the cluster may cost; checked before a plan.")
     backend: Backend = Field(default=LocalBackend(), description="Where Terraform keeps its state.")
     tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for everything in the stack.")
     aws: AwsProvider = Field(default=AwsProvider(), description="AWS provider settings.")

@@ -24,6 +24,7 @@ This page is written by `pytest tests/unit/config/rules/test_rules_page.py --upd
 TITLES = {
     "access": "Access and ARNs",
     "addons": "EKS add-ons",
+    "budget": "Budget",
     "capacity": "Capacity and updates",
     "charts": "Charts",
     "cluster": "Cluster",
@@ -36,6 +37,7 @@ TITLES = {
     "ignore": "Ignored warnings",
     "images": "Machine images",
     "karpenter": "Karpenter",
+    "lock": "Lock files",
     "needs": "What the software needs",
     "network": "Network",
     "node_pools": "Node pools",
@@ -44,6 +46,7 @@ TITLES = {
     "platform": "Platform services",
     "storage": "Storage",
     "user_data": "User data",
+    "workloads": "Workloads and models",
 }
 """Titles of the areas, in the order of the page."""
 

@@ -58,6 +58,11 @@ def ami_family(node: NodeGroup | NodePool) -> str:
     return "bottlerocket" if wanted.startswith(AMI_PREFIXES["bottlerocket"]) else "al2023"
 
 
+def types_reason(template: NodeTemplate) -> str:
+    """Why a group or pool has its instance types: they are written there, or locked for what is to run on it."""
+    return "locked for the workload that it describes" if template.described else "as the strategy says"
+
+
 def describe(kind: InstanceType) -> str:
     """What accelerators a type has, in words."""
     accelerator = kind.accelerator
@@ -146,7 +151,7 @@ def system_settings(
 def labels(template: NodeTemplate, types: Sequence[InstanceType], *, bottlerocket: bool) -> Mapping[str, str]:
     """Hardware, workload, accelerator (where all types have the same), and what daemonsets select on."""
     hardware = types[0].hardware
-    derived = {"hardware-type": hardware.value, "workload-type": template.workload}
+    derived = {"hardware-type": hardware.value, "workload-type": template.purpose}
     accelerators = {kind.accelerator.label_name for kind in types if kind.accelerator}
     if len(accelerators) == 1:
         derived["accelerator"] = accelerators.pop()
@@ -213,9 +218,15 @@ def disk_reason(template: NodeTemplate, hardware: Hardware) -> str:
 
 
 def placement_group(
-    template: NodeTemplate, cluster_name: str, why: Reasons, *, reserved: bool, supported: bool
+    template: NodeTemplate,
+    cluster_name: str,
+    why: Reasons,
+    *,
+    reserved: bool,
+    supported: bool,
+    source: str,
 ) -> str | None:
-    """Name of the cluster placement group of a node, None without one; notes the reason."""
+    """Name of the cluster placement group of a node, None without one; notes the reason, with its source."""
     field = "placement_group_name"
     name = names.limited(cluster_name, template.name, limit=names.PLACEMENT_GROUP, separator=SEPARATOR)
     if template.placement_group == "cluster":
@@ -223,10 +234,11 @@ def placement_group(
     if template.placement_group == "none":
         return why.strategy(field, None)
     if reserved:
-        # https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661
-        return why.rule(field, None, "a placement group that the reservation lacks leaves its capacity unused")
+        text = "a placement group that the reservation lacks leaves its capacity unused"
+        page = "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661"
+        return why.rule(field, None, text, source=page)
     if not template.efa:
         return why.rule(field, None, "only EFA needs one")
     if not supported:
-        return why.catalogue(field, None, "the type cannot be in a cluster placement group")
-    return why.rule(field, name, "EFA nodes are placed close together")
+        return why.catalogue(field, None, "the type cannot be in a cluster placement group", source=source)
+    return why.rule(field, name, "EFA nodes are placed close together", source=source)

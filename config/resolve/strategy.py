@@ -7,7 +7,7 @@ from types import MappingProxyType
 from eks_hardware.config import facts, names
 from eks_hardware.config.catalogue import Catalogue, load
 from eks_hardware.config.models import LocalBackend, NodeTemplate, RemoteBackend, S3Backend, Strategy
-from eks_hardware.config.resolve import zones
+from eks_hardware.config.resolve import sources, zones
 from eks_hardware.config.resolve.cluster import resolve_cluster
 from eks_hardware.config.resolve.karpenter import node_policy_arns, resolve_karpenter
 from eks_hardware.config.resolve.kubernetes import resolve_kubernetes
@@ -18,6 +18,7 @@ from eks_hardware.config.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.config.resolve.node_groups import resolve_node_group
 from eks_hardware.config.resolve.node_pools import pool_types, resolve_node_pool
 from eks_hardware.config.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
+from eks_hardware.config.unchosen import UNCHOSEN, unchosen
 
 
 def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
@@ -26,7 +27,12 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
     Args:
         strategy: a strategy without findings (``eks_hardware.config.rules.check``).
         catalogue: the hardware catalogue; the packaged one by default.
+
+    Raises:
+        ValueError: the hardware of a group or pool has not been chosen.
     """
+    if left_open := unchosen(strategy):
+        raise ValueError(f"{left_open[0]}: {UNCHOSEN}")
     catalogue = catalogue or load()
     why = Reasons()
     name, region = strategy.name, strategy.region
@@ -108,6 +114,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
             "node_policy_arns",
             node_policy_arns(partition),
             "join the cluster, pull images, Systems Manager session",
+            source=sources.NODE_ROLE,
         ),
         node_groups=why.rule(
             "node_groups",
@@ -118,6 +125,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
             "efa_security_group_name",
             efa_security_group,
             "EFA needs all traffic from and to itself" if efa_security_group else "no group or pool uses EFA",
+            source=sources.EFA_GROUP if efa_security_group else None,
         ),
         karpenter=why.given(
             "karpenter",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 from eks_hardware.config.catalogue import Catalogue, load
 from eks_hardware.config.errors import Finding, Position, Severity
@@ -11,6 +13,7 @@ from eks_hardware.config.loader import NODE_LISTS, LoadedStrategy, Remains
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.rules import access as _access
 from eks_hardware.config.rules import addons as _addons
+from eks_hardware.config.rules import budget as _budget
 from eks_hardware.config.rules import capacity as _capacity
 from eks_hardware.config.rules import charts as _charts
 from eks_hardware.config.rules import cluster as _cluster
@@ -33,6 +36,7 @@ from eks_hardware.config.rules import user_data as _user_data
 from eks_hardware.config.rules import user_data_overrides as _user_data_overrides
 from eks_hardware.config.rules import workload as _workload
 from eks_hardware.config.rules.registry import RULES, Context, Rule, Watched
+from eks_hardware.config.unchosen import UNCHOSEN, lists_of, unchosen, without
 
 __all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "check_remains"]
 
@@ -40,6 +44,7 @@ __all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "check_remains"]
 _MODULES = (
     _access,
     _addons,
+    _budget,
     _capacity,
     _charts,
     _cluster,
@@ -69,42 +74,79 @@ def check(
 ) -> list[Finding]:
     """Return every finding of every rule, without positions, errors first.
 
-    A warning that the strategy ignores is among them, with the reason as ``ignored``.
+    A warning that the strategy ignores is among them, with the reason as ``ignored``. Where the hardware of a group
+    or pool has not been chosen, that is said, and what is wrong in the rest.
     """
-    context = Context(strategy, catalogue or load(), today or datetime.date.today())
+    catalogue, today = catalogue or load(), today or datetime.date.today()
+    if left_open := unchosen(strategy):
+        rest = without(strategy, left_open)
+        findings = [
+            *(Finding("WORKLOAD_UNCHOSEN", f"{path}.workload", UNCHOSEN) for path in left_open),
+            *_rest(rest, frozenset(), lists_of(left_open), catalogue, today),
+        ]
+    else:
+        findings = _all(Context(strategy, catalogue, today))
+    return sorted(findings, key=lambda finding: (finding.severity is Severity.WARNING, finding.path, finding.code))
+
+
+def _all(context: Context) -> list[Finding]:
     findings = []
     for each in sorted(RULES.values(), key=lambda each: each.last):
         for path, message in each.check(context):
             reason = ""
             if each.severity is Severity.WARNING and not each.last:
                 context.warned.append((each.code, path))
-                reason = _ignore.reason(strategy, each.code, path)
+                reason = _ignore.reason(context.strategy, each.code, path)
             findings.append(Finding(each.code, path, message, each.severity, ignored=reason))
-    return sorted(findings, key=lambda finding: (finding.severity is Severity.WARNING, finding.path, finding.code))
+    return findings
+
+
+def _rest(
+    strategy: Strategy, sections: AbstractSet[str], lists: AbstractSet[str], catalogue: Catalogue, today: datetime.date
+) -> Iterator[Finding]:
+    """What is found in a part of a strategy, as far as it does not depend on the rest.
+
+    Args:
+        strategy: the part.
+        sections: names of sections that are left out.
+        lists: those of :data:`NODE_LISTS` that lack groups or pools.
+    """
+    inside = tuple(f"{place}[" for place in NODE_LISTS)
+    unread = {*lists, *(place.partition(".")[0] for place in lists)}
+    for each in RULES.values():
+        if each.last:
+            continue
+        # A context of its own: what another rule looked up is not seen a second time.
+        watched = Watched(strategy)
+        found = list(each.check(watched.context(catalogue, today)))
+        if watched.read & sections:
+            continue
+        for path, message in found:
+            if path.startswith(inside) or not watched.read & unread:
+                ignorable = each.severity is Severity.WARNING and "ignore" not in sections
+                reason = _ignore.reason(strategy, each.code, path) if ignorable else ""
+                yield Finding(each.code, path, message, each.severity, ignored=reason)
 
 
 def check_remains(remains: Remains, *, today: datetime.date | None = None) -> list[Finding]:
     """What is wrong in the part of a file that could be read, as far as it does not depend on the rest.
 
-    A rule counts where it looked at no section that is left out; where groups or pools are left out, only what it
-    says about a single other one.
+    A rule counts where it looked at no section that is left out; where groups or pools are left out, or their hardware
+    has not been chosen, only what it says about a single other one.
     """
-    loaded, inside = remains.loaded, tuple(f"{place}[" for place in NODE_LISTS)
-    unread = {*remains.lists, *(place.partition(".")[0] for place in remains.lists)}
-    findings = []
-    for each in RULES.values():
-        if each.last:
-            continue
-        # A context of its own: what another rule looked up is not seen a second time.
-        watched = Watched(loaded.strategy)
-        found = list(each.check(watched.context(today or datetime.date.today())))
-        if watched.read & remains.sections:
-            continue
-        for path, message in found:
-            if path.startswith(inside) or not watched.read & unread:
-                position = loaded.source.locate(path)
-                findings.append(Finding(each.code, path, message, each.severity, position))
-    return findings
+    loaded = remains.loaded
+    left_open = unchosen(loaded.strategy)
+    found = [
+        *(Finding("WORKLOAD_UNCHOSEN", f"{path}.workload", UNCHOSEN) for path in left_open),
+        *_rest(
+            without(loaded.strategy, left_open),
+            remains.sections,
+            remains.lists | lists_of(left_open),
+            load(),
+            today or datetime.date.today(),
+        ),
+    ]
+    return [dataclasses.replace(each, position=loaded.source.locate(each.path)) for each in found]
 
 
 def check_loaded(loaded: LoadedStrategy, *, today: datetime.date | None = None) -> list[Finding]:

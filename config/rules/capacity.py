@@ -93,7 +93,7 @@ def _one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
         # With EFA it is EFA_SPOT that warns; who develops can wait.
-        if set(capacities(node)) == {"spot"} and len(kinds) == 1 and not node.efa and node.workload != "development":
+        if set(capacities(node)) == {"spot"} and len(kinds) == 1 and not node.efa and node.purpose != "development":
             fix = (
                 "list more types of the same size" if isinstance(node, NodeGroup) else "allow more types, or on-demand"
             )
@@ -112,7 +112,7 @@ def _spot_system(context: Context) -> Iterator[Breach]:
     ]
     all_spot = bool(open_groups) and all(group.capacity == "spot" for group in open_groups)
     for group in open_groups:
-        if group.capacity == "spot" and (all_spot or group.workload == "system"):
+        if group.capacity == "spot" and (all_spot or group.purpose == "system"):
             yield (
                 group_path(group, "capacity"),
                 "CoreDNS and the controllers run here, and spot nodes may all go within two minutes; "

@@ -21,7 +21,9 @@ _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 def charts(context: Context) -> frozenset[str]:
     """Keys of the charts that the strategy installs, of a strategy that may not be fit to be resolved."""
     nodes = [
-        NodeNeeds(kind.hardware, ami_family(node), node.efa) for node in context.nodes for kind in context.types(node)
+        NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
+        for node in context.nodes
+        for kind in context.types(node)
     ]
     return frozenset(key for key, _ in wanted_charts(context.strategy, nodes))
 

@@ -27,7 +27,7 @@ def _framework(context: Context) -> Iterator[Breach]:
         def has(kind: InstanceType, value: str = value, node: Node = node, gate: software.Gate = gate) -> bool | None:
             if kind.hardware is Hardware.NVIDIA_GPU:
                 return software.passes(gate, software.capability(kind))
-            ranges = software.sdk_ranges(kind, value, node.workload) if kind.hardware.is_neuron else None
+            ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
             return None if ranges is None else bool(ranges)
 
         if bad := lacking(kinds, has):
@@ -35,7 +35,7 @@ def _framework(context: Context) -> Iterator[Breach]:
             if bad[0].hardware is Hardware.NVIDIA_GPU:
                 what = f"{value} takes {software.shown(gate)}, not {names}"
             else:
-                what = f"Neuron has no {row['neuron_name']} {_verb(node.workload)} on {names}"
+                what = f"Neuron has no {row['neuron_name']} {_verb(node.purpose)} on {names}"
             others = choices(context, node, kinds, has, (bad[0].hardware,))
             yield path, f"{what}{others}; choose other types or another framework"
 
@@ -65,7 +65,7 @@ def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
             return f"not tuned ({', '.join(row['tuned'])} are), and runs {row['tuned_note']}"
         return None
     sdk = node.needs.neuron_sdk or facts.software("frameworks")["newest_sdk"]
-    ranges = software.sdk_ranges(kind, framework, node.workload) or () if kind.hardware.is_neuron else ()
+    ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
     of_sdk = [each for each in ranges if each.has(sdk)]
     stands = [each.status for each in of_sdk if each.status_from and not software.older(sdk, each.status_from)]
     return stands[0] if of_sdk and len(stands) == len(of_sdk) else None
@@ -83,12 +83,12 @@ def _sdk(context: Context) -> Iterator[Breach]:
             if last and software.older(last, value):
                 yield path, f"{called(kind)} is supported up to Neuron {last}, not in {value}; use {last}, or inf2"
                 break
-            ranges = software.sdk_ranges(kind, framework, node.workload) if framework else None
+            ranges = software.sdk_ranges(kind, framework, node.purpose) if framework else None
             if framework and ranges and not any(each.has(value) for each in ranges):
                 name = facts.software("frameworks")["by_name"][framework]["neuron_name"]
                 yield (
                     path,
-                    f"{name} is there {_verb(node.workload)} on {called(kind)} {_spans(ranges)}, not in {value}; "
+                    f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, not in {value}; "
                     f"use such an SDK{_successor(framework, kind, node)}",
                 )
                 break
@@ -105,7 +105,7 @@ def _spans(ranges: Sequence[software.SdkRange]) -> str:
 
 def _successor(framework: str, kind: InstanceType, node: Node) -> str:
     """What comes after PyTorch/XLA, where the chip has it."""
-    if framework == "pytorch-xla" and software.sdk_ranges(kind, "pytorch", node.workload):
+    if framework == "pytorch-xla" and software.sdk_ranges(kind, "pytorch", node.purpose):
         return ", or framework: pytorch (TorchNeuron)"
     return ""
 
@@ -122,13 +122,13 @@ def _sdk_missing(context: Context) -> Iterator[Breach]:
         if node.needs.neuron_sdk:
             continue
         for kind in kinds:
-            ranges = software.sdk_ranges(kind, value, node.workload) if kind.hardware.is_neuron else None
+            ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
             if ranges and not any(each.has(newest) for each in ranges):
                 name = facts.software("frameworks")["by_name"][value]["neuron_name"]
                 last = max((each.last for each in ranges if each.last), key=software.version)
                 yield (
                     path,
-                    f"{name} is there {_verb(node.workload)} on {called(kind)} {_spans(ranges)}, and the newest is "
+                    f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest is "
                     f'{newest}; say which one the containers have: neuron_sdk: "{last}"',
                 )
                 break

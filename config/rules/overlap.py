@@ -40,7 +40,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
             # What only asks for other nodes keeps nobody off.
             hard = [each for each in taints(node, kinds[0].hardware) if each.effect != "PREFER_NO_SCHEDULE"]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
-            for_whom = (node.workload, frozenset(node.labels.items()), keeps_off)
+            for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
             found.append(_Place(node, frozenset(kind.name for kind in kinds), frozenset(there), for_whom))
     return found
 

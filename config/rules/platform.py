@@ -125,7 +125,7 @@ def _no_nodes(context: Context) -> Iterator[Breach]:
     usable = [
         node
         for node in context.nodes
-        if node.workload != "system" and any(kind.hardware is not Hardware.OTHER for kind in context.types(node))
+        if node.purpose != "system" and any(kind.hardware is not Hardware.OTHER for kind in context.types(node))
     ]
     # A type that the catalogue does not know is another rule's.
     if context.strategy.kubernetes.kueue and not usable and all(context.types(node) for node in context.nodes):

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
-from eks_hardware.config.catalogue import Catalogue, InstanceType, load
+from eks_hardware.config.catalogue import Catalogue, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup, NodePool, Strategy
 from eks_hardware.config.resolve import pool_types, zones
@@ -101,9 +101,9 @@ class Watched:
         self.read.add(name)
         return getattr(self._strategy, name)
 
-    def context(self, today: datetime.date) -> Context:
+    def context(self, catalogue: Catalogue, today: datetime.date) -> Context:
         """What a rule looks at."""
-        return _WatchedContext(cast(Strategy, self), load(), today)
+        return _WatchedContext(cast(Strategy, self), catalogue, today)
 
     def node_pools(self) -> tuple[NodePool, ...]:
         """The node pools, which are judged apart from the rest of Karpenter's section."""

@@ -24,7 +24,7 @@ def _bottlerocket(context: Context) -> Iterator[Breach]:
         return
     # Kernels 6.1 and 6.12 have it, 5.x of old and the first 6.1 had not: bottlerocket-os/bottlerocket#3459.
     why = "Bottlerocket's newer kernels have a Lustre client, but AWS documents none for it"
-    training = [node for node in context.nodes if node.workload == "training" and ami_family(node) == "bottlerocket"]
+    training = [node for node in context.nodes if node.purpose == "training" and ami_family(node) == "bottlerocket"]
     for node in training:
         yield (
             node_path(node, "ami"),
@@ -40,7 +40,7 @@ def _bottlerocket(context: Context) -> Iterator[Breach]:
 
 
 def _workers(context: Context) -> list[Node]:
-    return [node for node in context.nodes if node.workload != "system"]
+    return [node for node in context.nodes if node.purpose != "system"]
 
 
 @rule("FSX_NO_NODE", "Lustre is asked for where no node mounts it", _LUSTRE_CLIENT)

@@ -35,7 +35,7 @@ def _trains(kind: InstanceType) -> str | None:
 def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]:
     """Groups and pools for training that have such chips, with the types and what would do."""
     for node in context.nodes:
-        kinds = context.types(node) if node.workload == "training" else ()
+        kinds = context.types(node) if node.purpose == "training" else ()
         if bad := [kind for kind in kinds if _trains(kind) == verdict]:
 
             def has(kind: InstanceType) -> bool:
@@ -89,7 +89,7 @@ def _reach(node: Node) -> tuple[str | None, str]:
     """How far one job reaches, and the field that says it: training with EFA is over several nodes."""
     if node.needs.distributed:
         return node.needs.distributed, "needs.distributed"
-    return ("multi-node" if node.workload == "training" and node.efa else None), "efa"
+    return ("multi-node" if node.purpose == "training" and node.efa else None), "efa"
 
 
 @rule("DISTRIBUTED_IMPOSSIBLE", "the nodes cannot run a job over several accelerators", _MIG)
@@ -168,7 +168,7 @@ def _smallness(kind: InstanceType) -> str | None:
 def _time_slicing(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         sliced = node.gpu_sharing and node.gpu_sharing.time_slicing
-        if sliced and (node.workload == "training" or node.needs.distributed):
+        if sliced and (node.purpose == "training" or node.needs.distributed):
             yield (
                 node_path(node, "gpu_sharing.time_slicing"),
                 "pods that share a GPU share its memory and its faults: one that takes too much stops the others' "

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from eks_hardware.advisor.loading import validate
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.rules import RULES
 from eks_hardware.config.rules.explain import explanations
-from eks_hardware.config.validation import validate
 from helpers.paths import ROOT
 from helpers.strategies import TODAY
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from eks_hardware.advisor.loading import load_strategy
 from eks_hardware.config.catalogue import Hardware, load
-from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.config.resolve.zones import control_plane_excluded

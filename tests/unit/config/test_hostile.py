@@ -237,6 +237,12 @@ ELSE: list[dict[str, Any]] = [
         karpenter={"namespace": "karpenter", "service_account": "karpenter"},
         ignore=[{"code": "ENDPOINT_OPEN", "path": "cluster", "reason": "a reason of some words"}],
     ),
+    document(
+        {"name": "described", "scaling": {"max": 1}, "workload": {
+            "task": "training", "training_tokens": "15B",
+            "model": {"hf_config": "llama/config.json", "architecture": "llama", "parameters": "8B",
+                      "active_parameters": "8B"}}},
+    ),
 ]  # fmt: skip
 
 

@@ -26,12 +26,14 @@ from eks_hardware.config.models import (
     Karpenter,
     Kubelet,
     Kubernetes,
+    ModelShape,
     NodeGroup,
     NodePool,
     NodeTemplate,
     PoolReservation,
     Strategy,
     Team,
+    Workload,
 )
 from eks_hardware.config.models.base import Cidr, JsonObject
 from helpers.strategies import document, group, pool
@@ -39,6 +41,13 @@ from helpers.strategies import document, group, pool
 MODELS = [getattr(models, name) for name in models.__all__]
 FIELDS = [pytest.param(model, name, id=f"{model.__name__}.{name}") for model in MODELS for name in model.model_fields]
 ROLE = "arn:aws:iam::111122223333:role/admin"
+SHAPE = {"parameters": "8B"}
+TRAINING = {"task": "training", "model": SHAPE}
+
+
+def described(**more: Any) -> dict[str, Any]:
+    """A node group that says what is to run rather than which types."""
+    return {"name": "described", "scaling": {"max": 1}, "workload": TRAINING, **more}
 
 
 def annotated(field: FieldInfo) -> Any:
@@ -234,7 +243,47 @@ PATTERN = "string_pattern_mismatch"
         (NodeGroup, group(taints=[{"key": f"k{index}"} for index in range(50)]), ["too_long"]),
         (NodeGroup, group(zones=["us-west-2a"]), [PATTERN]),
         (NodeGroup, group(zones=["usw2-lax1-az1"]), [PATTERN]),  # local zones hold no managed node groups
-        (NodeGroup, group(instance_types=[]), ["too_short"]),
+        (NodeGroup, group(instance_types=[]), ["node_group_hardware"]),
+        (NodeGroup, described(), []),
+        (NodeGroup, described(instance_types=["g6.xlarge"]), ["node_group_hardware"]),
+        (NodeGroup, {"name": "a", "scaling": {"max": 1}}, ["node_group_hardware"]),
+        (NodePool, {"name": "a", "limits": {"cpu": "4"}, "workload": TRAINING}, []),
+        (
+            NodePool,
+            {"name": "a", "limits": {"cpu": "4"}, "workload": TRAINING, "instance_families": ["g6"]},
+            ["node_pool_hardware"],
+        ),
+        (
+            NodePool,
+            {"name": "a", "limits": {"cpu": "4"}, "workload": TRAINING, "instance_sizes": ["xlarge"]},
+            ["node_pool_hardware"],
+        ),
+        (Workload, TRAINING, []),
+        (Workload, {**TRAINING, "context_length": 8}, ["workload_field"]),
+        (Workload, {**TRAINING, "method": "lora"}, ["workload_field"]),
+        (Workload, {**TRAINING, "serving": "batch"}, ["workload_field"]),
+        (Workload, {**TRAINING, "precision": "int4"}, ["workload_precision"]),
+        (Workload, {**TRAINING, "purchase": ["spot"]}, ["workload_spot"]),
+        (Workload, {**TRAINING, "purchase": ["spot"], "interruptible": True}, []),
+        (Workload, {**TRAINING, "training_tokens": "0"}, [PATTERN]),
+        (Workload, {**TRAINING, "training_tokens": "0B"}, ["model_size"]),
+        (Workload, {**TRAINING, "task": "fine-tuning", "method": "qlora"}, []),
+        (Workload, {"task": "inference", "model": SHAPE, "optimizer": "sgd"}, ["workload_field"]),
+        (Workload, {"task": "development", "model": SHAPE, "optimizer": "sgd", "context_length": 8}, []),
+        (ModelShape, {}, ["model_size"]),
+        (ModelShape, {"hf_config": "config.json"}, []),
+        (ModelShape, {"parameters": "8030261248"}, []),
+        (ModelShape, {"parameters": 8030261248}, []),
+        (ModelShape, {"parameters": 0}, [PATTERN]),
+        (ModelShape, {"parameters": -1}, [PATTERN]),
+        (ModelShape, {"parameters": True}, ["string_type"]),
+        (ModelShape, {"parameters": 8.5}, ["string_type"]),
+        (ModelShape, {"parameters": "9999T"}, ["model_size"]),
+        (ModelShape, {"parameters": "8b"}, [PATTERN]),
+        (ModelShape, {"parameters": "8B", "active_parameters": "9B"}, ["model_size"]),
+        (ModelShape, {"parameters": "8B", "attention_heads": 32, "kv_heads": 3}, ["model_heads"]),
+        (ModelShape, {"parameters": "8B", "attention_heads": 32, "kv_heads": 8}, []),
+        (ModelShape, {"parameters": "8B", "layers": 0}, ["greater_than_equal"]),
         (
             AccessEntry,
             {"name": "a", "principal_arn": ROLE, "policies": [{"policy": "AmazonEKSViewPolicy"}] * 2},

@@ -19,7 +19,9 @@ FOLDERS = ("config", "constructs", "eks_hardware", "stacks")
 MAKERS = {
     "Diagnosis": 0,
     "Finding": 0,
+    "LockError": 0,
     "PydanticCustomError": 0,
+    "ShapeError": 0,
     "_Translated": 1,
 }
 SHARED_HELPERS = {"refuse_second": 2}
@@ -32,9 +34,15 @@ FORWARDING = {
     ("config/models/base.py", "_is_not_evaluated"),
     ("config/models/base.py", "_json"),
     ("config/models/base.py", "_no_control_characters_or_template"),
-    ("config/rules/__init__.py", "check"),
-    ("config/rules/__init__.py", "check_remains"),
+    ("config/rules/__init__.py", "_all"),
+    ("config/rules/__init__.py", "_rest"),
+    ("eks_hardware/advisor/fill.py", "_of_lock"),
+    ("eks_hardware/advisor/questions.py", "_shape"),
+    ("eks_hardware/advisor/workload_file.py", "request_of"),
 }
+
+# What a rule finds in a strategy, and these in a file of another kind.
+LIKE_A_RULE = {"REGION_UNKNOWN"}
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
 _ERROR_TYPE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
@@ -116,7 +124,9 @@ def _in_file(path: Path) -> Iterator[Raised]:
     file = path.relative_to(ROOT).as_posix()
     tree = ast.parse(path.read_text(encoding="utf-8"))
     doctor = DOCTOR_MAKERS if file.startswith("eks_hardware/doctor/") else {}
-    yield from _of_calls(file, tree, {**SHARED_HELPERS, **dict(_helpers(tree)), **MAKERS, **doctor})
+    # The codes of the advisor's gates and misses are no findings.
+    helpers = {} if file.startswith("eks_hardware/advisor/") else dict(_helpers(tree))
+    yield from _of_calls(file, tree, {**SHARED_HELPERS, **helpers, **MAKERS, **doctor})
     if file.startswith("config/models/"):
         yield from _of_faults(file, tree)
     if file == "config/loader/translate.py":
@@ -149,7 +159,7 @@ def test_the_source_is_read_rightly() -> None:
 
 
 def test_no_rule_has_the_code_of_another_finding() -> None:
-    assert codes_outside_the_registry() & set(RULES) == set()
+    assert codes_outside_the_registry() & set(RULES) <= LIKE_A_RULE
 
 
 def test_every_code_is_explained() -> None:

@@ -407,6 +407,7 @@ HERE = ("cluster", "hardware", "storage")
 ELSEWHERE = {
     "access": "access",
     "addons": "addons",
+    "budget": "budget",
     "capacity": "node_settings",
     "charts": "charts",
     "delivery": "delivery",

@@ -184,7 +184,9 @@ def check_pool(pool: ResolvedNodePool, resolved: ResolvedStrategy) -> None:
     kinds = [CATALOGUE.get(name) for name in pool.instance_types]
     assert {kind.hardware for kind in kinds} == {pool.hardware}
     assert {kind.architecture for kind in kinds} == {pool.architecture}
-    assert any(set(pool.zone_ids) & set(CATALOGUE.offered(kind.name, resolved.region)) for kind in kinds)
+    # A reservation's zone is only warned of: that it is there shows more than the catalogue.
+    offered = any(set(pool.zone_ids) & set(CATALOGUE.offered(kind.name, resolved.region)) for kind in kinds)
+    assert offered or pool.reservations
     assert "cpu" in pool.limits
     assert (pool.ami_alias is None) == (pool.image_id is not None)
     if pool.placement_group_name or pool.efa_interfaces:

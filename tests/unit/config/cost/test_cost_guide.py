@@ -1,0 +1,55 @@
+"""``docs/guides/cost.md``: its tables are what the catalogue says today."""
+
+from __future__ import annotations
+
+import pytest
+
+from helpers import cost_guide
+
+
+def test_guide_is_up_to_date(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("--update-golden"):
+        cost_guide.GUIDE.write_text(cost_guide.guide(), encoding="utf-8")
+    assert cost_guide.GUIDE.read_text(encoding="utf-8") == cost_guide.guide()
+
+
+def test_every_table_is_there() -> None:
+    assert sorted(cost_guide.tables()) == sorted(cost_guide.TABLES)
+
+
+def test_documents_compute_their_own_savings_rightly() -> None:
+    """So that a difference is one of prices, not of arithmetic."""
+    for table in cost_guide.documents()["comparisons"]:
+        for row in table["rows"]:
+            then = cost_guide.saving(row["gpu"]["usd_per_hour"], row["other"]["usd_per_hour"])
+            assert then == row["saving_percent"], row["workload"]
+
+
+@pytest.mark.parametrize(
+    ("workload", "now"),
+    [
+        ("7B Model Training", 56),  # 3.06, 1.34375
+        ("13B Model Training", 2),  # 21.957642, 21.50
+        ("70B Model Training", 51),  # 87.830568, 43.00
+        ("BERT Inference", -44),  # 0.526, 0.7582
+        ("GPT-3.5 Inference", -62),  # 1.212, 1.96786
+        ("Large Model Batch", -14),  # 5.672, 6.49063
+    ],
+)
+def test_savings_of_today(workload: str, now: int) -> None:
+    (line,) = (line for line in cost_guide.guide().splitlines() if line.startswith(f"| {workload} |"))
+    assert f"**{now} %**" in line
+
+
+def test_what_is_wrong_with_a_comparison_is_said() -> None:
+    training = {
+        row["workload"]: list(cost_guide.notes(row)) for row in cost_guide.documents()["comparisons"][0]["rows"]
+    }
+    withdrawn, gpu, trainium = training["7B Model Training"]
+    assert "p3.2xlarge" in withdrawn
+    assert "104 GiB" in gpu  # 7e9 x 16 bytes
+    assert gpu.endswith("in 16 GiB")
+    assert trainium.endswith("in 32 GiB")
+    assert training["13B Model Training"] == []
+    (short,) = training["70B Model Training"]
+    assert short.startswith("does not fit on 2 x trn1.32xlarge: 1,043 GiB")  # 70e9 x 16 bytes, in 2 x 512 GiB
