@@ -216,15 +216,44 @@ class Catalogue:
                 return Price(by_region[region], source["as_of"], source["source"], source["note"])
         return None
 
+    # --- where it stands
+
+    def cited(self, kind: InstanceType, table: str) -> str:
+        """The row of a data file that says something of a type, and where that was read.
+
+        Args:
+            kind: a type of this catalogue.
+            table: ``instances``, ``offerings``, ``accelerators`` or ``ami_types``.
+
+        >>> load().cited(load().get("p4d.24xlarge"), "ami_types").partition(",")[0]
+        'ami_types.json row p4d (x86_64)'
+        """
+        if table == "instances":
+            return f"instances.json row {kind.name}, {kind.source}"
+        if table == "offerings":
+            return f"offerings.json row {kind.name}, {self._offerings['source']}"
+        if table == "accelerators":
+            name = kind.accelerator.name if kind.accelerator else ""
+            row: Row = self._facts["accelerators"].get(name, {})
+        else:
+            name = f"{kind.family} ({kind.architecture})"
+            row = self._family_facts(kind.family, kind.architecture)[1]
+        read_in = self._tables[table]["sources"].get(row.get("source", ""))
+        return f"{table}.json row {name}" + (f", {read_in}" if read_in else "")
+
     # --- rows to objects
+
+    @cached_property
+    def _tables(self) -> dict[str, Row]:
+        return {name: read(name, self._folder) for name in ("accelerators", "families", "ami_types", "quotas")}
 
     @cached_property
     def _facts(self) -> dict[str, Any]:
         return {
-            "accelerators": read("accelerators", self._folder)["accelerators"],
-            "families": read("families", self._folder)["families"],
-            "ami_types": read("ami_types", self._folder)["rows"],
-            "quotas": read("quotas", self._folder)["rows"],
+            "accelerators": self._tables["accelerators"]["accelerators"],
+            "families": self._tables["families"]["families"],
+            "ami_types": self._tables["ami_types"]["rows"],
+            "quotas": self._tables["quotas"]["rows"],
         }
 
     @cached_property

@@ -21,13 +21,19 @@ __all__ = [
     "eks",
     "endpoint_services",
     "karpenter",
+    "memory",
     "mig",
+    "model_types",
+    "neuron_models",
     "node_config",
     "nodes",
     "partition",
+    "prices",
     "quotas",
+    "replacements",
     "software",
     "storage",
+    "workload_images",
 ]
 
 _FOLDER = Path(__file__).parent
@@ -89,6 +95,21 @@ def mig() -> dict[str, Any]:
     return _read("mig.json")
 
 
+def memory(section: str) -> dict[str, Any]:
+    """Return a section of ``memory.json``: what models take of a device's memory, and what a device has."""
+    return _section("memory.json", section)
+
+
+def model_types(section: str) -> dict[str, Any]:
+    """Return a section of ``model_types.json``: architectures by Hugging Face's name, and public models by size."""
+    return _section("model_types.json", section)
+
+
+def neuron_models(section: str) -> dict[str, Any]:
+    """Return a section of ``neuron_models.json``: which architectures Neuron's libraries have, and what to change."""
+    return _section("neuron_models.json", section)
+
+
 def software(section: str) -> dict[str, Any]:
     """Return a section of ``software.json``."""
     return _section("software.json", section)
@@ -119,9 +140,24 @@ def storage(section: str) -> dict[str, Any]:
     return _section("storage.json", section)
 
 
+def workload_images(section: str) -> dict[str, Any]:
+    """Return a section of ``workload_images.json``: images of printed manifests, and what pods need for EFA."""
+    return _section("workload_images.json", section)
+
+
 def quotas(section: str) -> dict[str, Any]:
     """Return a section of ``quotas.json``: codes and defaults of Service Quotas."""
     return _section("quotas.json", section)
+
+
+def prices(section: str) -> dict[str, Any]:
+    """Return a section of ``prices.json``: what is billed by time beside instances and volumes."""
+    return _section("prices.json", section)
+
+
+def replacements(section: str) -> dict[str, Any]:
+    """Return a section of ``replacements.json``: what Terraform and Karpenter do when an argument changes."""
+    return _section("replacements.json", section)
 
 
 def account(section: str) -> dict[str, Any]:

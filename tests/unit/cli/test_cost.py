@@ -1,0 +1,166 @@
+"""``eks-hardware cost``: every line and total, within 80 columns; JSON with sources; budgets; exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli.cost import cost
+from eks_hardware.config.cost import PURCHASES, cost_of
+from eks_hardware.config.resolve import resolve
+from helpers.paths import ROOT, TESTS
+from helpers.strategies import SHIPPED, document, group, shipped
+
+app = typer.Typer()
+app.command()(cost)
+
+CAPACITY = str(TESTS / "corpus" / "good" / "capacity-every.yaml")
+OVER = str(TESTS / "corpus" / "bad" / "budget-exceeded.yaml")
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+def content(*arguments: str) -> dict[str, Any]:
+    code, stdout, _ = run(*arguments, "--json")
+    assert code == 0
+    read: dict[str, Any] = json.loads(stdout)
+    return read
+
+
+def write(folder: Path, **fields: Any) -> str:
+    file = folder / "demo.yaml"
+    with file.open("w", encoding="utf-8") as stream:
+        YAML().dump(document(**fields), stream)
+    return str(file)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shows_every_line_and_the_totals(name: str) -> None:
+    code, stdout, _ = run(name)
+    assert code == 0
+    assert max(map(len, stdout.splitlines())) <= 80
+    found = cost_of(resolve(shipped(name)))
+    for line in found.lines:
+        assert line.name in stdout
+    assert f"{found.usd_per_month('max'):,.0f}" in stdout
+    assert f"{found.usd_per_hour('desired'):,.3f}" in stdout
+    assert "at least" not in stdout
+    assert all(text.split(":")[0] in stdout for text in found.not_counted)
+
+
+def test_the_guide_shows_what_is_printed() -> None:
+    guide = (ROOT / "docs" / "guides" / "cost.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^```text\n(.*?)^```", guide, re.MULTILINE | re.DOTALL)[0].splitlines()
+    printed = [line.rstrip() for line in run("mixed-hardware")[1].splitlines()]
+    assert [line for line in shown if line != "..." and line not in printed] == []
+
+
+def test_what_is_unknown_is_not_in_the_sum() -> None:
+    code, stdout, _ = run(CAPACITY)
+    assert code == 0
+    (line,) = (line for line in stdout.splitlines() if "p5en.48xlarge, capacity block" in line)
+    assert line.split()[-1] == "unknown"
+    assert stdout.count("at least") == 2
+    assert "group block: p5en.48xlarge" in stdout
+
+
+def test_ways_to_buy() -> None:
+    _, stdout, _ = run("mixed-hardware")
+    rows = [line.split() for line in stdout.splitlines()]
+    assert ["m6i.xlarge", "0.192", "unknown", "0.127", "0.087", "unknown", "unknown"] in rows
+    assert ["p4d.24xlarge", "21.958", "8.414", "unknown", "unknown", "unknown", "unknown"] in rows
+    assert "is outdated" in stdout
+
+
+def test_json_has_every_figure_with_its_source() -> None:
+    found = content("mixed-hardware")
+    assert (found["strategy"], found["region"], found["hours_per_month"]) == ("mixed-hardware", "us-west-2", 730)
+    for level, total in found["totals"].items():
+        assert total["usd_per_hour"] == pytest.approx(sum(line["usd_per_hour"][level] for line in found["lines"]))
+        assert total["usd_per_month"] == pytest.approx(total["usd_per_hour"] * 730)
+        assert (total["at_least"], total["unknown"]) == (False, [])
+    for line in found["lines"]:
+        assert set(line["units"]) == set(line["usd_per_hour"]) == {"min", "desired", "max"}
+        assert line["figure"]["as_of"]
+        assert line["figure"]["source"]
+    types = [row["instance_type"] for row in found["purchases"]]
+    assert len(types) == len(set(types))
+    for row in found["purchases"]:
+        assert set(row) == {"instance_type", *PURCHASES}
+        for purchase in PURCHASES:
+            assert (row[purchase]["usd_per_hour"] is None) == ("why" in row[purchase])
+
+
+def test_json_of_what_is_unknown_is_null() -> None:
+    found = content(CAPACITY)
+    (line,) = (line for line in found["lines"] if line["path"] == "node_groups[block]")
+    assert (line["figure"], line["usd_per_hour"]) == (None, {"min": 0.0, "desired": 0.0, "max": None})
+    assert found["totals"]["min"]["at_least"] is False
+    assert found["totals"]["max"]["at_least"] is True
+    assert "node_groups[block]" in found["totals"]["max"]["unknown"]
+
+
+def test_overlay() -> None:
+    assert [line["kind"] for line in content("mixed-hardware")["lines"]].count("nat") == 1
+    private = [line["kind"] for line in content("mixed-hardware", "--overlay", "private")["lines"]]
+    assert "nat" not in private
+    assert "endpoints" in private
+
+
+@pytest.mark.parametrize("arguments", [(OVER,), (OVER, "--json")])
+def test_over_budget_is_shown_all_the_same(arguments: tuple[str, ...]) -> None:
+    code, stdout, stderr = run(*arguments)
+    assert code == 1
+    assert "BUDGET_EXCEEDED" in stderr
+    assert "80" in stdout
+    assert "p5.48xlarge" in stdout
+
+
+def test_any_other_error_ends_it(tmp_path: Path) -> None:
+    file = write(tmp_path, budget={"usd_per_month_at_max": 1}, node_groups=[group("p9.48xlarge")])
+    code, stdout, stderr = run(file)
+    assert (code, stdout) == (1, "")
+    assert "INSTANCE_TYPE_UNKNOWN" in stderr
+
+
+def test_warnings_do_not_spoil_json(tmp_path: Path) -> None:
+    file = write(tmp_path, cluster={"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}})
+    code, stdout, stderr = run(file, "--json")
+    assert code == 0
+    assert "ENDPOINT_OPEN" in stderr
+    assert json.loads(stdout)["strategy"] == "demo"
+
+
+@pytest.mark.parametrize(
+    ("argument", "said"), [("no-such-strategy", "STRATEGY_PATH"), (str(TESTS / "synth" / "strategies"), "name one")]
+)
+def test_names_one_strategy(argument: str, said: str) -> None:
+    code, stdout, stderr = run(argument)
+    assert (code, stdout) == (1, "")
+    assert said in stderr
+
+
+def test_wrong_usage() -> None:
+    assert run()[0] == 2
+    assert run("mixed-hardware", "--no-such-option")[0] == 2
+
+
+def test_long_names_and_large_numbers_fit(tmp_path: Path) -> None:
+    name = "a-name-that-is-as-long-as-a-name-of-a-node-group-may-be-at-most"
+    large = group(
+        "p6-b300.48xlarge", name=name, scaling={"max": 5000}, disk={"type": "io2", "size_gib": 16384, "iops": 80000}
+    )
+    code, stdout, _ = run(write(tmp_path, node_groups=[*document()["node_groups"], large]))
+    assert code == 0
+    assert max(map(len, stdout.splitlines())) <= 80
+    assert "712,080.000" in stdout  # 5,000 x 142.416
