@@ -7,10 +7,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from eks_hardware.advisor.loading import from_environment
 from eks_hardware.config.errors import Finding, StrategyError
 from eks_hardware.config.report.text import as_text, counted
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
-from eks_hardware.config.validation import from_environment
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known

@@ -51,9 +51,9 @@ def doctor(
 
 def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
     """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
+    from eks_hardware.advisor.loading import validate
     from eks_hardware.config.loader.discovery import named_strategy, read_environment
     from eks_hardware.config.report.text import as_text
-    from eks_hardware.config.validation import validate
 
     named, overlays = read_environment(os.environ)
     found = validate([named_strategy(name, named)], overlay or overlays)

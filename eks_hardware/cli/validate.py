@@ -37,8 +37,8 @@ def validate(
 
     Exit code 0: nothing, or only warnings; 1: errors, with --strict warnings too; 2: wrong usage.
     """
+    from eks_hardware.advisor.loading import validate
     from eks_hardware.config.loader.discovery import read_environment
-    from eks_hardware.config.validation import validate
 
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
         raise typer.BadParameter(f"--sarif writes a report, and {sarif} has the name of a strategy")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
+from eks_hardware.advisor.loading import load_strategy
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.scripts import scripts

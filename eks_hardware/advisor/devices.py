@@ -1,0 +1,127 @@
+"""What the devices of an instance type have for a model: memory, cores, and how they can share one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eks_hardware.advisor.layout import Pool
+from eks_hardware.advisor.model import Request
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Accelerator, InstanceType
+from eks_hardware.config.resolve.node import pod_addresses, recommended_pods
+
+_DEGREES = (1, 2, 4, 8, 16)
+
+
+def available(kind: InstanceType, *, training: bool) -> float | None:
+    """GiB that one device has for a model, after what driver, framework and node keep; None where unknown.
+
+    On GPUs that is what software sees of it, less the CUDA context, or for inference less the share that vLLM leaves.
+    On CPU it is that of the node.
+    """
+    if kind.accelerator is None:
+        return host_gib(kind)
+    usable = usable_gib(kind.accelerator)
+    if usable is None:
+        return None
+    if kind.hardware.is_neuron:
+        reserve: float = facts.memory("neuron")["reserve"]
+        return usable * (1 - reserve)
+    context: float = facts.memory("devices")["context_gib"]
+    left_out = 0.0 if training else usable * (1 - facts.memory("inference")["utilization"])
+    return usable - max(context, left_out)
+
+
+def usable_gib(chip: Accelerator) -> float | None:
+    """GiB that software sees of an accelerator; None where its memory is unknown."""
+    each = chip.memory_gib_each
+    if each is None or chip.kind == "neuron":
+        return each
+    fact = facts.memory("devices")
+    found: float | None = fact["usable_gib"].get(chip.name, {}).get(str(int(each)))
+    return each * float(fact["share"]) if found is None else found
+
+
+def host_gib(kind: InstanceType) -> float:
+    """GiB of a node's memory that a process of a pod can fill."""
+    fact = facts.memory("host")
+    addresses = pod_addresses(kind, efa=False, custom_networking=False)
+    pods = recommended_pods(kind) if addresses is None else min(addresses, recommended_pods(kind))
+    kept_mib = fact["reserved_mib_per_pod"] * pods + fact["reserved_mib"] + fact["eviction_mib"]
+    left: float = kind.memory_gib - kept_mib / 1024 - fact["system_gib"]
+    return max(0.0, left) * float(fact["share"])
+
+
+def cores_of(kind: InstanceType) -> int:
+    """Cores of a device as software sees them, each with memory of its own; 1 for GPUs and CPUs."""
+    chip = _chip(kind)
+    return 1 if chip is None else int(chip["cores"])
+
+
+def _chip(kind: InstanceType) -> dict[str, Any] | None:
+    if not kind.hardware.is_neuron or kind.accelerator is None:
+        return None
+    chip: dict[str, Any] | None = facts.memory("neuron")["chips"].get(kind.accelerator.name)
+    return chip
+
+
+def pool_of(
+    request: Request,
+    kind: InstanceType,
+    *,
+    training: bool,
+    available_gib: float,
+    cores: int,
+    many: bool,
+) -> Pool:
+    """The devices of a type as a layout sees them.
+
+    Args:
+        request: what is asked.
+        kind: the type.
+        training: whether weights change.
+        available_gib: of a device.
+        cores: cores of a device that share a copy; with fewer than it has, each has a share of its memory.
+        many: whether several nodes may be joined.
+    """
+    fact = facts.memory("training" if training else "inference")
+    neuron = kind.hardware.is_neuron
+    known = facts.memory("neuron")["training"]
+    wanted = request.workload.sharding
+    shardings, pipeline = tuple(facts.memory("training")["shards"]), not neuron
+    if neuron and training:
+        default = known[facts.memory("neuron")["default_framework"]]
+        way = known.get(request.workload.framework, default)
+        shardings, pipeline = tuple(way["sharding"]), way["pipeline"]
+    if not training:
+        shardings = ("none",)
+    elif wanted is not None:
+        shardings = (wanted,) if wanted in shardings else ()
+    count = kind.accelerator.count if kind.accelerator else 1
+    return Pool(
+        devices=count,
+        degrees=degrees(kind, request.shape.attention_heads, cores=cores),
+        available_gib=available_gib * cores / cores_of(kind),
+        most_nodes=fact["most_nodes"] if many and (training or pipeline) else 1,
+        pipeline=pipeline,
+        shardings=shardings,
+    )
+
+
+def degrees(kind: InstanceType, heads: int, *, cores: int) -> tuple[int, ...]:
+    """Tensor parallel degrees in devices: those that a node has and that share the attention heads evenly.
+
+    Source for Neuron: ``config/facts/memory.json`` (neuron); elsewhere the heads decide
+    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/).
+    """
+    count = kind.accelerator.count if kind.accelerator else 1
+    chip = _chip(kind)
+    if chip is None:
+        return tuple(each for each in _DEGREES if each <= count and heads % each == 0)
+    if cores < chip["cores"]:
+        return (1,)
+    in_cores = (each for each in chip["degrees"] if each % cores == 0 and heads % each == 0)
+    return tuple(each // cores for each in in_cores if each // cores <= count)
+
+
+__all__ = ["available", "cores_of", "degrees", "host_gib", "pool_of", "usable_gib"]

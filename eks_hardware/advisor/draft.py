@@ -1,0 +1,51 @@
+"""A candidate on its way: it fits and is priced, and is not scored yet."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eks_hardware.advisor import throughput
+from eks_hardware.advisor.estimate import Speed
+from eks_hardware.advisor.model import Fit, Maturity
+from eks_hardware.config.cost import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """An instance type on which the workload fits, in a region, bought in one way.
+
+    Attributes:
+        fit: how it sits there.
+        region: where.
+        purchase: how it is bought.
+        figure: price of one instance, None where unknown.
+        speed: estimates.
+        maturity: of the software on it.
+        maturity_why: why so.
+        unsure: what is asked and no estimate can tell, a sentence each.
+    """
+
+    fit: Fit
+    region: str
+    purchase: str
+    figure: Figure | None
+    speed: Speed
+    maturity: Maturity
+    maturity_why: str
+    unsure: tuple[str, ...]
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """US dollars per hour of all nodes."""
+        return None if self.figure is None else self.figure.usd_per_hour * self.fit.nodes
+
+    @property
+    def usd_per_million_tokens(self) -> float | None:
+        """US dollars per million tokens, with every replica at work."""
+        return throughput.usd_per_million_tokens(self.usd_per_hour, self.speed.tokens_per_second)
+
+    @property
+    def usd_per_run(self) -> float | None:
+        """US dollars of the whole training run."""
+        hours, hourly = self.speed.hours, self.usd_per_hour
+        return None if hours is None or hourly is None else hours * hourly

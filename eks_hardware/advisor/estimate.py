@@ -1,0 +1,210 @@
+"""How fast a workload runs where it fits: the sums of ``throughput`` with the numbers of a request and a fit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eks_hardware.advisor import throughput
+from eks_hardware.advisor.exchange import exchange
+from eks_hardware.advisor.gates import compute_format, learns, weight_format
+from eks_hardware.advisor.memory_inference import kv_value_bytes, weight_bytes
+from eks_hardware.advisor.model import Fit, Request
+from eks_hardware.advisor.throughput import Estimate
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Accelerator
+from eks_hardware.config.catalogue.performance import Performance, performance
+from eks_hardware.config.models import Workload
+from eks_hardware.config.models.workload import count
+
+_SECONDS_PER_HOUR = 3600
+_SAMPLE_TOKENS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Speed:
+    """How fast a workload runs on one fit.
+
+    Attributes:
+        tokens_per_second: of all nodes, with every replica that they take at work; None where unknown.
+        per_replica: tokens per second of one replica, or of the job.
+        hours: of the whole run, where its tokens are said.
+        first_token_ms: milliseconds to the first token, or to the answer of a model that generates none.
+        per_token_ms: milliseconds between two tokens of one sequence.
+        assumptions: behind the figures, or what is unknown, a sentence each.
+    """
+
+    tokens_per_second: float | None = None
+    per_replica: float | None = None
+    hours: float | None = None
+    first_token_ms: float | None = None
+    per_token_ms: float | None = None
+    assumptions: tuple[str, ...] = ()
+
+
+def speed(request: Request, fit: Fit) -> Speed:
+    """How fast a workload runs where it fits.
+
+    Args:
+        request: what is asked.
+        fit: how it sits on an instance type.
+    """
+    accelerator = fit.kind.accelerator
+    if accelerator is None:
+        return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
+    if learns(request.workload):
+        return _training(request, fit, accelerator)
+    if request.shape.generates is False:
+        return _answering(request, fit, accelerator)
+    return _generating(request, fit, accelerator)
+
+
+def _training(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
+    workload, shape = request.workload, request.shape
+    known = performance(accelerator)
+    precision = compute_format(request, fit.kind)
+    sample = throughput.training_seconds(
+        active_parameters=shape.active_parameters,
+        tokens=_SAMPLE_TOKENS,
+        devices=fit.parallelism.devices,
+        peak_tflops=known.peak_tflops(precision),
+        precision=known.compute_format(precision) or precision,
+        adapters_only=workload.method in ("lora", "qlora"),
+        recompute=workload.activation_checkpointing,
+        kind=accelerator.kind,
+    )
+    if sample.value is None:
+        return Speed(assumptions=sample.assumptions)
+    defaults = facts.memory("inference")["defaults"]
+    length = workload.sequence_length or defaults["sequence_length"]
+    tokens = (workload.batch_size or defaults["batch_size"]) * length * fit.parallelism.data
+    computing = sample.value * tokens / _SAMPLE_TOKENS
+    exchanged = exchange(request, fit)
+    per_second = tokens / max(computing, exchanged.seconds)
+    notes = [*sample.assumptions, *exchanged.unknown]
+    if exchanged.seconds > computing:
+        notes.append(f"limited by {exchanged.over}, over which weights are exchanged; a larger batch_size hides it")
+    hours = count(workload.training_tokens) / per_second / _SECONDS_PER_HOUR if workload.training_tokens else None
+    return Speed(tokens_per_second=per_second, per_replica=per_second, hours=hours, assumptions=tuple(notes))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Serving:
+    """The numbers of one replica that both ways to serve need.
+
+    Stages of a pipeline work on different sequences: `groups` of them are on their way at once, and each passes the
+    devices of one stage after those of the other.
+    """
+
+    context: int
+    sequences: int
+    bytes_per_parameter: float
+    cache_bytes_per_token: float
+    devices: int
+    groups: int
+    known: Performance
+    peak_tflops: float | None
+
+
+def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> _Serving:
+    shape, known = request.shape, performance(accelerator)
+    precision = weight_format(request, fit.kind)
+    context, sequences = context_length(request.workload), concurrent_sequences(request.workload)
+    return _Serving(
+        context=context,
+        sequences=sequences,
+        bytes_per_parameter=weight_bytes(shape, precision) / shape.parameters,
+        cache_bytes_per_token=kv_value_bytes(precision) * shape.kv_values(context) / context,
+        devices=fit.parallelism.tensor,
+        groups=min(fit.parallelism.pipeline, sequences),
+        known=known,
+        peak_tflops=known.peak_tflops(precision),
+    )
+
+
+def _generating(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
+    """Half of the context is the question and half the answer, of which a sequence holds half on average."""
+    shape, serving = request.shape, _serving(request, fit, accelerator)
+    prompt = max(serving.context // 2, 1)
+    answer = max(serving.context - prompt, 1)
+    at_once = serving.sequences / serving.groups
+    decode = throughput.decode_tokens_per_second(
+        active_parameters=shape.active_parameters,
+        total_parameters=shape.parameters,
+        weight_bytes_per_parameter=serving.bytes_per_parameter,
+        kv_bytes_per_token=serving.cache_bytes_per_token,
+        context_length=prompt + answer / 2,
+        concurrent_sequences=at_once,
+        devices=serving.devices,
+        bandwidth_gb_per_second_each=serving.known.bandwidth_gb_per_second,
+        peak_tflops_each=serving.peak_tflops,
+        kind=accelerator.kind,
+    )
+    prefill = throughput.prefill_seconds(
+        active_parameters=shape.active_parameters,
+        total_parameters=shape.parameters,
+        weight_bytes_per_parameter=serving.bytes_per_parameter,
+        prompt_tokens=prompt,
+        layers=shape.layers,
+        attention_size=shape.attention_heads * shape.head_dim,
+        devices=serving.devices,
+        bandwidth_gb_per_second_each=serving.known.bandwidth_gb_per_second,
+        peak_tflops_each=serving.peak_tflops,
+        kind=accelerator.kind,
+    )
+    return _of_replicas(
+        throughput.served_tokens_per_second(output_tokens=answer, prefill=prefill, decode=decode),
+        serving.groups,
+        fit,
+        first_token_ms=throughput.time_to_first_token_ms(prefill).value,
+        per_token_ms=throughput.time_per_output_token_ms(decode, concurrent_sequences=at_once).value,
+    )
+
+
+def _answering(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
+    """A model that generates nothing reads all of its sequences in one pass, and then has every answer."""
+    shape, serving = request.shape, _serving(request, fit, accelerator)
+    tokens = serving.context * serving.sequences
+    read = throughput.prefill_seconds(
+        active_parameters=shape.active_parameters,
+        total_parameters=shape.parameters,
+        weight_bytes_per_parameter=serving.bytes_per_parameter,
+        prompt_tokens=tokens,
+        devices=serving.devices,
+        bandwidth_gb_per_second_each=serving.known.bandwidth_gb_per_second,
+        peak_tflops_each=serving.peak_tflops,
+        kind=accelerator.kind,
+    )
+    return _of_replicas(
+        Estimate(value=None if read.value is None else tokens / read.value, assumptions=read.assumptions),
+        serving.groups,
+        fit,
+        first_token_ms=throughput.time_to_first_token_ms(read).value,
+        per_token_ms=None,
+    )
+
+
+def _of_replicas(
+    one: Estimate, groups: int, fit: Fit, *, first_token_ms: float | None, per_token_ms: float | None
+) -> Speed:
+    per_replica = None if one.value is None else one.value * groups
+    notes = list(one.assumptions)
+    if per_replica is not None and fit.replicas_per_node > 1:
+        notes.insert(0, f"all {fit.replicas_per_node} replicas of a node at work")
+    return Speed(
+        tokens_per_second=None if per_replica is None else per_replica * fit.replicas_per_node,
+        per_replica=per_replica,
+        first_token_ms=first_token_ms,
+        per_token_ms=per_token_ms,
+        assumptions=tuple(notes),
+    )
+
+
+def context_length(workload: Workload) -> int:
+    """Tokens of question and answer together."""
+    return workload.context_length or facts.memory("inference")["defaults"]["context_length"]
+
+
+def concurrent_sequences(workload: Workload) -> int:
+    """Sequences that one replica works on at once."""
+    default = "sequences_batch" if workload.serving == "batch" else "sequences_real_time"
+    return workload.concurrent_sequences or facts.memory("inference")["defaults"][default]

@@ -1,0 +1,86 @@
+"""How long devices that share a model's weights take to send each other what they lack: fully sharded training."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from eks_hardware.advisor import policy
+from eks_hardware.advisor.model import Fit, Request
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.config.catalogue.performance import performance
+
+_BITS = 8
+_GIGA = 1e9
+# Of the weights' size, in a pass forward and back: gathered twice, and the gradients scattered once; frozen weights
+# have none (https://arxiv.org/abs/1910.02054 §7.2.2).
+_WITH_GRADIENTS = 3
+_FROZEN = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exchange:
+    """What a pass over one batch exchanges at the least.
+
+    Attributes:
+        seconds: for the slowest of the links at its peak; 0 where nothing is exchanged in each pass.
+        over: that link, in words.
+        unknown: links of which no source has the bandwidth, a sentence each.
+    """
+
+    seconds: float
+    over: str
+    unknown: tuple[str, ...]
+
+
+def exchange(request: Request, fit: Fit) -> Exchange:
+    """The least time that a pass over one batch of fully sharded training (ZeRO-3, FSDP) spends exchanging weights.
+
+    Other layouts exchange gradients once a step, which many passes share, or within a layer; that is not counted.
+
+    Args:
+        request: what is asked.
+        fit: how it sits on an instance type.
+    """
+    if fit.parallelism.sharding != "zero-3":
+        return Exchange(seconds=0.0, over="", unknown=())
+    method = request.workload.method
+    frozen = method in ("lora", "qlora")
+    width = facts.memory("formats")["bytes"]["nf4" if method == "qlora" else "bf16"]
+    each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters
+    # Gigabytes per second of each link that the weights cross, by what it is.
+    links: dict[str, float | None] = {}
+    if fit.nodes > 1:
+        gbps = network_gbps(fit.kind)
+        links[f"the network of a node, {gbps or 0:g} Gbps"] = gbps and gbps / _BITS
+    chip = fit.kind.accelerator
+    if chip and fit.devices > fit.nodes:
+        known = performance(chip)
+        link = known.link_gb_per_second
+        # The vendors count both directions.
+        links[f"{known.link or 'the links'} between the devices, {link or 0:g} GB/s"] = link and link / 2
+    times = {name: each / (speed * _GIGA) for name, speed in links.items() if speed}
+    slowest = max(times, key=lambda name: times[name], default="")
+    return Exchange(
+        seconds=times.get(slowest, 0.0),
+        over=slowest,
+        unknown=tuple(
+            f"no time for {name.partition(',')[0]}: its bandwidth is unknown"
+            for name, speed in links.items()
+            if not speed
+        ),
+    )
+
+
+def network_gbps(kind: InstanceType) -> float | None:
+    """Peak network bandwidth of a node in Gbps; None where unknown.
+
+    The EC2 API gives it by card, and for some families the total on every card.
+    """
+    peaks = [card.peak_gbps for card in kind.network_cards]
+    if not peaks or None in peaks:
+        return None
+    known = [peak for peak in peaks if peak is not None]
+    repeats = any(fnmatchcase(kind.family, each) for each in policy.load().total_on_every_card)
+    return max(known) if repeats else sum(known)

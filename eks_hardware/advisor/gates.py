@@ -1,0 +1,303 @@
+"""Conditions that hardware has to meet, whatever it costs: what software asks of it, and whether it can be had.
+
+Whether a chip computes in a format or has a framework is what ``needs`` asks too: the answers are those of
+``eks_hardware.config.software``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware.advisor.model import Gate, Maturity, Request
+from eks_hardware.config import facts, software
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.config.models import Workload
+
+_TRAINING_FIELDS = ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens")
+_COMPUTED = ("fp32", "fp16", "bf16")
+_CATALOGUE = "config/catalogue/data/instances.json"
+
+
+def learns(workload: Workload) -> bool:
+    """Whether weights change: in training, and in development that says how it trains."""
+    return workload.trains or (
+        workload.task == "development" and any(getattr(workload, name) is not None for name in _TRAINING_FIELDS)
+    )
+
+
+def use(workload: Workload) -> str:
+    """What a framework is used for, as the facts name it: ``training`` or ``inference``."""
+    return "training" if learns(workload) else "inference"
+
+
+def compute_format(request: Request, kind: InstanceType) -> str:
+    """The format that a device computes in: bf16 where nothing is said, fp16 on one that has no bf16."""
+    precision = request.workload.precision
+    if precision in _COMPUTED:
+        return str(precision)
+    return "fp16" if software.computes(kind, "bf16") is False else "bf16"
+
+
+def weight_format(request: Request, kind: InstanceType) -> str:
+    """The format that weights are kept in: what is said, what the checkpoint has, or what is computed in."""
+    workload, quantized = request.workload, request.shape.quantized_to
+    if learns(workload):
+        return compute_format(request, kind)
+    if workload.precision is not None:
+        return workload.precision
+    if quantized is None or quantized in _widened(kind):
+        return compute_format(request, kind)
+    return quantized
+
+
+def _widened(kind: InstanceType) -> tuple[str, ...]:
+    """Formats of checkpoints whose weights a chip's software makes 16 bits wide when it loads them."""
+    name = kind.accelerator.name if kind.accelerator else ""
+    return tuple(facts.memory("weight_only")["widened"].get(name, ()))
+
+
+def gates(
+    request: Request, kind: InstanceType, region: str, *, nodes: int, catalogue: Catalogue | None = None
+) -> tuple[Gate, ...]:
+    """Every gate of a type for a request; one whose ``passed`` is None is unknown, and refuses nothing.
+
+    Args:
+        request: what is asked.
+        kind: the type.
+        region: where.
+        nodes: nodes that one job, or one replica, takes.
+        catalogue: the catalogue that ``kind`` is of; default: the one that ships.
+    """
+    catalogue = catalogue or load()
+    of_place = _place(request, kind, region, nodes, catalogue)
+    return (*type_gates(request, kind), *software_gates(request, kind), *of_place)
+
+
+# --- whether it can be had
+
+
+def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
+    """Gates that depend on the type itself: withdrawn, no image, a part of a GPU."""
+    if kind.withdrawn:
+        yield Gate(code="WITHDRAWN", passed=False, text=f"{kind.name}: {kind.withdrawn}", source=kind.source)
+    if kind.hardware is Hardware.OTHER:
+        name = kind.accelerator.name if kind.accelerator else kind.name
+        text = f"{name} is neither an NVIDIA GPU, nor Trainium, Inferentia or a CPU"
+        yield Gate(code="HARDWARE", passed=False, text=text, source=_CATALOGUE)
+        return
+    images = [each for each in kind.ami_types if each != "CUSTOM"]
+    if not images:
+        needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
+        text = f"no image of EKS works on {kind.family}{needs}"
+        yield Gate(code="AMI", passed=False, text=text, source="config/catalogue/data/ami_types.json")
+    if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
+        text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training takes whole ones"
+        yield Gate(code="FRACTION", passed=False, text=text, source=_CATALOGUE)
+    classes = {"reserved": "on-demand"}
+    wanted = request.workload.purchase
+    if not any(classes.get(each, each) in kind.usage_classes for each in wanted):
+        text = f"{kind.name} is not sold {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
+        yield Gate(code="PURCHASE", passed=False, text=text, source=_CATALOGUE)
+
+
+def _place(request: Request, kind: InstanceType, region: str, nodes: int, catalogue: Catalogue) -> Iterator[Gate]:
+    zones = catalogue.offered(kind.name, region)
+    where = f"in {', '.join(zones)}" if zones else f"not offered in {region}"
+    yield Gate(code="OFFERED", passed=bool(zones), text=f"{kind.name} is {where}", source="offerings.json")
+    if nodes > 1:
+        yield efa_gate(request, kind, nodes)
+
+
+def efa_gate(request: Request, kind: InstanceType, nodes: int) -> Gate:
+    """Whether a type joins several nodes as it has to: by EFA, unless the request does without."""
+    has = kind.supports_efa
+    text = f"{kind.name} has {'EFA' if has else 'no EFA'} to join {nodes} nodes"
+    if request.efa is False:
+        return Gate(code="EFA", passed=True, text=f"{text}; plain TCP was asked for", source=_CATALOGUE)
+    return Gate(code="EFA", passed=has, text=text, source=_CATALOGUE)
+
+
+# --- what software asks of it
+
+
+def software_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
+    """Gates that are the same for all types with an accelerator and a family."""
+    if kind.hardware is Hardware.OTHER:
+        return
+    yield from _framework(request, kind)
+    yield from _precision(request, kind)
+    if request.workload.attention:
+        yield _attention(request.workload.attention, kind)
+    if kind.hardware.is_neuron:
+        yield from _neuron(request, kind)
+
+
+def _name(kind: InstanceType) -> str:
+    if kind.accelerator is None:
+        return f"{kind.architecture} CPUs"
+    capability = software.capability(kind)
+    return kind.accelerator.name if capability is None else f"{kind.accelerator.name} ({capability})"
+
+
+def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
+    framework = request.workload.framework
+    if framework is None:
+        return
+    fact = facts.software("frameworks")
+    row = fact["by_name"][framework]
+    passed: bool | None
+    family = "neuron" if kind.hardware.is_neuron else kind.hardware.value
+    if learns(request.workload) and framework in facts.memory("inference")["serving_only"]:
+        passed, text = False, f"{framework} serves models and trains none"
+    elif family not in row["hardware"]:
+        passed, text = False, f"{framework} does not run on {_name(kind)}"
+    elif kind.hardware is Hardware.NVIDIA_GPU:
+        gate = row.get("gate", {})
+        passed = software.passes(gate, software.capability(kind)) if gate else True
+        limit = f" takes {software.shown(gate)}" if gate else " has no limit known"
+        text = f"{framework}{limit}: {_name(kind)}"
+    elif kind.hardware is Hardware.CPU:
+        passed, text = True, f"{framework} runs on CPUs"
+    else:
+        ranges = software.sdk_ranges(kind, framework, use(request.workload))
+        passed = None if ranges is None else bool(ranges)
+        known = {None: "whether Neuron has {} is unknown", True: "Neuron has {}", False: "Neuron does not have {}"}
+        what = f"{row['neuron_name']} for {use(request.workload)} on {_name(kind)}"
+        text = known[passed].format(what)
+    yield Gate(code="FRAMEWORK", passed=passed, text=text, source=fact["source"])
+
+
+def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
+    workload, kept = request.workload, weight_format(request, kind)
+    computed = compute_format(request, kind)
+    fact = facts.software("precision")
+    if kept in _COMPUTED or learns(workload):
+        passed = software.computes(kind, computed)
+        text = f"{_name(kind)} {_DOES[passed]} in {computed}"
+        if computed == "fp16" and workload.precision is None:
+            text += ", without bf16"
+        yield Gate(code=computed.upper(), passed=passed, text=text, source=fact["source"])
+    else:
+        yield _quantized(kind, kept)
+    if workload.method == "qlora":
+        yield _qlora(kind)
+
+
+def _qlora(kind: InstanceType) -> Gate:
+    gate = _quantized(kind, "int4")
+    passed = gate.passed if kind.hardware is Hardware.NVIDIA_GPU else None if kind.accelerator is None else False
+    said = {True: "has", False: "has no", None: "may or may not have"}[passed]
+    text = f"{_name(kind)} {said} kernels of bitsandbytes, which QLoRA's 4-bit weights take"
+    return Gate(code="QLORA", passed=passed, text=text, source=facts.memory("weight_only")["source"])
+
+
+_DOES = {True: "computes", False: "does not compute", None: "may or may not compute"}
+
+
+def _quantized(kind: InstanceType, kept: str) -> Gate:
+    """Weights of fewer bits: computed in as they are, or made 16 bits wide on the way (weight-only)."""
+    fact = facts.memory("weight_only")
+    code = kept.upper()
+    if kept in ("fp8", "int8") and software.computes(kind, kept):
+        text = f"{_name(kind)} computes in {kept}"
+        return Gate(code=code, passed=True, text=text, source=facts.software("precision")["source"])
+    passed: bool | None
+    if kind.hardware is Hardware.NVIDIA_GPU:
+        gate = fact["nvidia"].get(kept)
+        passed = software.passes(gate, software.capability(kind)) if gate else software.computes(kind, kept)
+    elif kind.accelerator:
+        passed = fact.get(kind.accelerator.name, fact["neuron"])[kept]
+    else:
+        passed = fact[kind.architecture].get(kept)
+    said = {True: "kernels", False: "no kernels", None: "perhaps kernels"}[passed]
+    text = f"{_name(kind)}: {said} for {kept} weights" + (", computed in 16 bits" if passed else "")
+    return Gate(code=code, passed=passed, text=text, source=fact["source"])
+
+
+def _attention(kernel: str, kind: InstanceType) -> Gate:
+    fact = facts.software("attention")
+    if kind.hardware is not Hardware.NVIDIA_GPU:
+        text = f"{kernel} is a CUDA kernel, and {_name(kind)} is no NVIDIA GPU"
+        return Gate(code="FLASH_ATTENTION", passed=False, text=text, source=fact["source"])
+    text = f"{kernel} takes {software.shown(fact['kernels'][kernel])}: {_name(kind)}"
+    return Gate(code="FLASH_ATTENTION", passed=software.attends(kind, kernel), text=text, source=fact["source"])
+
+
+def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
+    name = kind.accelerator.name if kind.accelerator else ""
+    if learns(request.workload):
+        fact = facts.software("neuron_chips")
+        status = fact["training"].get(name)
+        passed = None if status is None else status != "unsupported"
+        words = {"small": "runs training, but has no EFA and is sold for inference", "supported": "trains"}
+        text = f"{name} {words.get(status, 'does not train')}"
+        yield Gate(code="NEURON_TRAINING", passed=passed, text=text, source=fact["source"])
+    fact = facts.neuron_models(use(request.workload))
+    libraries = neuron_libraries(request, kind)
+    architecture = request.shape.architecture
+    if libraries:
+        text = f"{architecture} on {name}: {libraries[0]['name']}"
+    elif architecture:
+        text = f"no list of Neuron's names {architecture} for {use(request.workload)} on {name}"
+    else:
+        text = "the architecture is not said, so that Neuron's lists of models cannot be asked"
+    yield Gate(code="NEURON_MODEL", passed=True if libraries else None, text=text, source=fact["source"])
+
+
+def neuron_libraries(request: Request, kind: InstanceType) -> tuple[dict[str, str], ...]:
+    """Rows of Neuron's libraries that name the architecture for a chip and use, and go with the framework asked for."""
+    name = kind.accelerator.name if kind.accelerator else ""
+    framework = request.workload.framework
+    return tuple(
+        row
+        for row in facts.neuron_models(use(request.workload))["libraries"]
+        if name in row["chips"] and request.shape.architecture in row["types"] and framework in (None, row["framework"])
+    )
+
+
+# --- how mature it is
+
+MATURITIES: tuple[Maturity, ...] = ("mature", "maintenance", "beta", "archived", "unknown")
+
+
+def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
+    """How mature the software for a request is on a type, and why; of several frameworks the best counts."""
+    framework = request.workload.framework
+    if kind.hardware is Hardware.NVIDIA_GPU:
+        support = software.cuda_support(kind)
+        if support is None:
+            return "unknown", f"no source says which CUDA knows {_name(kind)}"
+        if support.last is not None:
+            return "maintenance", f"CUDA {support.last} is the last that knows {_name(kind)}"
+        row = facts.software("frameworks")["by_name"].get(framework or "", {})
+        if kind.accelerator and kind.accelerator.name not in row.get("tuned", (kind.accelerator.name,)):
+            return "maintenance", f"{framework} is not tuned for {_name(kind)}, and runs {row['tuned_note']}"
+        return "mature", f"CUDA and its frameworks on {_name(kind)}"
+    if kind.hardware is Hardware.CPU:
+        return "mature", "frameworks run on CPUs as they are"
+    if not kind.hardware.is_neuron or kind.accelerator is None:
+        return "unknown", f"no facts about {kind.name}"
+    if last := facts.software("neuron_chips")["archived"].get(kind.accelerator.name):
+        return "archived", f"{kind.accelerator.name} is supported up to Neuron {last}"
+    names = [framework] if framework else list(facts.software("frameworks")["by_name"])
+    found = [stand for name in names if (stand := _stand(kind, name, use(request.workload)))]
+    if not found:
+        return "unknown", f"no framework is known for {use(request.workload)} on {kind.accelerator.name}"
+    return min(found, key=lambda each: MATURITIES.index(each[0]))
+
+
+def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, str] | None:
+    """Where a framework stands on a Neuron chip in the newest SDK; None for one that the chip does not have."""
+    fact = facts.software("frameworks")
+    ranges = software.sdk_ranges(kind, framework, purpose)
+    if not ranges:
+        return None
+    newest, name = fact["newest_sdk"], fact["by_name"][framework]["neuron_name"]
+    current = [each for each in ranges if each.has(newest)]
+    if not current:
+        last = max((each.last for each in ranges if each.last), key=software.version)
+        return "archived", f"{name} ended with Neuron {last}; the newest is {newest}"
+    status = current[0].status
+    if status is None:
+        return "mature", f"{name} on {kind.family}"
+    return ("maintenance" if "maintenance" in status else "beta"), f"{name} on {kind.family} is {status}"

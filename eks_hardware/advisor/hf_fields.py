@@ -1,0 +1,118 @@
+"""Fields of a Hugging Face ``config.json``, looked at with care: anything may stand there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.advisor.model import ShapeError
+
+_MOST_BYTES = 5 * 2**20
+
+# Our name of a field: what configurations call it, and the most that makes sense.
+_FIELDS: dict[str, tuple[tuple[str, ...], int]] = {
+    "layers": (("num_hidden_layers", "n_layer", "num_layers", "n_layers"), 10_000),
+    "decoder layers": (("num_decoder_layers", "decoder_layers"), 10_000),
+    "hidden size": (("hidden_size", "n_embd", "n_embed", "d_model", "dim"), 1_000_000),
+    "attention heads": (("num_attention_heads", "n_head", "num_heads", "n_heads"), 10_000),
+    "key-value heads": (("num_key_value_heads", "num_kv_heads", "n_head_kv"), 10_000),
+    "head size": (("head_dim", "d_kv"), 10_000),
+    "intermediate size": (("intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size", "d_ff", "hidden_dim"), 10**8),
+    "vocabulary": (("vocab_size",), 10**8),
+    "context": (("max_position_embeddings", "n_positions", "n_ctx", "max_seq_len", "seq_length"), 10**9),
+    "window": (("sliding_window",), 10**9),
+    "experts": (("num_local_experts", "num_experts", "n_routed_experts"), 100_000),
+    "experts of a token": (("num_experts_per_tok", "experts_per_token", "num_experts_per_token"), 100_000),
+}
+
+
+def read_text(path: Path) -> str:
+    """The text of a file of a size that a configuration has.
+
+    Raises:
+        ShapeError: HF_CONFIG_MISSING, HF_CONFIG_UNREADABLE.
+        UnicodeDecodeError: for what is not text.
+    """
+    try:
+        if path.is_dir():
+            raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} is a folder; name the config.json in it")
+        # A pipe or a device has no size that says how much comes out of it.
+        if path.exists() and not path.is_file():
+            raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} is not a file; name the model's config.json")
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise ShapeError(
+                "HF_CONFIG_UNREADABLE",
+                f"{path} has {size / 2**20:.0f} MiB, and a config.json has a few KiB; name the model's config.json",
+            )
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise ShapeError("HF_CONFIG_MISSING", f"{path} does not exist; mend the path") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} cannot be read: {reason}") from None
+
+
+class Fields:
+    """Fields of a configuration, looked at with care: anything may stand there."""
+
+    def __init__(self, content: Mapping[str, Any]) -> None:
+        self._content = content
+
+    def get(self, name: str) -> Any:
+        """A field as it is, None where it is not."""
+        return self._content.get(name)
+
+    def text(self, name: str) -> str | None:
+        """A field that is text."""
+        value = self.get(name)
+        if value is not None and not isinstance(value, str):
+            raise ShapeError("HF_CONFIG_FIELD", f"{name} is {shown(value)}, and has to be text; mend it")
+        return value or None
+
+    def flag(self, name: str, default: bool) -> bool:
+        """A field that is true or false."""
+        value = self.get(name)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            raise ShapeError("HF_CONFIG_FIELD", f"{name} is {shown(value)}, and has to be true or false; mend it")
+        return value
+
+    def number(self, what: str, *, least: int = 1) -> int | None:
+        """A number under any of the names that configurations have for it, None where none has it."""
+        names, most = _FIELDS[what]
+        for name in names:
+            if self.get(name) is not None:
+                return self.exact(name, least=least, most=most)
+        return None
+
+    def needed(self, what: str) -> int:
+        """The same, for a number that nothing works without."""
+        found = self.number(what)
+        if found is None:
+            names = " or ".join(_FIELDS[what][0])
+            raise ShapeError("HF_CONFIG_FIELD", f"the {what} ({names}) are not there; name the model's own config.json")
+        return found
+
+    def exact(self, name: str, *, default: int = 0, least: int = 0, most: int = 10**8) -> int:
+        """A whole number of one name."""
+        value = self.get(name)
+        if value is None:
+            return default
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            raise ShapeError(
+                "HF_CONFIG_FIELD",
+                f"{name} is {shown(value)}, and has to be a whole number from {least} to {most}; mend it",
+            )
+        return value
+
+
+def shown(value: object) -> str:
+    """A value for the end of a message, short."""
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except ValueError:  # a number of thousands of digits
+        text = "a number of thousands of digits"
+    return text if len(text) <= 40 else text[:37] + "..."

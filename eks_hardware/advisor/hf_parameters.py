@@ -1,0 +1,199 @@
+"""Counts the parameters of a model from its dimensions, as its class in Transformers lays them out.
+
+Source: https://github.com/huggingface/transformers/tree/main/src/transformers/models (modeling_*.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Row = Mapping[str, Any]
+"""A row of ``model_types.json``."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latent:
+    """Latent attention (MLA): keys and values are kept compressed.
+
+    Attributes:
+        query_rank: rank of the queries' compression, None for plain queries.
+        kv_rank: rank of the keys' and values' compression.
+        rope_dim: part of a head that has positions; all heads share that of the keys.
+        nope_dim: part of a head that has none.
+        value_dim: size of a head's values.
+    """
+
+    query_rank: int | None
+    kv_rank: int
+    rope_dim: int
+    nope_dim: int
+    value_dim: int
+
+    @property
+    def cached(self) -> int:
+        """Numbers that one token leaves in the cache of one layer."""
+        return self.kv_rank + self.rope_dim
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experts:
+    """The experts of a mixture.
+
+    Attributes:
+        count: experts of a layer.
+        used: those that one token goes through.
+        width: of an expert.
+        shared_width: of the part that every token goes through, 0 for none.
+        dense_layers: layers that have one plain MLP instead.
+    """
+
+    count: int
+    used: int
+    width: int
+    shared_width: int
+    dense_layers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dimensions:
+    """What the parameters are counted from.
+
+    Attributes:
+        layers: layers; of an encoder-decoder, those of the encoder.
+        decoder_layers: of an encoder-decoder, layers of the decoder.
+        hidden: width of a layer.
+        heads: query heads.
+        kv_heads: heads of keys and values.
+        head_dim: size of a head.
+        intermediate: width of the MLP.
+        vocabulary: entries of the vocabulary; 0 for images.
+        positions: rows of a learned table of positions, 0 for none.
+        tied: whether input and output share one table.
+        biases: of queries, keys and values; of the attention's output; of the MLP.
+        latent: latent attention.
+        experts: mixture of experts.
+        patch: numbers of a patch of an image, 0 for text.
+        buckets: buckets of T5's relative positions.
+    """
+
+    layers: int
+    decoder_layers: int
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    vocabulary: int
+    positions: int
+    tied: bool
+    biases: tuple[bool, bool, bool]
+    latent: Latent | None
+    experts: Experts | None
+    patch: int = 0
+    buckets: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counted:
+    """The result.
+
+    Attributes:
+        parameters: all.
+        active: those that one token uses.
+        embeddings: those in the tables of tokens and positions, and of the output.
+    """
+
+    parameters: int
+    active: int
+    embeddings: int
+
+
+def count(row: Row, sizes: Dimensions) -> Counted:
+    """Count the parameters of a model of some type."""
+    kind = row.get("kind", "decoder")
+    if kind == "encoder-decoder":
+        return _t5(row, sizes)
+    norm = _norm(row, sizes.hidden)
+    layer = _attention(row, sizes) + row.get("norms", 2) * norm
+    dense, routed, used = _mlp(row, sizes), 0, 0
+    plain_layers = sizes.layers
+    if sizes.experts:
+        routed, used = _experts(row, sizes, sizes.experts)
+        plain_layers = sizes.experts.dense_layers
+    expert_layers = sizes.layers - plain_layers
+    tables = sizes.vocabulary * sizes.hidden
+    output = 0 if sizes.tied or kind != "decoder" else tables
+    around = sizes.positions * sizes.hidden + _around(row, sizes, norm)
+    rest = sizes.layers * layer + plain_layers * dense + around
+    embeddings = tables + output + sizes.positions * sizes.hidden
+    return Counted(
+        parameters=rest + expert_layers * routed + tables + output,
+        active=rest + expert_layers * used + tables + output,
+        embeddings=embeddings,
+    )
+
+
+def _norm(row: Row, width: int) -> int:
+    return (2 if row.get("norm") == "layer" else 1) * width
+
+
+def _around(row: Row, sizes: Dimensions, norm: int) -> int:
+    """What stands before and behind the layers, tables left out."""
+    kind, hidden = row.get("kind", "decoder"), sizes.hidden
+    # The last norm of a decoder or of a vision model; the first one of an encoder.
+    found: int = norm + (norm if row.get("embedding_norm") else 0)
+    found += row.get("token_types", 0) * hidden
+    found += hidden * hidden + hidden if row.get("pooler") else 0
+    found += sizes.vocabulary if row.get("head_bias") else 0
+    if kind == "vision":
+        found += sizes.patch * hidden + hidden + hidden  # patches to vectors, and the class token
+    return found
+
+
+def _attention(row: Row, sizes: Dimensions) -> int:
+    hidden, latent = sizes.hidden, sizes.latent
+    if latent:
+        queries_out = sizes.heads * (latent.nope_dim + latent.rope_dim)
+        queries = (
+            hidden * queries_out
+            if latent.query_rank is None
+            else hidden * latent.query_rank + latent.query_rank + latent.query_rank * queries_out
+        )
+        keys = hidden * latent.cached + latent.kv_rank
+        keys += latent.kv_rank * sizes.heads * (latent.nope_dim + latent.value_dim)
+        return queries + keys + sizes.heads * latent.value_dim * hidden
+    queries, keys = sizes.heads * sizes.head_dim, sizes.kv_heads * sizes.head_dim
+    found = hidden * (queries + 2 * keys) + queries * hidden
+    qkv_bias, output_bias, _ = sizes.biases
+    found += (queries + 2 * keys if qkv_bias else 0) + (hidden if output_bias else 0)
+    norms: dict[str, int] = {"head": 2 * sizes.head_dim, "all": queries + keys}
+    return found + norms.get(row.get("qk_norm", ""), 0) + (sizes.heads if row.get("sinks") else 0)
+
+
+def _mlp(row: Row, sizes: Dimensions, width: int | None = None, bias: bool | None = None) -> int:
+    width = sizes.intermediate if width is None else width
+    inner = 2 if row.get("gated", True) else 1
+    with_bias = sizes.biases[2] if bias is None else bias
+    return (inner + 1) * sizes.hidden * width + (inner * width + sizes.hidden if with_bias else 0)
+
+
+def _experts(row: Row, sizes: Dimensions, experts: Experts) -> tuple[int, int]:
+    """Parameters of the MLP of a layer with experts: all, and those that one token uses."""
+    one = _mlp(row, sizes, experts.width, bool(row.get("expert_bias")))
+    always = experts.count * sizes.hidden + (experts.count if row.get("router_bias") else 0)
+    if experts.shared_width:
+        always += _mlp(row, sizes, experts.shared_width, False) + (sizes.hidden if row.get("shared_gate") else 0)
+    return always + experts.count * one, always + experts.used * one
+
+
+def _t5(row: Row, sizes: Dimensions) -> Counted:
+    """T5: attention without biases, whose heads need not make up the width; relative positions in one layer a side."""
+    attention = 4 * sizes.hidden * sizes.heads * sizes.head_dim
+    mlp, norm = _mlp(row, sizes), sizes.hidden
+    encoder = sizes.layers * (attention + mlp + 2 * norm)
+    decoder = sizes.decoder_layers * (2 * attention + mlp + 3 * norm)
+    tables = sizes.vocabulary * sizes.hidden * (1 if sizes.tied else 2)
+    total = encoder + decoder + 2 * norm + 2 * sizes.buckets * sizes.heads + tables
+    return Counted(parameters=total, active=total, embeddings=tables)

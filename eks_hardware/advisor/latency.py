@@ -1,0 +1,90 @@
+"""Whether an answer comes as quickly as it has to, and over how many devices it would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from eks_hardware.advisor.estimate import Speed, speed
+from eks_hardware.advisor.fit import memory_of
+from eks_hardware.advisor.model import Fit, Gate, Miss, Parallelism, Request
+from eks_hardware.config.catalogue import Hardware
+
+_SOURCE = "estimate: eks_hardware/advisor/throughput.py"
+
+
+def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
+    """A gate for each latency target of a workload; ``passed`` is None where the estimate is unknown.
+
+    Args:
+        request: what is asked.
+        speed: the estimates of a fit.
+    """
+    wanted = request.workload.latency
+    if wanted is None:
+        return ()
+    first = "the first token" if request.shape.generates is not False else "an answer"
+    targets = (
+        (first, wanted.first_token_ms, speed.first_token_ms),
+        ("each further token", wanted.per_token_ms, speed.per_token_ms),
+    )
+    return tuple(_gate(what, target, value) for what, target, value in targets if target is not None)
+
+
+def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
+    """The fit on the fewest devices of a node that meets the latency targets, with its estimates; or why none does.
+
+    Args:
+        request: what is asked.
+        fit: the fit on the fewest devices that have the memory.
+    """
+    first: tuple[Gate, ...] = ()
+    for tried in (fit, *_wider(request, fit)):
+        estimated = speed(request, tried)
+        failed = tuple(each for each in latency_gates(request, estimated) if each.passed is False)
+        if not failed:
+            return tried, estimated
+        first = failed
+    most = fit.kind.accelerator.count if fit.kind.accelerator else 1
+    over = f" over {most} devices" if most > 1 else ""
+    return Miss(
+        kind=fit.kind,
+        missing_gib=None,
+        gates=first,
+        text=f"{fit.kind.name}{over}: " + "; ".join(each.text for each in first),
+        remedy="allow more time, work on fewer sequences at once, or use weights of fewer bits",
+    )
+
+
+def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
+    """The same replica over more GPUs of its node: what each reads is less. Neuron takes fixed degrees only."""
+    chip = fit.kind.accelerator
+    if (
+        request.workload.latency is None
+        or fit.nodes > 1
+        or chip is None
+        or fit.kind.hardware is not Hardware.NVIDIA_GPU
+    ):
+        return
+    tensor = 2 * fit.parallelism.tensor
+    while tensor <= chip.count and request.shape.attention_heads % tensor == 0:
+        layout = Parallelism(data=1, tensor=tensor, pipeline=1, sharding="none")
+        parts = memory_of(request, fit.kind).parts(layout)
+        yield replace(
+            fit,
+            devices=tensor,
+            parallelism=layout,
+            memory=parts,
+            memory_gib=sum(part.gib for part in parts),
+            replicas_per_node=max(1, chip.count // tensor),
+            notes=(*fit.notes, f"over {tensor} devices to answer in time; {fit.parallelism.tensor} would hold it"),
+        )
+        tensor *= 2
+
+
+def _gate(what: str, target: float, value: float | None) -> Gate:
+    if value is None:
+        text = f"the time to {what} is unknown, and {target:g} ms are asked for: measure it first"
+        return Gate(code="LATENCY", passed=None, text=text, source=_SOURCE)
+    text = f"{what} takes an estimated {value:,.3g} ms, and {target:g} ms are asked for"
+    return Gate(code="LATENCY", passed=value <= target, text=text, source=_SOURCE)

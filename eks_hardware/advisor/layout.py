@@ -1,0 +1,122 @@
+"""Searches the smallest layout of a model over the devices of one instance type, by memory alone.
+
+The order is that of the least trouble: one device before several, sharding before tensor parallelism, both before a
+pipeline, one node before several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eks_hardware.advisor.memory_inference import InferenceMemory
+from eks_hardware.advisor.memory_training import TrainingMemory
+from eks_hardware.advisor.model import Parallelism
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """The devices of one instance type, as a layout sees them.
+
+    Attributes:
+        devices: of a node.
+        degrees: tensor parallel degrees, in devices, ascending; those that the heads can be shared by.
+        available_gib: of a device.
+        most_nodes: nodes that can be joined.
+        pipeline: whether stages of layers may be spread over nodes.
+        shardings: what may be sharded, the least first; training only.
+    """
+
+    devices: int
+    degrees: tuple[int, ...]
+    available_gib: float
+    most_nodes: int
+    pipeline: bool
+    shardings: tuple[str, ...] = ("none",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """A layout that fits.
+
+    Attributes:
+        nodes: instances.
+        parallelism: how the model is laid over their devices.
+    """
+
+    nodes: int
+    parallelism: Parallelism
+
+
+@dataclass(frozen=True, kw_only=True)
+class Short:
+    """By how much the best layout misses.
+
+    Attributes:
+        missing_gib: on one device.
+        devices: of that layout.
+    """
+
+    missing_gib: float
+    devices: int
+
+
+def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
+    """The fewest nodes, all of whose devices are used, and on them the layout of the least trouble."""
+    room = pool.available_gib * GIB
+    if not pool.shardings:
+        return Short(missing_gib=float("inf"), devices=pool.devices)
+    if not pool.degrees:
+        return Short(missing_gib=_least(memory, pool, 1) / GIB, devices=pool.devices)
+    if (least := _least(memory, pool, pool.most_nodes)) > room:
+        return Short(missing_gib=(least - room) / GIB, devices=pool.devices * pool.most_nodes)
+    few, enough = 0, pool.most_nodes
+    while enough - few > 1:
+        middle = (few + enough) // 2
+        if _least(memory, pool, middle) <= room:
+            enough = middle
+        else:
+            few = middle
+    for layout in _training_layouts(memory, pool, enough):
+        if sum(memory.need(layout.data, layout.tensor, layout.pipeline, layout.sharding)) <= room:
+            return Layout(nodes=enough, parallelism=layout)
+    raise AssertionError("the layouts that were just found to fit")
+
+
+def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:
+    return min(
+        sum(memory.need(each.data, each.tensor, each.pipeline, each.sharding))
+        for each in _training_layouts(memory, pool, nodes)
+    )
+
+
+def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterator[Parallelism]:
+    stages = (1, nodes) if pool.pipeline and 1 < nodes <= memory.run.shape.layers else (1,)
+    for pipeline in stages:
+        for tensor in pool.degrees or (1,):
+            data = nodes * pool.devices // (tensor * pipeline)
+            for sharding in pool.shardings:
+                yield Parallelism(data=data, tensor=tensor, pipeline=pipeline, sharding=sharding)
+
+
+def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
+    """The fewest devices of one node that hold one replica; several nodes, as stages, only where one does not."""
+    room = pool.available_gib * GIB
+    best = Short(missing_gib=float("inf"), devices=0)
+    for tensor, nodes in (*((degree, 1) for degree in pool.degrees), *_over_nodes(memory, pool)):
+        need = sum(memory.need(tensor, nodes))
+        if need <= room:
+            parallelism = Parallelism(data=1, tensor=tensor, pipeline=nodes, sharding="none")
+            return Layout(nodes=nodes, parallelism=parallelism)
+        best = min(
+            best, Short(missing_gib=(need - room) / GIB, devices=tensor * nodes), key=lambda each: each.missing_gib
+        )
+    return best
+
+
+def _over_nodes(memory: InferenceMemory, pool: Pool) -> Iterator[tuple[int, int]]:
+    if pool.pipeline and pool.degrees:
+        for nodes in range(2, min(pool.most_nodes, memory.serving.shape.layers) + 1):
+            yield pool.degrees[-1], nodes

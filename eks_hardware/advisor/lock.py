@@ -1,0 +1,228 @@
+"""The lock file: which hardware was chosen for the workloads of a strategy, and for which question.
+
+``demo.yaml`` has ``demo.lock.json`` beside it. The file is committed, and only ``eks-hardware lock`` changes it, so
+that a newer catalogue never changes a cluster that is deployed. An entry holds the question as it was asked; where a
+strategy asks another one today, its answer no longer counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError
+
+from eks_hardware.config.loader.yaml_source import display_name, shown
+from eks_hardware.config.models.base import InstanceTypeName, Name, StrategyModel
+from eks_hardware.config.models.needs import Needs
+from eks_hardware.config.models.node_template import Capacity
+
+VERSION = 1
+MAX_BYTES = 1 << 20
+"""A choice takes about 1 KiB."""
+
+_ABOUT = "Chosen by `eks-hardware lock`. Commit this file; only that command changes it."
+
+_Word = Annotated[str, StringConstraints(max_length=1000)]
+_Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_.]{1,80}$")]
+_Whole = Annotated[int, Field(ge=0, le=10**18)]
+_Number = Annotated[float, Field(ge=0, le=1e18)]
+Asked = Mapping[str, str | int | float | bool | tuple[str, ...]]
+"""A question: fields by their names, as ``workload.task``; what is not said is not in it."""
+
+
+class LockError(Exception):
+    """A lock file that cannot be used.
+
+    Attributes:
+        code: LOCK_INVALID or LOCK_UNWRITABLE.
+        message: what is wrong, and what to do.
+        file: the lock file, as findings name it.
+    """
+
+    def __init__(self, code: str, message: str, file: str) -> None:
+        self.code, self.message, self.file = code, message, file
+        super().__init__(f"{file}: {code}: {message}")
+
+
+class _LockModel(StrategyModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class Chosen(_LockModel):
+    """What was chosen for a group or pool.
+
+    Attributes:
+        instance_types: best first.
+        capacity: how they are bought; a group has one.
+        nodes: that one job, or one replica, takes.
+        efa: whether EFA joins them.
+        needs: what the software demands of them.
+    """
+
+    instance_types: Annotated[tuple[InstanceTypeName, ...], Field(min_length=1, max_length=20)]
+    capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=4)]
+    nodes: Annotated[int, Field(ge=1, le=5000)]
+    efa: bool
+    needs: Needs
+
+
+class AtTheTime(_LockModel):
+    """What was known when the choice was made; for people, nothing depends on it.
+
+    Attributes:
+        catalogue: where the catalogue's instance types were read, with the day.
+        policy: branch of the policy that the workload took.
+        score: from 0 to 100.
+        usd_per_hour: of all nodes, None where no source has a price.
+        price_as_of: day, or month, of the price.
+    """
+
+    catalogue: _Word
+    policy: _Word
+    score: _Number
+    usd_per_hour: _Number | None
+    price_as_of: _Word | None
+
+
+class Entry(_LockModel):
+    """A question and its answer.
+
+    Attributes:
+        path: the group or pool, ``node_groups[llm]``.
+        overlays: overlays with which the question was asked; the answer holds wherever the same one is asked.
+        asked: the question.
+        chosen: the answer.
+        at_the_time: what was known then.
+    """
+
+    path: Annotated[str, StringConstraints(pattern=r"^(node_groups|karpenter\.node_pools)\[[a-z0-9-]{1,63}\]$")]
+    overlays: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
+    asked: dict[_Key, bool | _Whole | _Number | _Word | tuple[_Word, ...]]
+    chosen: Chosen
+    at_the_time: AtTheTime
+
+
+class _LockFile(_LockModel):
+    about: _Word = _ABOUT
+    lock_version: Literal[1]
+    choices: Annotated[tuple[Entry, ...], Field(max_length=2000)]
+
+
+def lock_path(strategy_file: Path) -> Path:
+    """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``; it is no strategy to whoever looks for these."""
+    return strategy_file.with_name(f"{strategy_file.stem}.lock.json")
+
+
+def read(path: Path) -> tuple[Entry, ...]:
+    """The entries of a lock file; none where there is no file.
+
+    Raises:
+        LockError: LOCK_INVALID, for anything but a lock file of this version.
+    """
+    try:
+        data = _read_bytes(path)
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise _invalid(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(data) > MAX_BYTES:
+        raise _invalid(path, f"larger than {MAX_BYTES // 1024} KiB")
+    try:
+        return _LockFile.model_validate_json(data, strict=True).choices
+    except ValidationError as error:
+        raise _invalid(path, _fault(error)) from None
+
+
+def _read_bytes(path: Path) -> bytes:
+    # As for strategies: a link could lead to any file of the machine, and opening a FIFO must not wait for a writer.
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
+    with os.fdopen(os.open(path, flags), "rb") as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(0, "not a regular file")
+        return stream.read(MAX_BYTES + 1)
+
+
+def _fault(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
+    if first["loc"][:1] == ("lock_version",) and first["type"] == "literal_error":
+        return f"this version reads lock files of version {VERSION}; it was written by another one"
+    said = shown(first["msg"][:1].lower() + first["msg"][1:], 160)
+    return f"{shown(place)}: {said}" if place else said
+
+
+def _invalid(path: Path, fault: str) -> LockError:
+    message = (
+        f"not a lock file that can be used ({fault}); take it back from version control, or delete it and run "
+        "`eks-hardware lock`"
+    )
+    return LockError("LOCK_INVALID", message, display_name(path))
+
+
+def as_text(entries: Sequence[Entry]) -> str:
+    """A lock file; the same entries always give the same text."""
+    ordered = sorted(entries, key=lambda each: (each.path, each.overlays))
+    content = {"about": _ABOUT, "lock_version": VERSION, "choices": [_as_json(each) for each in ordered]}
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _as_json(entry: Entry) -> dict[str, object]:
+    content = entry.model_dump(mode="json")
+    content["asked"] = dict(sorted(content["asked"].items()))
+    content["chosen"]["needs"] = entry.chosen.needs.model_dump(mode="json", exclude_none=True)
+    return content
+
+
+def write(path: Path, entries: Sequence[Entry]) -> bool:
+    """Write a lock file, whole or not at all; without entries there is none.
+
+    Each run writes a draft of its own and puts it in place in one step: of two runs at once the later one counts.
+
+    Returns:
+        Whether anything changed.
+
+    Raises:
+        LockError: LOCK_UNWRITABLE.
+    """
+    content = as_text(entries).encode() if entries else None
+    try:
+        if content is None:
+            return _remove(path)
+        with contextlib.suppress(OSError):
+            if _read_bytes(path) == content:
+                return False
+        _replace(path, content)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        message = f"cannot be written: {reason}; run this where the strategy's folder can be written to"
+        raise LockError("LOCK_UNWRITABLE", message, display_name(path)) from None
+    return True
+
+
+def _remove(path: Path) -> bool:
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _replace(path: Path, content: bytes) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    draft.unlink(missing_ok=True)  # of a run that was killed
+    try:
+        with draft.open("xb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(stream.fileno())
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise

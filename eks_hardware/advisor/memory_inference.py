@@ -1,0 +1,131 @@
+"""What a device has to hold while a model answers.
+
+Formulas and their sources: ``config/facts/memory.json`` (formats, inference). In short: weights by their format, the
+cache of keys and values (2 x layers x key-value heads x head size x bytes x tokens x sequences; less with windows and
+with latent attention), and what is worked on at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
+from eks_hardware.config import facts
+
+GIB = 2**30
+
+
+def billions(count: float) -> str:
+    """``8.03e9`` for 8030261248."""
+    power = 9 if count >= 1e8 else 6
+    return f"{count / 10**power:.3g}e{power}" if count < 10 ** (power + 3) else f"{count / 10**power:.0f}e{power}"
+
+
+def weight_bytes(shape: Shape, weight_format: str) -> float:
+    """Bytes of all weights in a format; in a quantized one the tables of tokens stay at 16 bits."""
+    fact = facts.memory("formats")
+    each: float = fact["bytes"][weight_format]
+    if weight_format not in fact["quantized"]:
+        return each * shape.parameters
+    tables = shape.embedding_parameters or 0
+    wide: float = fact["bytes"]["bf16"]
+    return each * (shape.parameters - tables) + wide * tables
+
+
+def kv_value_bytes(weight_format: str) -> int:
+    """Bytes of a number in the cache: that of the format computed in, 16 bits for quantized weights."""
+    return 4 if weight_format == "fp32" else 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """What inference is like.
+
+    Attributes:
+        shape: the model.
+        weight_format: ``bf16``, ``fp8``, ``int4``, ...
+        context_length: tokens of question and answer of one sequence.
+        sequences: sequences at once.
+        cores: cores of a device that share what it holds, each with a memory of its own; 1 for GPUs and CPUs.
+        graphs: whether CUDA graphs are kept.
+    """
+
+    shape: Shape
+    weight_format: str
+    context_length: int
+    sequences: int
+    cores: int = 1
+    graphs: bool = True
+
+
+class Bytes(NamedTuple):
+    """Bytes of one device, by part."""
+
+    weights: float
+    cache: float
+    activations: float
+    overhead: float
+
+
+class InferenceMemory:
+    """The memory of a serving model under any layout: what does not depend on the layout is worked out once."""
+
+    def __init__(self, serving: Serving) -> None:
+        self.serving = serving
+        shape, fact = serving.shape, facts.memory("inference")
+        formats = facts.memory("formats")["bytes"]
+        self.weights = weight_bytes(shape, serving.weight_format)
+        quantized = serving.weight_format in facts.memory("formats")["quantized"]
+        each = formats["bf16"] if quantized else formats[serving.weight_format]
+        self._tables = each * (shape.embedding_parameters or 0)
+        self.value_bytes = kv_value_bytes(serving.weight_format)
+        self._caches = shape.generates is not False
+        values = shape.kv_values(serving.context_length) if self._caches else 0
+        self.cache = float(self.value_bytes * values * serving.sequences)
+        tokens = serving.context_length * serving.sequences
+        self.tokens = min(tokens, fact["batched_tokens"]) if self._caches else tokens
+        inner = facts.memory("activations")["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
+        width = shape.intermediate_size or 4 * shape.hidden_size
+        self._outer = self.tokens * self.value_bytes * fact["width_of_token"] * shape.hidden_size * serving.cores
+        self._inner = self.tokens * self.value_bytes * inner * width
+        self._scores = 4.0 * serving.sequences * (shape.vocabulary or 0) if self._caches else 0.0
+        self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
+
+    def cache_share(self, tensor: int) -> float:
+        """The share of the cache that one of so many devices holds: each core keeps its heads whole."""
+        cores = self.serving.cores
+        return cores / min(tensor * cores, self.serving.shape.kv_heads)
+
+    def need(self, tensor: int, pipeline: int = 1) -> Bytes:
+        """Bytes of one device under a layout."""
+        layers = self.serving.shape.layers
+        stage = -(-layers // pipeline) / layers
+        weights = ((self.weights - self._tables) * stage + self._tables) / tensor
+        cache = self.cache * stage * self.cache_share(tensor)
+        return Bytes(weights, cache, self._outer + self._inner / tensor + self._scores, self._graphs)
+
+    def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
+        """The same with words, in GiB."""
+        need, serving, shape = self.need(layout.tensor, layout.pipeline), self.serving, self.serving.shape
+        devices = layout.tensor * layout.pipeline
+        each = f" / {devices} devices" if devices > 1 else ""
+        share = self.cache_share(layout.tensor) / layout.pipeline
+        per_token = self.value_bytes * shape.kv_values(1)
+        how = {
+            "weights": f"{billions(shape.parameters)} parameters in {serving.weight_format}{each}",
+            "cache": f"{serving.sequences} x {serving.context_length} tokens x {per_token} bytes{_window(shape)}"
+            + (f" x {share:.3g} a device" if devices > 1 else ""),
+            "activations": f"{self.tokens} tokens at once",
+            "overhead": "CUDA graphs and libraries",
+        }
+        named = {"cache": "KV cache"}
+        return tuple(
+            MemoryPart(name=named.get(name, name), gib=value / GIB, how=how[name])
+            for name, value in need._asdict().items()
+            if value
+        )
+
+
+def _window(shape: Shape) -> str:
+    return f", {shape.layers_with_window} layers only {shape.window} tokens" if shape.layers_with_window else ""

@@ -1,0 +1,167 @@
+"""What a device has to hold while a model is trained.
+
+Formulas and their sources: ``config/facts/memory.json`` (training, activations, adapters). In short, for P parameters
+with AdamW in mixed precision 18 bytes a parameter: 2 weights, 4 gradients, 12 optimizer (fp32 weights, two moments);
+ZeRO-1, 2 and 3 spread optimizer, gradients and weights over the data-parallel devices. Recomputed in full, activations
+are 2 sbh bytes a layer, and the working set of one layer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from eks_hardware.advisor.memory_inference import billions, weight_bytes
+from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
+from eks_hardware.config import facts
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingRun:
+    """What training is like.
+
+    Attributes:
+        shape: the model.
+        precision: of the weights that are computed with: ``fp32``, ``bf16`` or ``fp16``.
+        method: ``full``, ``lora`` or ``qlora``.
+        optimizer: ``adamw``, ``adamw-8bit``, ``sgd-momentum`` or ``sgd``.
+        sequence_length: tokens of a sequence.
+        batch_size: sequences of a device.
+        checkpointing: whether activations are computed again.
+        fused_attention: whether the attention kernel keeps no matrix of scores.
+    """
+
+    shape: Shape
+    precision: str
+    method: str
+    optimizer: str
+    sequence_length: int
+    batch_size: int
+    checkpointing: bool
+    fused_attention: bool
+
+
+class Bytes(NamedTuple):
+    """Bytes of one device, by part."""
+
+    weights: float
+    gathered: float
+    gradients: float
+    optimizer: float
+    activations: float
+    overhead: float
+
+
+class TrainingMemory:
+    """The memory of a training run under any layout: what does not depend on the layout is worked out once."""
+
+    def __init__(self, run: TrainingRun) -> None:
+        self.run = run
+        shape, fact = run.shape, facts.memory("training")
+        self._shards = {name: frozenset(parts) for name, parts in fact["shards"].items()}
+        self._reserve: float = facts.memory("devices")["training_reserve"]
+        tables = shape.embedding_parameters or 0
+        self._tables, self._layers_parameters = tables, shape.parameters - tables
+        self._unit = max(self._layers_parameters / shape.layers, tables)
+        self.trained: float = shape.parameters
+        self._optimizer_each: float = fact["optimizer"][run.optimizer]
+        self._gradient_each: float = fact["gradients"]
+        self._adapter_weights = 0.0
+        if run.method == "full":
+            self._weight_each: float = fact["weights"][run.precision]
+            self._optimizer_each += fact["master_weights"][run.precision]
+            self._gathered_each: float = fact["gathered"]
+        else:
+            known = facts.memory("adapters")
+            frozen = weight_bytes(shape, "nf4" if run.method == "qlora" else run.precision)
+            self._weight_each = frozen / shape.parameters
+            self._gathered_each = 2 * self._weight_each
+            self.trained = _adapter_parameters(shape, known["rank"])
+            self._adapter_weights = known["bytes"]["weights"] * self.trained
+            self._gradient_each = known["bytes"]["gradients"]
+        self._boundaries, self._working, self._output = _activations(run)
+
+    def need(self, data: int, tensor: int, pipeline: int, sharding: str) -> Bytes:
+        """Bytes of one device under a layout."""
+        sharded, shape = self._shards[sharding], self.run.shape
+        stage = -(-shape.layers // pipeline) / shape.layers
+        held = (self._layers_parameters * stage + self._tables) / tensor
+        spread = {part: data if part in sharded else 1 for part in ("weights", "gradients", "optimizer")}
+        weights = held * self._weight_each / spread["weights"]
+        trained = held if self.run.method == "full" else self.trained * stage / tensor
+        gradients = trained * self._gradient_each / spread["gradients"]
+        optimizer = trained * self._optimizer_each / spread["optimizer"]
+        weights += self._adapter_weights * stage / tensor / spread["weights"]
+        gathered = self._unit * self._gathered_each / tensor if spread["weights"] > 1 else 0.0
+        # The first of the stages has as many batches in flight as there are stages, so that they spare nothing here.
+        activations = (self._boundaries + self._working + self._output) / tensor
+        held_in_all = weights + gathered + gradients + optimizer + activations
+        return Bytes(weights, gathered, gradients, optimizer, activations, self._reserve * held_in_all)
+
+    def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
+        """The same with words, in GiB."""
+        need = self.need(layout.data, layout.tensor, layout.pipeline, layout.sharding)
+        run, sharded = self.run, self._shards[layout.sharding]
+        held = f"{billions(run.shape.parameters)} parameters" + _over(layout.tensor * layout.pipeline, "devices")
+        trained = held if run.method == "full" else f"{billions(self.trained)} parameters of adapters"
+        data = {part: _over(layout.data if part in sharded else 1, "data-parallel") for part in self._shards["zero-3"]}
+        adapters = "" if run.method == "full" else ", and adapters in fp32"
+        tokens = f"{run.batch_size} x {run.sequence_length} tokens"
+        kept = "the input of each layer and one layer's own" if run.checkpointing else "all of each layer"
+        scores = "" if run.fused_attention else ", with the scores of attention"
+        how = {
+            "weights": f"{held} x {self._weight_each:.3g} bytes{data['weights']}{adapters}",
+            "gathered": f"{self._gathered_each:.3g} bytes of the largest unit, {billions(self._unit)} parameters",
+            "gradients": f"{trained} x {self._gradient_each:g} bytes{data['gradients']}",
+            "optimizer": f"{trained} x {self._optimizer_each:g} bytes ({run.optimizer}){data['optimizer']}",
+            "activations": f"{tokens}: {kept}{scores}{_over(layout.tensor, 'tensor-parallel')}",
+            "overhead": f"{self._reserve:.0%} of the rest: fragmentation, buffers of collectives",
+        }
+        named = {"gathered": "gathered layer"}
+        return tuple(
+            MemoryPart(name=named.get(name, name), gib=value / GIB, how=how[name])
+            for name, value in need._asdict().items()
+            if value
+        )
+
+
+def _over(devices: int, what: str) -> str:
+    return f" / {devices} {what}" if devices > 1 else ""
+
+
+def _activations(run: TrainingRun) -> tuple[float, float, float]:
+    """Bytes of layer boundaries, of what layers keep, and of the output, before tensor parallelism.
+
+    Without checkpointing the layers keep all of their own, and their boundaries are part of it. Halves of 16 bits
+    are doubled for fp32.
+    """
+    fact, shape = facts.memory("activations"), run.shape
+    tokens = run.sequence_length * run.batch_size
+    wide = 2 if run.precision == "fp32" else 1
+    inner = fact["inner_gated"] if shape.gated_mlp is not False else fact["inner_plain"]
+    width = shape.intermediate_size or 4 * shape.hidden_size
+    layer = tokens * (
+        (fact["attention_and_norms"] + fact["mlp_outer"]) * shape.hidden_size + fact["kept"] * inner * width
+    )
+    if not run.fused_attention:
+        layer += fact["scores"] * shape.attention_heads * run.sequence_length * tokens
+    output = fact["output"] * tokens * (shape.vocabulary or 0)
+    if not run.checkpointing:
+        return 0.0, wide * float(layer * shape.layers), float(output)
+    boundaries = fact["boundary"] * tokens * shape.hidden_size * shape.layers
+    return wide * float(boundaries), wide * float(layer), float(output)
+
+
+def _adapter_parameters(shape: Shape, rank: int) -> float:
+    """Parameters of LoRA adapters on every matrix of the layers: rank x (inputs + outputs) of each."""
+    hidden, queries, keys = (
+        shape.hidden_size,
+        shape.attention_heads * shape.head_dim,
+        shape.kv_heads * shape.head_dim,
+    )
+    width = shape.intermediate_size or 4 * hidden
+    attention = 2 * (hidden + queries) + 2 * (hidden + keys)
+    mlp = (3 if shape.gated_mlp is not False else 2) * (hidden + width)
+    return float(rank * shape.layers * (attention + mlp))

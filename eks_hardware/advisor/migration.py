@@ -1,0 +1,215 @@
+"""Whether a model can move to other hardware: what Neuron's libraries know of it, what fits, and what has to change.
+
+What is known of Neuron is in ``config/facts/neuron_models.json``; a library may compile more than its list names, so
+that a model which no list names is unknown, not refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from eks_hardware.advisor.devices import cores_of, degrees
+from eks_hardware.advisor.fit import Fitter
+from eks_hardware.advisor.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
+from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+
+Target = Literal["trainium", "inferentia", "gpu"]
+Verdict = Literal["yes", "with changes", "no", "unknown"]
+
+# Formats of checkpoints that Neuron's libraries do not load; the model is also there in 16 bits.
+_CHECKPOINTS = ("int4", "nvfp4")
+
+_HARDWARE = {"trainium": Hardware.TRAINIUM, "inferentia": Hardware.INFERENTIA, "gpu": Hardware.NVIDIA_GPU}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChipCheck:
+    """What stands for and against one accelerator.
+
+    Attributes:
+        accelerator: its name.
+        gates: conditions of software, passed or not.
+        libraries: Neuron's libraries that name the architecture, best first, a sentence each; empty elsewhere.
+        maturity: of the software.
+        maturity_text: why.
+        degrees: tensor parallel degrees by which the attention heads can be shared, in NeuronCores or GPUs.
+    """
+
+    accelerator: str
+    gates: tuple[Gate, ...]
+    libraries: tuple[str, ...]
+    maturity: Maturity
+    maturity_text: str
+    degrees: tuple[int, ...]
+
+    @property
+    def refused(self) -> bool:
+        """Whether a gate was not passed."""
+        return any(gate.passed is False for gate in self.gates)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCheck:
+    """The answer.
+
+    Attributes:
+        request: what was asked.
+        target: where the model is to go.
+        verdict: ``yes``, ``with changes``, ``no`` or ``unknown``.
+        reason: the verdict in a sentence.
+        chips: accelerators of the target, those that fit first.
+        fits: instance types that hold it, smallest first; for GPUs one of each family.
+        misses: instance types that do not.
+        changes: what has to change in code and containers, a sentence each.
+    """
+
+    request: Request
+    target: Target
+    verdict: Verdict
+    reason: str
+    chips: tuple[ChipCheck, ...]
+    fits: tuple[Fit, ...]
+    misses: tuple[Miss, ...]
+    changes: tuple[str, ...]
+
+
+def check_model(request: Request, target: Target, catalogue: Catalogue | None = None) -> ModelCheck:
+    """Check whether a model runs on the accelerators of a target.
+
+    Args:
+        request: the model, and what is done with it; regions are not looked at.
+        target: ``trainium``, ``inferentia`` or ``gpu``.
+        catalogue: the types to look at; default: those that ship.
+    """
+    catalogue = catalogue or load()
+    asked = request
+    if target != "gpu" and request.shape.quantized_to in _CHECKPOINTS:
+        request = replace(request, shape=replace(request.shape, quantized_to=None))
+    kinds = [kind for kind in catalogue.select(hardware=_HARDWARE[target]) if kind.accelerator and not kind.withdrawn]
+    fitter = Fitter(request, catalogue)
+    answers = [fitter.on(kind) for kind in kinds]
+    fits = sorted((each for each in answers if isinstance(each, Fit)), key=_size)
+    misses = sorted((fitter.remedied(each) for each in answers if isinstance(each, Miss)), key=_nearest)
+    if target == "gpu":
+        fits = _one_a_family(fits)
+        held = {each.kind.family for each in fits}
+        misses = _one_a_family([each for each in misses if each.kind.family not in held])
+    chips = tuple(_chips(request, kinds, {_chip(each) for each in fits}))
+    verdict, reason = _verdict(request, target, chips, {_chip(each) for each in fits})
+    order = [chip.accelerator for chip in chips]
+    fits = sorted(fits, key=lambda each: order.index(_chip(each))) if target != "gpu" else fits
+    able = [each.kind for chip in _listed_first(chips) for each in fits if _chip(each) == chip.accelerator]
+    changes = tuple(_changes(asked, able[0])) if able and target != "gpu" else ()
+    return ModelCheck(
+        request=asked,
+        target=target,
+        verdict=verdict,
+        reason=reason,
+        chips=chips,
+        fits=tuple(fits),
+        misses=tuple(misses),
+        changes=changes,
+    )
+
+
+def _chip(answer: Fit | Miss) -> str:
+    return answer.kind.accelerator.name if answer.kind.accelerator else ""
+
+
+def _listed_first(chips: Sequence[ChipCheck]) -> list[ChipCheck]:
+    return sorted(chips, key=lambda chip: not chip.libraries)
+
+
+def _nearest(miss: Miss) -> tuple[bool, float, str]:
+    return miss.missing_gib is None, miss.missing_gib or 0.0, miss.kind.name
+
+
+def _size(fitted: Fit) -> tuple[int, float, int, str]:
+    """Few devices of few nodes before many: what is cheaper, as far as it can be said without prices."""
+    held = fitted.kind.accelerator.memory_gib_total if fitted.kind.accelerator else None
+    return fitted.nodes, held or 0.0, fitted.kind.vcpus, fitted.kind.name
+
+
+def _one_a_family(answers: Sequence[Any]) -> list[Any]:
+    first: dict[str, Any] = {}
+    for each in answers:
+        first.setdefault(each.kind.family, each)
+    return list(first.values())
+
+
+def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -> Iterator[ChipCheck]:
+    largest: dict[str, InstanceType] = {}
+    for kind in kinds:
+        name = kind.accelerator.name if kind.accelerator else ""
+        count = kind.accelerator.count if kind.accelerator else 0
+        known = largest.get(name)
+        if known is None or (known.accelerator and known.accelerator.count < count):
+            largest[name] = kind
+    archived = facts.software("neuron_chips")["archived"]
+    stand = {name: maturity(_by_library(request, kind), kind) for name, kind in largest.items()}
+    for name in sorted(
+        largest, key=lambda each: (each not in fitting, each in archived, MATURITIES.index(stand[each][0]), each)
+    ):
+        kind, (stands, why) = largest[name], stand[name]
+        cores = cores_of(kind)
+        yield ChipCheck(
+            accelerator=name,
+            gates=tuple(software_gates(request, kind)),
+            libraries=tuple(_library(row) for row in neuron_libraries(request, kind)),
+            maturity=stands,
+            maturity_text=why,
+            degrees=tuple(each * cores for each in degrees(kind, request.shape.attention_heads, cores=cores)),
+        )
+
+
+def _by_library(request: Request, kind: InstanceType) -> Request:
+    """The request with the framework of the library that has the model, where none was asked for."""
+    rows = neuron_libraries(request, kind)
+    if request.workload.framework or not rows:
+        return request
+    return replace(request, workload=request.workload.model_copy(update={"framework": rows[0]["framework"]}))
+
+
+def _library(row: dict[str, str]) -> str:
+    status = f", {row['status']}" if row.get("status") else ""
+    last = f", up to Neuron {row['last_sdk']}" if row.get("last_sdk") else ""
+    return f"{row['name']}{last}{status}"
+
+
+def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitting: set[str]) -> tuple[Verdict, str]:
+    purpose = use(request.workload)
+    able = [chip for chip in _listed_first(chips) if chip.accelerator in fitting]
+    if not able:
+        if all(chip.refused for chip in chips):
+            return "no", "; ".join(_refusals(chips))
+        return "no", f"no type with {' or '.join(chip.accelerator for chip in chips)} holds it"
+    if target == "gpu":
+        return "yes", f"it fits on {', '.join(chip.accelerator for chip in able)}"
+    what = request.shape.architecture or "this model"
+    if not able[0].libraries:
+        return "unknown", f"it fits, and no list of Neuron's names {what} for {purpose}: compile it before you plan"
+    return "with changes", f"{purpose} of {what} on {able[0].accelerator}: {able[0].libraries[0]}"
+
+
+def _refusals(chips: Sequence[ChipCheck]) -> list[str]:
+    return list(dict.fromkeys(gate.text for chip in chips for gate in chip.gates if gate.passed is False))
+
+
+def _changes(request: Request, kind: InstanceType) -> Iterator[str]:
+    """What to change, for the framework asked for or else for that of the first library that names the model."""
+    fact = facts.neuron_models("changes")
+    rows = neuron_libraries(request, kind)
+    default: str = facts.memory("neuron")["default_framework"]
+    framework = request.workload.framework or (rows[0]["framework"] if rows else default)
+    last = rows[0].get("last_sdk") if rows else None
+    newest = facts.software("frameworks")["newest_sdk"]
+    if last and last != newest:
+        yield f"pin containers and drivers to Neuron {last}, the last with {rows[0]['name']}; the newest is {newest}"
+    yield from fact.get(framework, {}).get(use(request.workload), ())
+    yield from fact["all"]
+    if request.shape.quantized_to in _CHECKPOINTS:
+        yield f"start from the checkpoint in 16 bits: Neuron has no kernels for {request.shape.quantized_to} weights"

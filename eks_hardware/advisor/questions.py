@@ -1,0 +1,196 @@
+"""What a group or pool with ``workload: {...}`` asks the recommender, in a form that can be compared and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from eks_hardware.advisor.lock import Asked, Entry
+from eks_hardware.advisor.model import Request, Shape
+from eks_hardware.advisor.shape import ShapeError, shape_of
+from eks_hardware.config.errors import Finding
+from eks_hardware.config.loader import LoadedStrategy
+from eks_hardware.config.models import NodeGroup, NodePool, Workload
+from eks_hardware.config.models.node_template import Capacity
+from eks_hardware.config.models.workload import count
+from eks_hardware.config.resolve import zones
+from eks_hardware.config.unchosen import nodes_by_path
+
+Node: TypeAlias = NodeGroup | NodePool
+
+_UNRESERVED = ("on-demand", "spot")
+_COUNTS = ("parameters", "active_parameters", "training_tokens")
+# What says how a shape was found, not what it is; and a word that nothing is computed from.
+_NOT_ASKED = frozenset(("estimated", "source"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What a group or pool asks.
+
+    Attributes:
+        path: the group or pool, ``node_groups[llm]``.
+        node: the group or pool.
+        request: the question as the recommender takes it.
+        capacity: how nodes may be bought, from the group or pool or from its workload.
+        zone_ids: zones of which a type has to be in every one; empty for any.
+        asked: the question as the lock file keeps it.
+    """
+
+    path: str
+    node: Node
+    request: Request
+    capacity: tuple[Capacity, ...]
+    zone_ids: tuple[str, ...]
+    asked: Asked
+
+
+class QuestionError(Exception):
+    """A group or pool whose question makes no sense.
+
+    Attributes:
+        finding: why, without a position.
+    """
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        super().__init__(str(finding))
+
+
+def described_nodes(loaded: LoadedStrategy) -> Mapping[str, Node]:
+    """The groups and pools that say what is to run on them, by path."""
+    return {path: node for path, node in nodes_by_path(loaded.strategy).items() if node.described}
+
+
+def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
+    """What a group or pool asks.
+
+    Raises:
+        QuestionError: WORKLOAD_SPOT, WORKLOAD_CAPACITY, or what is wrong with its model.
+    """
+    workload = node.described
+    if workload is None:
+        raise ValueError(f"{path} describes no workload")
+    capacity = _capacity(path, node, workload)
+    shape = _shape(loaded, path, workload)
+    zone_ids = _pinned_zones(node)
+    # What the containers bring is asked for once, in whichever of the two places it stands.
+    filled_in = {
+        "purchase": capacity,
+        "framework": workload.framework or node.needs.framework,
+        "attention": workload.attention or node.needs.attention,
+    }
+    request = Request(
+        workload=workload.model_copy(update=filled_in),
+        shape=shape,
+        regions=(loaded.strategy.region,),
+        efa=node.efa if "efa" in node.model_fields_set else None,
+    )
+    return Question(
+        path=path,
+        node=node,
+        request=request,
+        capacity=capacity,
+        zone_ids=zone_ids,
+        asked=_asked(request, node, zone_ids),
+    )
+
+
+def _capacity(path: str, node: Node, workload: Workload) -> tuple[Capacity, ...]:
+    """How nodes may be bought: as the group or pool says, or else as its workload does."""
+    if "capacity" not in node.model_fields_set:
+        bought = tuple(each for each in workload.purchase if each in _UNRESERVED)
+        if not bought:
+            reserved = workload.purchase[0]
+            message = (
+                f"{reserved} nodes come from a reservation, whose id and zone the workload does not say; add capacity: "
+                f"{reserved} and the reservation beside it"
+            )
+            raise QuestionError(Finding("WORKLOAD_CAPACITY", f"{path}.workload.purchase", message))
+        return bought
+    own = (node.capacity,) if isinstance(node, NodeGroup) else node.capacity
+    if "spot" in own and not workload.interruptible:
+        message = (
+            "spot takes nodes away at two minutes' notice, and the workload does not say that it survives that; add "
+            "interruptible: true to it, or take spot out"
+        )
+        raise QuestionError(Finding("WORKLOAD_SPOT", f"{path}.capacity", message))
+    foreign = [each for each in own if each not in workload.purchase]
+    if foreign and "purchase" in workload.model_fields_set:
+        message = (
+            f"nodes are bought as {foreign[0]} here, and the workload's purchase has only "
+            f"{', '.join(workload.purchase)}; make the two agree, or keep one of them"
+        )
+        raise QuestionError(Finding("WORKLOAD_CAPACITY", f"{path}.capacity", message))
+    return own
+
+
+def _shape(loaded: LoadedStrategy, path: str, workload: Workload) -> Shape:
+    folder = loaded.path.parent if loaded.path else Path()
+    try:
+        return shape_of(workload.model, folder=folder)
+    except ShapeError as error:
+        raise QuestionError(Finding(error.code, f"{path}.workload.model.{error.field}", error.message)) from None
+
+
+def _pinned_zones(node: Node) -> tuple[str, ...]:
+    demand = zones.of_node_group(node) if isinstance(node, NodeGroup) else zones.of_node_pool(node, ())
+    return tuple(sorted(set(demand.pinned)))
+
+
+def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
+    """The question in flat fields. What is a default is left out, so that saying it asks nothing else."""
+    workload = request.workload
+    said = workload.model_dump(mode="json", exclude_defaults=True, exclude={"model", "purchase"})
+    if workload.model.hf_config is None:
+        model = workload.model.model_dump(mode="json", exclude_none=True)
+    else:
+        # What the file says, and not where it is: a changed file is another question, a moved one is not.
+        model = {each.name: getattr(request.shape, each.name) for each in fields(request.shape)}
+        model = {name: value for name, value in model.items() if value is not None and name not in _NOT_ASKED}
+    ami = node.ami.model_dump(mode="json", exclude_defaults=True, include={"family", "type", "image_id"})
+    asked = {
+        "region": request.regions[0],
+        "capacity": workload.purchase,
+        "zones": zone_ids,
+        "efa": request.efa,
+        **_flat("ami", ami),
+        **_flat("workload", said),
+        **_flat("model", model),
+    }
+    return {name: value for name, value in asked.items() if value is not None and value != ()}
+
+
+def _flat(prefix: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, each in value.items():
+        if isinstance(each, Mapping):
+            found |= _flat(f"{prefix}.{name}", each)
+        else:
+            found[f"{prefix}.{name}"] = count(each) if name in _COUNTS and isinstance(each, str) else each
+    return found
+
+
+def answer_in(entries: Sequence[Entry], question: Question) -> Entry | None:
+    """The locked answer to a question, whichever overlays it was asked with."""
+    return next((each for each in entries if each.path == question.path and each.asked == dict(question.asked)), None)
+
+
+def differences(asked: Asked, locked: Asked) -> tuple[str, ...]:
+    """What is asked otherwise than when the choice was made, in words; nothing where it is the same question."""
+    names = sorted({*asked, *locked})
+    return tuple(
+        f"{name} is {_shown(asked.get(name))}, was {_shown(locked.get(name))}"
+        for name in names
+        if asked.get(name) != locked.get(name)
+    )
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "not said"
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,184 @@
+"""What is said about candidates and about an answer: sentences, the most important first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eks_hardware.advisor import policy
+from eks_hardware.advisor.draft import Draft
+from eks_hardware.advisor.model import Candidate, Rejection, Request
+from eks_hardware.advisor.score import BASES, Basis, Scored, basis_why, way_of
+from eks_hardware.config.models import Workload
+
+_BASIS_WORDS: dict[Basis, str] = {
+    "usd_per_run": "for the run",
+    "usd_per_million_tokens": "per million tokens",
+    "usd_per_hour": "by the hour",
+}
+_SAME = 1.005  # what rounds to 1.00
+_TIGHT = 0.95
+_HOURS = 24
+_NAMED = 4
+_POLICY: dict[policy.Match, str] = {
+    "named": "what the policy names",
+    "instead": "stands in for what the policy names",
+    "hardware": "of the kind of hardware that the policy names",
+    "other": "the policy names other hardware",
+}
+_UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3))
+
+
+def short(number: int) -> str:
+    """A count in few characters.
+
+    >>> short(8_030_261_248), short(350_000_000), short(12)
+    ('8.03B', '350M', '12')
+    """
+    for unit, size in _UNITS:
+        if number >= size:
+            return f"{number / size:.3g}{unit}"
+    return str(number)
+
+
+def reasons_of(
+    draft: Draft, scored: Scored, basis: Basis, branch: policy.Branch, cautions: Sequence[policy.Branch]
+) -> tuple[str, ...]:
+    """Why a candidate stands where it stands.
+
+    Args:
+        draft: the candidate.
+        scored: its score.
+        basis: the figure of cost that was compared.
+        branch: the branch that the workload takes.
+        cautions: what the documents say against hardware for it.
+    """
+    return tuple(dict.fromkeys(_reasons(draft, scored, basis, branch, cautions)))
+
+
+def _reasons(
+    draft: Draft, scored: Scored, basis: Basis, branch: policy.Branch, cautions: Sequence[policy.Branch]
+) -> Iterator[str]:
+    yield _cost(draft, scored, basis)
+    yield _speed(draft, scored)
+    kind = draft.fit.kind
+    match = branch.match(kind)
+    yield _POLICY[match]
+    if branch.today and match in ("named", "instead"):
+        yield f"since then: {branch.today.text}"
+    for each in cautions:
+        if each.match(kind) == "named":
+            yield f'the policy warns: "{plain(each.quote)}" ({each.document})'
+    if draft.maturity != "mature":
+        stands = "software of unknown maturity" if draft.maturity == "unknown" else f"software: {draft.maturity}"
+        yield f"{stands}; {draft.maturity_why}" if draft.maturity_why else stands
+    used = draft.fit.memory_gib / draft.fit.available_gib
+    if used > _TIGHT:
+        yield f"tight: {used:.0%} of the memory of a device"
+    yield from draft.unsure
+    yield from draft.fit.notes
+    if draft.figure is None:
+        yield _no_price(draft)
+    elif draft.figure.note:
+        yield f"price: {draft.figure.note}"
+    if draft.purchase == "reserved":
+        yield "a capacity reservation is billed at the on-demand rate, whether it is used or not"
+
+
+def _cost(draft: Draft, scored: Scored, basis: Basis) -> str:
+    if scored.times_the_cheapest is None:
+        return "price unknown" if draft.usd_per_hour is None else f"cost {_BASIS_WORDS[basis]} unknown"
+    if scored.times_the_cheapest < _SAME:
+        return f"cheapest {_BASIS_WORDS[basis]}"
+    return f"{scored.times_the_cheapest:.3g} times the cheapest {_BASIS_WORDS[basis]}"
+
+
+def _speed(draft: Draft, scored: Scored) -> str:
+    if scored.times_slower is None:
+        return "speed unknown"
+    hours = draft.speed.hours
+    run = "" if hours is None else f": {hours / _HOURS:,.3g} days" if hours > _HOURS else f": {hours:.3g} hours"
+    if scored.times_slower < _SAME:
+        return f"fastest{run}"
+    return f"{scored.times_slower:.3g} times slower than the fastest{run}"
+
+
+def _no_price(draft: Draft) -> str:
+    kind = draft.fit.kind.name
+    if draft.purchase == "capacity-block":
+        return f"capacity blocks of {kind} have a price for each offer: ask AWS for offers"
+    return f"no source has a price of {kind} ({draft.purchase}) in {draft.region}: ask AWS before you rely on it"
+
+
+def plain(quote: str) -> str:
+    """A quote without the marks of its document's format: ``**``."""
+    return quote.replace("**", "")
+
+
+def notes_of(
+    request: Request, branch: policy.Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]
+) -> tuple[str, ...]:
+    """What is to be known of the whole answer.
+
+    Args:
+        request: what was asked.
+        branch: the branch that the workload takes.
+        best: the best candidate of each family, best first.
+        rejections: families without one.
+    """
+    return tuple(dict.fromkeys(_notes(request, branch, best, rejections)))
+
+
+def _notes(
+    request: Request, branch: policy.Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]
+) -> Iterator[str]:
+    workload = request.workload
+    yield from _of_named(branch, best, rejections)
+    yield from (f"estimated: {each}" for each in request.shape.estimated)
+    if not best:
+        return
+    yield f"cost is compared {_BASIS_WORDS[_basis(workload, best)]}: {basis_why(workload)}"
+    dates = sorted({each.price_as_of for each in best if each.price_as_of})
+    if dates:
+        span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        yield f"prices are of {span}, without tax, and of instances only; `eks-hardware cost` adds the rest"
+    unpriced = [each.fit.kind.family for each in best if each.purchase != "spot" or each.usd_per_hour is None]
+    if "spot" in workload.purchase and unpriced:
+        rest = f" and {len(unpriced) - _NAMED} more" if len(unpriced) > _NAMED else ""
+        yield f"no source has spot prices of {', '.join(unpriced[:_NAMED])}{rest}: as spot they cost less than here"
+    if any(each.purchase == "spot" for each in best):
+        yield "spot prices are a snapshot and move all the time: take them for an order of magnitude"
+    yield "an offering is no capacity: a region may have a type and none of it free"
+    first = best[0]
+    if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":
+        kind = first.fit.kind.name
+        yield f"{kind} is sought after, so that AWS sells capacity blocks of it: plan for one, or for a reservation"
+    if workload.trains and workload.training_tokens is None:
+        yield "say how many tokens the run has (training_tokens) to get its hours and its cost"
+    if workload.interruptible and "spot" not in workload.purchase:
+        yield "the work may be interrupted: bought as spot it may cost less"
+
+
+def _of_named(branch: policy.Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]) -> Iterator[str]:
+    """Where what the policy names stands, if it is not first."""
+    if best and branch.match(best[0].fit.kind) == "named":
+        return
+    cited = f'the policy names other hardware than the first: "{plain(branch.quote)}"'
+    if not best:
+        cited = f'the policy names "{plain(branch.quote)}"'
+    since = f"; {branch.today.text}" if branch.today else ""
+    for place, each in enumerate(best, 1):
+        if branch.match(each.fit.kind) == "named":
+            stands = "" if each.maturity == "mature" else f", software {each.maturity}"
+            yield f"{cited}. {each.fit.kind.name} stands at {place}{stands}{since}"
+            return
+    for rejected in rejections:
+        if branch.names_family(rejected.family):
+            yield f"{cited}. {rejected.family} is out, {rejected.code}: {rejected.text}{since}"
+            return
+    yield f"{cited}{since}"
+
+
+def _basis(workload: Workload, best: Sequence[Candidate]) -> Basis:
+    """The figure by which these candidates were compared."""
+    wanted = policy.load().cost_basis[way_of(workload)]
+    return next((each for each in BASES if each in wanted and any(getattr(one, each) for one in best)), "usd_per_hour")

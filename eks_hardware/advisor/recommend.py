@@ -1,0 +1,298 @@
+"""The recommender: every instance type through gates, fit, price, speed and score, and the answer in one piece."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from eks_hardware.advisor import policy
+from eks_hardware.advisor.draft import Draft
+from eks_hardware.advisor.fit import Fitter, fit
+from eks_hardware.advisor.gates import maturity, type_gates
+from eks_hardware.advisor.latency import latency_gates, quick_enough
+from eks_hardware.advisor.model import Candidate, Gate, Miss, Recommendation, Request
+from eks_hardware.advisor.reasons import notes_of, reasons_of, short
+from eks_hardware.advisor.rejected import nearest_of, rejections_of
+from eks_hardware.advisor.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.config.catalogue.store import label_name
+from eks_hardware.config.cost import Purchase, instance_figure
+
+# How a way of buying is priced. A capacity reservation is billed at the on-demand rate, used or not
+# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html); capacity blocks
+# have prices of their own, which no source has.
+_PRICED_AS: Mapping[str, Purchase | None] = {
+    "on-demand": "on-demand",
+    "spot": "spot",
+    "reserved": "on-demand",
+    "capacity-block": None,
+}
+_SOLD_AS = {"reserved": "on-demand"}
+_POLICY = "eks_hardware/advisor/policy.json"
+_CPU_SIZES = 2
+_REGIONS = 3
+
+
+def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()) -> Recommendation:
+    """Which hardware suits a workload, best first, and why the rest does not.
+
+    Args:
+        request: what is asked.
+        catalogue: the packaged one by default.
+        only: families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from;
+            default: all.
+    """
+    catalogue = catalogue or load()
+    branch = policy.branch(request.workload, request.shape)
+    kinds = tuple(_considered(catalogue, only))
+    search = _Search(request, catalogue, cpu_wanted=all(kind.hardware is Hardware.CPU for kind in kinds))
+    for kind in kinds:
+        search.take(kind)
+    candidates = _ranked(search.drafts, request, branch, catalogue)
+    rejections = rejections_of(search.misses, {each.fit.kind.family for each in candidates})
+    return Recommendation(
+        request=request,
+        branch=branch.id,
+        branch_quote=branch.quote,
+        candidates=candidates,
+        rejections=rejections,
+        nearest=() if candidates else tuple(_remedied(nearest_of(search.misses), request, catalogue)),
+        notes=notes_of(request, branch, best_of_families(candidates), rejections),
+    )
+
+
+def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Words of ``only`` that mean nothing in a catalogue, each with what it may have been meant to be."""
+    known = {*catalogue.families, *catalogue.accelerators, *(each.value for each in Hardware), *catalogue.names}
+    for word in only:
+        if word not in catalogue and not any(_is_meant(kind, [word.lower()]) for kind in _considered(catalogue, ())):
+            yield word, tuple(get_close_matches(word.lower(), sorted(known), n=3, cutoff=0.5))
+
+
+def best_of_families(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
+    """The best candidate of each family, in their order: one size, region and purchase of each."""
+    found: dict[str, Candidate] = {}
+    for each in candidates:
+        found.setdefault(each.fit.kind.family, each)
+    return tuple(found.values())
+
+
+# --- which types
+
+
+def _considered(catalogue: Catalogue, only: Sequence[str]) -> Iterator[InstanceType]:
+    """The types that are asked for."""
+    exact = set(only)
+    patterns = [each.lower() for each in only if each not in catalogue]
+    for name in catalogue.names:
+        if not only or name in exact or (patterns and _is_meant(catalogue.get(name), patterns)):
+            yield catalogue.get(name)
+
+
+def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
+    labels = [kind.name, kind.family, kind.hardware.value]
+    if kind.accelerator:
+        labels.append(kind.accelerator.label_name)
+    return any(fnmatchcase(label, each) or label == label_name(each) for label in labels for each in patterns)
+
+
+# --- one type after the other
+
+
+class _Search:
+    """Tries instance types; what works, and what does not, is kept in the order of the trials.
+
+    Args:
+        request: what is asked.
+        catalogue: for offerings and prices.
+        cpu_wanted: whether CPU types are tried whatever the policy says: nothing else was asked for.
+    """
+
+    def __init__(self, request: Request, catalogue: Catalogue, *, cpu_wanted: bool) -> None:
+        self.drafts: list[Draft] = []
+        self.misses: list[Miss] = []
+        self._request = request
+        self._catalogue = catalogue
+        self._cpu_wanted = cpu_wanted
+        self._fitter = Fitter(request, catalogue)
+        self._cpu_sizes: Counter[str] = Counter()
+
+    def take(self, kind: InstanceType) -> None:
+        """Try a type in every region that offers it."""
+        refused = self._refused(kind)
+        if refused is not None:
+            self.misses.append(refused)
+            return
+        offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
+        if not offering:
+            self.misses.append(self._not_offered(kind))
+            return
+        found = [self._in_region(kind, region) for region in offering]
+        drafts = [draft for each in found if not isinstance(each, Miss) for draft in each]
+        self.drafts += drafts
+        self.misses += [each for each in found if isinstance(each, Miss)]
+        if drafts and kind.hardware is Hardware.CPU:
+            self._cpu_sizes[kind.family] += 1
+
+    def _refused(self, kind: InstanceType) -> Miss | None:
+        """Why a type is not even tried."""
+        rules = policy.load()
+        refusing = tuple(each for each in type_gates(self._request, kind) if each.passed is False)
+        if refusing:
+            return Miss(kind=kind, missing_gib=None, gates=refusing, text=refusing[0].text, remedy=None)
+        for each in rules.exclusions:
+            if each.holds(kind):
+                return _miss(kind, each.code, each.why)
+        if kind.hardware is not Hardware.CPU:
+            return None
+        parameters = self._request.shape.parameters
+        if parameters > rules.cpu_parameters_at_most and not self._cpu_wanted:
+            most = rules.cpu_parameters_at_most
+            return _miss(
+                kind,
+                "CPU",
+                f"CPU types are for models of up to {short(most)} parameters, this one has {short(parameters)}",
+            )
+        if not any(fnmatchcase(kind.family, each) for each in rules.cpu_families):
+            return _miss(kind, "CPU", f"not among the CPU families that are proposed: {rules.cpu_why}")
+        if kind.vcpus < rules.cpu_vcpus_at_least:
+            return _miss(kind, "CPU", f"{kind.vcpus} vCPUs are fewer than {rules.cpu_vcpus_at_least}")
+        if self._cpu_sizes[kind.family] >= _CPU_SIZES:
+            return _miss(kind, "CPU", "a smaller size of the family does it")
+        return None
+
+    def _not_offered(self, kind: InstanceType) -> Miss:
+        """That no region has it, and which others do."""
+        asked = self._request.regions
+        # Those on the same continent first.
+        elsewhere = sorted(
+            self._catalogue.offered_regions(kind.name), key=lambda each: (each[:2] != asked[0][:2], each)
+        )
+        more = f" and {len(elsewhere) - _REGIONS} more" if len(elsewhere) > _REGIONS else ""
+        where = f"only in {', '.join(elsewhere[:_REGIONS])}{more}" if elsewhere else "in no region that is known"
+        here = asked[0] if len(asked) == 1 else f"any of the {len(asked)} regions"
+        text = f"{kind.name} is not offered in {here}, {where}"
+        gate = Gate(code="OFFERED", passed=False, text=text, source="config/catalogue/data/offerings.json")
+        remedy = f"take {elsewhere[0]}" if elsewhere else None
+        return Miss(kind=kind, missing_gib=None, gates=(gate,), text=text, remedy=remedy)
+
+    def _in_region(self, kind: InstanceType, region: str) -> list[Draft] | Miss:
+        fitted = self._fitter.fit(kind, region)
+        if isinstance(fitted, Miss):
+            return fitted
+        quick = quick_enough(self._request, fitted)
+        if isinstance(quick, Miss):
+            return quick
+        fitted, estimated = quick
+        sold = [each for each in self._request.workload.purchase if _SOLD_AS.get(each, each) in kind.usage_classes]
+        stands, why = maturity(self._request, kind)
+        unsure = tuple(each.text for each in latency_gates(self._request, estimated) if each.passed is None)
+        drafts = []
+        for purchase in sold:
+            priced_as = _PRICED_AS[purchase]
+            figure = priced_as and instance_figure(self._catalogue, kind.name, region, priced_as)
+            if figure is None and kind.hardware is Hardware.CPU:
+                continue  # there are plenty with one
+            drafts.append(
+                Draft(
+                    fit=fitted,
+                    region=region,
+                    purchase=purchase,
+                    figure=figure,
+                    speed=estimated,
+                    maturity=stands,
+                    maturity_why=why,
+                    unsure=unsure,
+                )
+            )
+        return drafts or _miss(kind, "PRICE", f"no source has a price of {kind.family} in {region}")
+
+
+def _miss(kind: InstanceType, code: str, text: str) -> Miss:
+    gate = Gate(code=code, passed=False, text=text, source=_POLICY)
+    return Miss(kind=kind, missing_gib=None, gates=(gate,), text=text, remedy=None)
+
+
+def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) -> Iterator[Miss]:
+    """Misses of memory again, with what would fit: that takes longer, and only the nearest are shown."""
+    for miss in misses:
+        region = next((each for each in request.regions if catalogue.offered(miss.kind.name, each)), None)
+        again = fit(request, miss.kind, region) if region and not miss.gates else miss
+        yield again if isinstance(again, Miss) else miss
+
+
+# --- all together
+
+
+def _ranked(
+    drafts: Sequence[Draft], request: Request, branch: policy.Branch, catalogue: Catalogue
+) -> tuple[Candidate, ...]:
+    workload = request.workload
+    cautions = policy.cautions(workload, request.shape)
+    drafts = _on_fewest_nodes(drafts)
+    weighed = [_weighed(each, request, branch, cautions) for each in drafts]
+    basis = basis_of(workload, weighed)
+    scored = score(weighed, workload=workload, basis=basis)
+    rows = sorted(
+        zip(drafts, weighed, scored, strict=True),
+        key=lambda row: order(row[1], row[2], budget=workload.budget, basis=basis),
+    )
+    return tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
+
+
+def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
+    """The sizes of each family that do it on the fewest nodes: what devices exchange is quickest within a node."""
+    fewest: dict[str, int] = {}
+    for each in drafts:
+        family, nodes = each.fit.kind.family, each.fit.nodes
+        fewest[family] = min(fewest.get(family, nodes), nodes)
+    return [each for each in drafts if each.fit.nodes == fewest[each.fit.kind.family]]
+
+
+def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Sequence[policy.Branch]) -> Weighed:
+    kind = draft.fit.kind
+    warned = any(each.match(kind) == "named" for each in cautions)
+    return Weighed(
+        costs={
+            "usd_per_run": draft.usd_per_run,
+            "usd_per_million_tokens": draft.usd_per_million_tokens,
+            "usd_per_hour": draft.usd_per_hour,
+        },
+        speed=draft.speed.per_replica,
+        policy=0.0 if warned else branch.rank(kind),
+        maturity=draft.maturity,
+        place=(request.regions.index(draft.region), request.workload.purchase.index(draft.purchase)),
+        name=kind.name,
+    )
+
+
+def _candidate(
+    draft: Draft,
+    found: Scored,
+    basis: Basis,
+    branch: policy.Branch,
+    cautions: Sequence[policy.Branch],
+    catalogue: Catalogue,
+) -> Candidate:
+    kind = draft.fit.kind
+    named = branch.match(kind) in ("named", "instead")
+    return Candidate(
+        fit=draft.fit,
+        region=draft.region,
+        zone_ids=catalogue.offered(kind.name, draft.region),
+        purchase=draft.purchase,
+        usd_per_hour=draft.usd_per_hour,
+        price_as_of=draft.figure.as_of if draft.figure else None,
+        tokens_per_second=draft.speed.tokens_per_second,
+        hours=draft.speed.hours,
+        usd_per_million_tokens=draft.usd_per_million_tokens,
+        usd_per_run=draft.usd_per_run,
+        assumptions=draft.speed.assumptions,
+        policy=branch.id if named else None,
+        maturity=draft.maturity,
+        scores=found.parts,
+        score=found.total,
+        reasons=reasons_of(draft, found, basis, branch, cautions),
+    )

@@ -1,0 +1,90 @@
+"""From a workload, in a file or in the options of a command, to what is asked of the recommender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.advisor.model import Request
+from eks_hardware.advisor.shape import ShapeError, shape_of
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.errors import Finding, StrategyError
+from eks_hardware.config.loader import Document, load_document
+from eks_hardware.config.models import Workload
+from eks_hardware.config.models.strategy import Region
+
+DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
+"""Where to look when nobody says: the regions of whose accelerators the catalogue has most prices."""
+
+
+class WorkloadFile(Workload):
+    """A workload in a file of its own, and where it may run."""
+
+    version: Literal[1] = Field(description="Version of the format.")
+    region: Region | None = Field(default=None, description="Where it is to run.")
+    regions: tuple[Region, ...] = Field(default=(), max_length=40, description="Where it may run, to be compared.")
+
+    @model_validator(mode="after")
+    def _has_one_of_both(self) -> WorkloadFile:
+        if self.region and self.regions:
+            raise PydanticCustomError("workload_regions", "give 'region' or 'regions', not both", {"field": "regions"})
+        return self
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The regions to compare, each once."""
+        said = (self.region,) if self.region else self.regions
+        return tuple(dict.fromkeys(said)) or DEFAULT_REGIONS
+
+
+def read_workload(source: Path | str, *, file: str = "<options>") -> Document[WorkloadFile]:
+    """Read a workload.
+
+    Args:
+        source: a file, or its text.
+        file: name in findings, for text.
+
+    Raises:
+        StrategyError: with every finding, each with its line and column.
+    """
+    return load_document(source, WorkloadFile, file=file)
+
+
+def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) -> Request:
+    """What is asked of the recommender.
+
+    Args:
+        document: from :func:`read_workload`.
+        folder: folder that ``model.hf_config`` is relative to; default: the working directory.
+
+    Raises:
+        StrategyError: REGION_UNKNOWN, or what is wrong with the model's config.json.
+    """
+    asked = document.value
+    if findings := list(_unknown_regions(document)):
+        raise StrategyError(findings)
+    try:
+        shape = shape_of(asked.model, folder=folder)
+    except ShapeError as error:
+        path = f"model.{error.field}"
+        raise StrategyError([Finding(error.code, path, error.message, position=document.source.locate(path))]) from None
+    said = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions"})
+    return Request(workload=Workload.model_validate(said), shape=shape, regions=asked.places)
+
+
+def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
+    known = load().regions
+    asked = document.value
+    said = [("region", asked.region)] if asked.region else []
+    said += [(f"regions[{index}]", region) for index, region in enumerate(asked.regions)]
+    for path, region in said:
+        if region not in known:
+            near = get_close_matches(region or "", known, n=3, cutoff=0.6)
+            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+            message = f"the catalogue does not know {region}; {hint}"
+            yield Finding("REGION_UNKNOWN", path, message, position=document.source.locate(path))

@@ -1,0 +1,223 @@
+"""Write a strategy for a recommendation: the hardware of one candidate, and in comments why."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TextIO
+
+from eks_hardware.advisor.choose import interchangeable, needs_of
+from eks_hardware.advisor.model import Candidate, Recommendation
+from eks_hardware.advisor.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
+from eks_hardware.config import facts, software
+from eks_hardware.config.catalogue import Catalogue, InstanceType
+from eks_hardware.config.loader.discovery import SUFFIXES
+from eks_hardware.config.loader.yaml_source import display_name, shown
+from eks_hardware.config.models import Workload
+from eks_hardware.config.models.node_template import Capacity
+
+__all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
+
+_DISK_GIB = 200
+
+
+def strategy_yaml(
+    recommendation: Recommendation,
+    *,
+    name: str,
+    candidate: int = 0,
+    catalogue: Catalogue | None = None,
+) -> str:
+    """A strategy with one of the recommended candidates.
+
+    Args:
+        recommendation: the advisor's answer.
+        name: of the strategy, its stack and its cluster.
+        candidate: which of the candidates, from 0.
+        catalogue: the packaged one by default.
+
+    Raises:
+        WriteError: there is no such candidate, or the name is none.
+    """
+    if not 0 <= candidate < len(recommendation.candidates):
+        raise WriteError(
+            f"there is no candidate {candidate + 1}; {len(recommendation.candidates)} were found"
+            if recommendation.candidates
+            else "nothing fits, so that there is no strategy to write"
+        )
+    chosen = recommendation.candidates[candidate]
+    group = _group(recommendation, chosen)
+    heading = (
+        f"{_work(recommendation)}: what `eks-hardware recommend` chose for it.",
+        f"Number {candidate + 1} of {len(recommendation.candidates)}: {chosen.fit.kind.name}, scored "
+        f"{chosen.score:.0f} of 100.",
+    )
+    return strategy_text(name, chosen.region, (group,), heading=heading, catalogue=catalogue)
+
+
+# --- the recommended group
+
+
+def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
+    workload, fit = recommendation.request.workload, chosen.fit
+    capacity = _bought(chosen.purchase)
+    efa = recommendation.request.efa
+    if efa is None:
+        efa = fit.nodes > 1 and bool(fit.kind.efa_interfaces)
+    names: tuple[str, ...] = (fit.kind.name,)
+    if capacity == "spot" and not efa:
+        names = interchangeable(recommendation.candidates, chosen)
+    needs = needs_of(workload, chosen).model_dump(exclude_none=True)
+    sdk = last_sdk(fit.kind, needs.get("framework"), workload.purpose)
+    copies = 2 if workload.task == "inference" else 1
+    return Group(
+        name=workload.purpose,
+        workload=workload.purpose,
+        instance_types=names,
+        most=fit.nodes * copies,
+        efa=efa,
+        capacity=capacity,
+        zone_id=next(iter(chosen.zone_ids), None),
+        needs={**needs, **({"neuron_sdk": sdk} if sdk else {})},
+        disk_gib=_disk_gib(recommendation, fit.kind),
+        comments=tuple(_why(recommendation, chosen)),
+        scaling_comment=_scaling_comment(workload, fit.nodes),
+    )
+
+
+def _bought(purchase: str) -> Capacity:
+    """How a group says it: what is reserved for years is the account's business, and on demand in the strategy."""
+    if purchase == "spot":
+        return "spot"
+    return "capacity-block" if purchase == "capacity-block" else "reserved" if purchase == "reserved" else "on-demand"
+
+
+def _scaling_comment(workload: Workload, nodes: int) -> str:
+    if workload.task == "inference":
+        one = "one node" if nodes == 1 else f"{nodes} nodes"
+        return f"a replica takes {one}; add desired: {nodes} to start with one"
+    return f"a job takes {nodes}; add desired: {nodes} while it runs"
+
+
+def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | None:
+    """The newest Neuron SDK that has a framework, where the newest of all has not."""
+    ranges = software.sdk_ranges(kind, framework, purpose) if framework and kind.hardware.is_neuron else None
+    newest = facts.software("frameworks")["newest_sdk"]
+    if not ranges or any(each.has(newest) for each in ranges):
+        return None
+    return max((each.last for each in ranges if each.last), key=software.version, default=None)
+
+
+def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
+    """Room for the images and twice the weights as they are downloaded; local disks have it anyway."""
+    if kind.instance_store:
+        return None
+    weights_gib = recommendation.request.shape.parameters * 2 / 2**30
+    needed = math.ceil((100 + 2 * weights_gib) / 100) * 100
+    return min(needed, 16_384) if needed > _DISK_GIB else None
+
+
+def _work(recommendation: Recommendation) -> str:
+    """What is to run, in words: ``Fine-tuning (lora) of a llama with 8.0 B parameters in bf16``."""
+    workload, shape = recommendation.request.workload, recommendation.request.shape
+    what = {"training": "Training", "fine-tuning": "Fine-tuning", "inference": "Serving", "development": "Development"}
+    how = workload.method or workload.serving
+    model = f"a {shown(shape.architecture, 60)} model" if shape.architecture else "a model"
+    return (
+        f"{what[workload.task]}{f' ({how})' if how else ''} {'of ' if workload.task != 'inference' else ''}{model} "
+        f"with {_billions(shape.parameters)} parameters"
+    )
+
+
+def _billions(number: int) -> str:
+    for unit, size in (("T", 10**12), ("B", 10**9), ("M", 10**6)):
+        if number >= size:
+            return f"{number / size:.3g} {unit}"
+    return str(number)
+
+
+def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
+    fit = chosen.fit
+    parts = ", ".join(f"{part.name} {part.gib:.1f}" for part in fit.memory)
+    on = "a device" if fit.devices else "a node"
+    yield f"Memory on {on}: {fit.memory_gib:.1f} of {fit.available_gib:.1f} GiB ({parts})."
+    if fit.devices > 1 or fit.nodes > 1:
+        laid = fit.parallelism
+        yield (
+            f"Laid over {fit.devices or fit.nodes} {'devices' if fit.devices else 'nodes'}: data {laid.data}, tensor "
+            f"{laid.tensor}, pipeline {laid.pipeline}, sharding {laid.sharding}."
+        )
+    if chosen.usd_per_hour is None:
+        yield f"Price in {chosen.region}: unknown."
+    else:
+        nodes = "a node" if fit.nodes == 1 else f"{fit.nodes} nodes"
+        as_of = f" as of {chosen.price_as_of}" if chosen.price_as_of else ""
+        yield f"Price of {nodes} in {chosen.region}: {chosen.usd_per_hour:,.2f} USD an hour, {chosen.purchase}{as_of}."
+    yield from map(_sentence, (*chosen.reasons, *fit.notes))
+    assumed = dict.fromkeys((*recommendation.request.shape.estimated, *chosen.assumptions))
+    yield from (_sentence(f"assumed: {each}") for each in assumed)
+    if _bought(chosen.purchase) in RESERVED:
+        yield "Put in the id and zone of your own reservation; the ones below only show the form."
+
+
+def _sentence(text: str) -> str:
+    text = shown(text, 500).strip()
+    if text.partition(" ")[0].rstrip(":,").isalpha():  # a word, and not the name of a type
+        text = text[0].upper() + text[1:]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+# --- files
+
+
+def name_of(file: Path) -> str:
+    """The name that a strategy in a file gets: ``team/llm.yaml`` -> ``llm``.
+
+    Raises:
+        WriteError: it cannot be a name, or the file would be no strategy.
+    """
+    if file.suffix.lower() not in SUFFIXES:
+        raise WriteError(f"{display_name(file)}: a strategy is called NAME.yaml")
+    refuse_name(file.stem)
+    return file.stem
+
+
+def write_new(file: Path, text: str, *, force: bool = False) -> None:
+    """Write a file that is not there yet.
+
+    Args:
+        file: the file.
+        text: its content.
+        force: write over one that is there; a link is replaced, not followed.
+
+    Raises:
+        WriteError: it is there, or cannot be written.
+    """
+    if file.is_dir():
+        raise WriteError(f"{display_name(file)}: is a folder; name a file")
+    target = file.with_name(f".{file.name}.{os.getpid()}.draft") if force else file
+    try:
+        if force:
+            target.unlink(missing_ok=True)  # of a run that was killed
+        with target.open("x", encoding="utf-8") as stream:
+            _put(stream, text, target)
+        if force:
+            target.replace(file)
+    except FileExistsError:
+        raise WriteError(f"{display_name(file)}: is there already; name another file, or --force") from None
+    except OSError as error:
+        raise WriteError(f"{display_name(file)}: {(error.strerror or str(error)).lower()}") from None
+
+
+def _put(stream: TextIO, text: str, file: Path) -> None:
+    """Write all of it, or leave no file."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except BaseException:
+        with contextlib.suppress(OSError):
+            file.unlink()
+        raise

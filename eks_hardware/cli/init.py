@@ -1,0 +1,234 @@
+"""``eks-hardware init``: a first strategy, from a few questions or from flags."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.model import Recommendation
+    from eks_hardware.config.errors import Finding
+
+_DEFAULT_REGION = "us-west-2"
+_DEFAULT_MODEL = "8B"
+_TASKS = ("inference", "training", "fine-tuning", "development")
+_KINDS = ("gpu", "trainium", "inferentia", "cpu", "mixed")
+
+
+class _NobodyThereError(Exception):
+    """A question that nobody is there to answer."""
+
+
+@dataclass
+class _Answers:
+    """What is known so far; None for what has to be asked."""
+
+    hardware: str | None
+    model: str | None
+    hf_config: Path | None
+    task: str | None
+    region: str | None
+
+
+def init(
+    name: Annotated[str, typer.Argument(help="Name of the strategy, its stack and its cluster.")],
+    hardware: Annotated[
+        Literal["gpu", "trainium", "inferentia", "cpu", "mixed"] | None,
+        typer.Option("--hardware", help="Kind of hardware, where that is what you know."),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model", help="Parameters of the model, such as 8B: the hardware is chosen for it.", metavar="N"
+        ),
+    ] = None,
+    hf_config: Annotated[
+        Path | None,
+        typer.Option("--hf-config", help="A Hugging Face config.json in place of --model.", metavar="FILE"),
+    ] = None,
+    task: Annotated[
+        Literal["inference", "training", "fine-tuning", "development"] | None,
+        typer.Option("--task", help="What the nodes are for."),
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option("--region", help=f"AWS region; default {_DEFAULT_REGION}.", metavar="REGION")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder to write NAME.yaml to.", metavar="FOLDER")] = Path(),
+    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: defaults for what is not said.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over NAME.yaml if it is there.")] = False,
+) -> None:
+    """Write a first strategy: for a kind of hardware, or for a model, for which the hardware is chosen.
+
+    Asks for what the flags do not say, at a terminal only. Exit code 1: nothing fits; 2: wrong usage, or the file is
+    there already.
+    """
+    from eks_hardware.advisor.strategy_text import WriteError, refuse_name
+    from eks_hardware.advisor.write import write_new
+
+    if hardware and (model or hf_config):
+        raise typer.BadParameter("--hardware says what to take, --model what to choose for; give one of the two")
+    if model and hf_config:
+        raise typer.BadParameter("--hf-config says how large the model is; leave --model out")
+    file = out / f"{name}.yaml"
+    try:
+        refuse_name(name)
+        if file.exists() and not force:
+            raise WriteError(f"{file}: is there already; choose another name, or --force")
+        answers = _ask(_Answers(hardware, model, hf_config, task, region), yes=yes)
+        text = _strategy(name, answers)
+        out.mkdir(parents=True, exist_ok=True)
+        write_new(file, text, force=force)
+    except WriteError as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{out}: {(error.strerror or str(error)).lower()}")
+    except _NobodyThereError as question:
+        raise typer.BadParameter(
+            f'this is no terminal, and there is a question: "{question}" Give --model (such as {_DEFAULT_MODEL}) or '
+            f"--hardware ({', '.join(_KINDS)}), and --task ({', '.join(_TASKS)}); or --yes for the defaults"
+        ) from None
+    _report(name, file)
+
+
+# --- questions
+
+
+def _ask(answers: _Answers, *, yes: bool) -> _Answers:
+    """Every answer that is missing: from a person at the terminal, or its default."""
+    by_flag = bool(answers.hardware or answers.model or answers.hf_config)
+    if not by_flag:
+        known = _choice("What do you know, the model or the hardware?", ("model", "hardware"), yes=yes)
+        if known == "model":
+            answers.model = _text("How many parameters has the model?", _DEFAULT_MODEL, yes=yes)
+        else:
+            answers.hardware = _choice("Which hardware?", _KINDS, yes=yes)
+    if answers.task is None and answers.hardware != "mixed":
+        answers.task = _choice("What are the nodes for?", _tasks(answers.hardware), yes=yes)
+    if answers.region is None:
+        # With a flag for the rest the default does: a script need not say what most people take.
+        answers.region = _text("Which region?", _DEFAULT_REGION, yes=yes or by_flag)
+    return answers
+
+
+def _tasks(hardware: str | None) -> Sequence[str]:
+    if hardware is None:
+        return _TASKS
+    from eks_hardware.advisor.starters import KINDS, purposes
+
+    return purposes(next(each for each in KINDS if each == hardware))
+
+
+def _choice(question: str, choices: Sequence[str], *, yes: bool) -> str:
+    if len(choices) == 1:
+        return choices[0]
+    while True:
+        answer = _text(f"{question} ({', '.join(choices)})", choices[0], yes=yes).strip()
+        if answer in choices:
+            return answer
+        typer.echo(f"one of {', '.join(choices)}, please")
+
+
+def _text(question: str, default: str, *, yes: bool) -> str:
+    if yes:
+        return default
+    if not _somebody_is_there():
+        raise _NobodyThereError(question)
+    return str(typer.prompt(question, default=default))
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty()
+
+
+# --- the strategy
+
+
+def _strategy(name: str, answers: _Answers) -> str:
+    region = answers.region or _DEFAULT_REGION
+    _refuse_unknown_region(region)
+    if answers.hardware:
+        from eks_hardware.advisor.starters import KINDS, starter_groups
+        from eks_hardware.advisor.strategy_text import strategy_text
+
+        kind = next(each for each in KINDS if each == answers.hardware)
+        groups = starter_groups(kind, answers.task, region)
+        return strategy_text(name, region, groups, heading=(f"A first strategy, for {kind}.",))
+    from eks_hardware.advisor.write import strategy_yaml
+
+    return strategy_yaml(_recommended(answers, region), name=name)
+
+
+def _refuse_unknown_region(region: str) -> None:
+    from difflib import get_close_matches
+
+    from eks_hardware.advisor.strategy_text import WriteError
+    from eks_hardware.config.catalogue import load
+
+    regions = load().regions
+    if region not in regions:
+        close = get_close_matches(region, regions, n=1)
+        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(regions)}"
+        raise WriteError(f'the catalogue does not know the region "{region}"; {hint}')
+
+
+def _recommended(answers: _Answers, region: str) -> Recommendation:
+    import json
+
+    from eks_hardware.advisor.model import Request
+    from eks_hardware.advisor.recommend import recommend
+    from eks_hardware.advisor.shape import ShapeError, shape_of
+    from eks_hardware.config.errors import StrategyError
+    from eks_hardware.config.loader import load_document
+    from eks_hardware.config.models import Workload
+
+    model = {"hf_config": str(answers.hf_config)} if answers.hf_config else {"parameters": answers.model}
+    try:
+        # As a file would say it, so that what is wrong is said in the same words.
+        document = load_document(json.dumps({"task": answers.task, "model": model}), Workload, file="--model")
+        shape = shape_of(document.value.model)
+    except StrategyError as error:
+        _fail_for(error.findings)
+    except ShapeError as error:
+        _fail(error.message)
+    found = recommend(Request(workload=document.value, shape=shape, regions=(region,)))
+    if not found.candidates:
+        nearest = found.nearest[0] if found.nearest else None
+        said = f"; nearest is {nearest.kind.name}: {nearest.text} {nearest.remedy or ''}".rstrip() if nearest else ""
+        typer.echo(f"error: nothing in {region} fits{said}", err=True)
+        raise typer.Exit(1)
+    return found
+
+
+# --- what to do next
+
+
+def _report(name: str, file: Path) -> None:
+    from eks_hardware.advisor.loading import validate
+    from eks_hardware.config.report.text import as_text, counted
+
+    found = validate([file])
+    typer.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")
+    if found.shown:
+        typer.echo(as_text(found.shown))
+    path = shlex.quote(str(file))
+    typer.echo("\nNext:")
+    typer.echo(f"  eks-hardware validate {path}")
+    typer.echo(f"  eks-hardware cost {path}")
+    typer.echo(f"  EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name}")
+    if found.errors:
+        raise typer.Exit(1)
+
+
+def _fail_for(findings: Sequence[Finding]) -> NoReturn:
+    _fail("; ".join(f"{each.path.rpartition('.')[2]}: {each.message}" for each in findings))
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"error: {message}", err=True)
+    raise typer.Exit(2)

@@ -1,0 +1,198 @@
+"""``eks-hardware lock``: choose the hardware for the workloads of strategies, and keep the choice in lock files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.lock import Entry, LockError
+    from eks_hardware.advisor.relock import Choice, Relocked
+    from eks_hardware.config.errors import StrategyError
+    from eks_hardware.config.loader import LoadedStrategy
+
+
+def lock(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Strategy files, or names of strategies; by default those that would become stacks."),
+    ] = None,
+    overlay: Annotated[
+        list[str] | None,
+        typer.Option("--overlay", help="Name of an overlay to lay over each file; may be repeated.", metavar="NAME"),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Write nothing; exit code 1 where today's choice is another one.")
+    ] = False,
+    upgrade: Annotated[bool, typer.Option("--upgrade", help="Choose anew what is locked already, too.")] = False,
+    group: Annotated[
+        list[str] | None,
+        typer.Option("--group", help="Upgrade only this group or pool; may be repeated.", metavar="NAME"),
+    ] = None,
+) -> None:
+    """Choose hardware for `workload: {...}`, and write it to FILE.lock.json beside the strategy.
+
+    What is locked stays: a newer catalogue changes it only with --upgrade. Commit the lock file; validate and cdktf
+    synth read it. Exit code 1: errors in a strategy, or with --check another choice; 2: wrong usage, or a folder
+    that cannot be written to.
+    """
+    from eks_hardware.advisor.lock import LockError
+
+    if check and upgrade:
+        raise typer.BadParameter("--check only looks, and --upgrade changes; give one of the two")
+    if group and not upgrade:
+        raise typer.BadParameter("--group says what to upgrade; add --upgrade")
+    strategies, overlays = _read(files, overlay)
+    _refuse_unknown(group, strategies)
+    relocked = _relocked(strategies, overlays, upgrade=group or ("all" if upgrade else ()), compare=check)
+    if check:
+        behind = [_compared(loaded, found) for loaded, found in relocked]
+        if any(behind):
+            raise typer.Exit(1)
+        return
+    try:
+        for loaded, found in relocked:
+            _write(loaded, found)
+    except LockError as error:
+        _refuse(error)
+
+
+def _read(files: list[str] | None, overlay: list[str] | None) -> tuple[Sequence[LoadedStrategy], list[str]]:
+    """The strategies; rules are not run on them, since hardware is what most are about."""
+    from eks_hardware.config.errors import StrategyError
+    from eks_hardware.config.loader import discover, read_strategies
+    from eks_hardware.config.loader.discovery import named_strategy, read_environment
+
+    named, overlays = read_environment(os.environ)
+    overlays = overlay or overlays
+    try:
+        paths = discover([named_strategy(each, named) for each in files] if files else named)
+    except StrategyError as error:
+        _stop_for(error)
+    reading = read_strategies(paths, overlays)
+    if reading.findings:
+        _stop_for(StrategyError(reading.findings))
+    return reading.strategies, overlays
+
+
+def _refuse_unknown(groups: list[str] | None, strategies: Sequence[LoadedStrategy]) -> None:
+    from eks_hardware.advisor.questions import described_nodes
+
+    names = {node.name for each in strategies for node in described_nodes(each).values()}
+    unknown = [each for each in groups or () if each not in names]
+    if unknown:
+        known = ", ".join(sorted(names)) or "there is none"
+        raise typer.BadParameter(f"no group or pool {unknown[0]} has a workload to choose for ({known})")
+
+
+def _relocked(
+    strategies: Sequence[LoadedStrategy],
+    overlays: list[str],
+    *,
+    upgrade: list[str] | Literal["all"] | tuple[()],
+    compare: bool,
+) -> list[tuple[LoadedStrategy, Relocked]]:
+    """What becomes of every lock file, before any is written."""
+    from eks_hardware.advisor.lock import LockError
+    from eks_hardware.advisor.relock import relock
+    from eks_hardware.config.errors import Finding, StrategyError
+
+    relocked: list[tuple[LoadedStrategy, Relocked]] = []
+    findings: list[Finding] = []
+    for loaded in strategies:
+        try:
+            relocked.append((loaded, relock(loaded, overlays=overlays, upgrade=upgrade, compare=compare)))
+        except StrategyError as error:
+            findings.extend(error.findings)
+        except LockError as error:
+            _refuse(error)
+    if findings:
+        _stop_for(StrategyError(findings))
+    return relocked
+
+
+def _write(loaded: LoadedStrategy, found: Relocked) -> None:
+    from eks_hardware.advisor.lock import lock_path, write
+    from eks_hardware.config.loader.yaml_source import display_name
+
+    if _says_nothing(loaded, found) or loaded.path is None:
+        return
+    for choice in found.choices:
+        said = {"new": "chosen", "kept": "kept", "changed": "changed"}[choice.state]
+        typer.echo("\n".join(_lines(choice, said)))
+    for entry in found.removed:
+        typer.echo(f"{entry.path}  removed: nothing asks for it")
+    path = lock_path(loaded.path)
+    changed = write(path, found.entries)
+    name = display_name(path)
+    if not found.entries:
+        typer.echo(f"{name} removed: nothing else was in it")
+    else:
+        typer.echo(f"{name} written; commit it" if changed else f"{name} is up to date")
+
+
+def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
+    """Show how today's answers differ from what is locked, and whether they do."""
+    if _says_nothing(loaded, found):
+        return False
+    for choice in found.choices:
+        said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
+        typer.echo("\n".join(_lines(choice, said[choice.state])))
+    for entry in found.removed:
+        typer.echo(f"{entry.path}  nothing asks for it any more")
+    behind = [each for each in found.choices if each.state != "kept"]
+    if behind or found.removed:
+        typer.echo(f"{loaded.file}: the lock file is behind; `eks-hardware lock {loaded.file}` brings it up to date")
+        return True
+    if any(each.differs_today for each in found.choices):
+        typer.echo(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change what is locked")
+        return True
+    typer.echo(f"{loaded.file}: what is locked is what would be chosen today")
+    return False
+
+
+def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
+    if found.choices or found.removed:
+        return False
+    typer.echo(f"{loaded.file}: nothing to lock, since no group or pool has `workload: {{...}}`")
+    return True
+
+
+def _lines(choice: Choice, said: str) -> Iterator[str]:
+    from eks_hardware.config.loader.yaml_source import shown
+
+    yield f"{choice.path}  {said}: {_hardware(choice.entry)}"
+    if choice.before and choice.before.chosen != choice.entry.chosen:
+        yield f"  was {_hardware(choice.before)}"
+    for each in choice.why:
+        yield f"  {shown(each, 200)}"
+    if choice.state == "kept" and choice.today and choice.differs_today:
+        yield f"  today: {_hardware(choice.today.entry)}"
+
+
+def _hardware(entry: Entry) -> str:
+    """``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``"""
+    from eks_hardware.config.loader.yaml_source import shown
+
+    chosen, then = entry.chosen, entry.at_the_time
+    number = f"{chosen.nodes} x " if chosen.nodes > 1 else ""
+    price = "price unknown" if then.usd_per_hour is None else f"{then.usd_per_hour:,.2f} USD/h"
+    as_of = f" ({shown(then.price_as_of, 40)})" if then.usd_per_hour is not None and then.price_as_of else ""
+    efa = " with EFA" if chosen.efa else ""
+    return f"{number}{', '.join(chosen.instance_types)}{efa}, {' or '.join(chosen.capacity)}, {price}{as_of}"
+
+
+def _stop_for(error: StrategyError) -> NoReturn:
+    from eks_hardware.config.report.text import as_text, counted
+
+    typer.echo(as_text(error.findings))
+    typer.echo(f"{counted(len(error.errors), 'error')}; nothing was locked", err=True)
+    raise typer.Exit(1)
+
+
+def _refuse(error: LockError) -> NoReturn:
+    typer.echo(f"{error.file}: error {error.code}: {error.message}", err=True)
+    raise typer.Exit(2 if error.code == "LOCK_UNWRITABLE" else 1)

@@ -1,0 +1,383 @@
+"""How workloads sit on types: published anchor points, monotony, remedies, and the time of the whole catalogue."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware.advisor.devices import available, degrees, host_gib
+from eks_hardware.advisor.fit import Fitter, fit
+from eks_hardware.advisor.model import Fit, Miss, Request
+from eks_hardware.config.catalogue import Hardware, load
+from helpers.advisor import request_for
+
+CATALOGUE = load()
+REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
+
+
+def on(request: Request, name: str) -> Fit | Miss:
+    kind = CATALOGUE.get(name)
+    fitter = Fitter(request)
+    found = fitter.on(kind)
+    return fitter.remedied(found) if isinstance(found, Miss) else found
+
+
+def fits(request: Request, name: str) -> Fit:
+    found = on(request, name)
+    assert isinstance(found, Fit), found
+    return found
+
+
+def misses(request: Request, name: str) -> Miss:
+    found = on(request, name)
+    assert isinstance(found, Miss), found
+    return found
+
+
+def layout(found: Fit) -> tuple[int, int, int, int, str]:
+    parallelism = found.parallelism
+    return found.nodes, parallelism.data, parallelism.tensor, parallelism.pipeline, parallelism.sharding
+
+
+# --- what a device has
+
+
+@pytest.mark.parametrize(
+    ("name", "training", "gib"),
+    [
+        ("g5.xlarge", True, 22.06 - 1.3),
+        ("g5.xlarge", False, 22.06 * 0.9),
+        ("g4dn.xlarge", False, 14.56 * 0.9),
+        ("p5.48xlarge", False, 79.1 * 0.9),
+        ("p4d.24xlarge", True, 39.38 - 1.3),
+        ("trn1.32xlarge", True, 32 * 0.9),
+        ("trn2.48xlarge", False, 96 * 0.9),
+        ("g6f.large", False, 2.7939453125 * 0.91 - 1.3),  # the context is more than a tenth of it
+    ],
+)
+def test_available(name: str, training: bool, gib: float) -> None:
+    assert available(CATALOGUE.get(name), training=training) == pytest.approx(gib)
+
+
+def test_a_host_keeps_what_the_kubelet_reserves() -> None:
+    # m7i.8xlarge: 128 GiB, 250 pods: (11 x 250 + 255 + 100) MiB, 1 GiB for agents, nine tenths of the rest.
+    assert host_gib(CATALOGUE.get("m7i.8xlarge")) == pytest.approx((128 - 3105 / 1024 - 1) * 0.9)
+
+
+def test_memory_that_nobody_knows_is_no_fit() -> None:
+    request = request_for("llama-3.2-1b", purchase=["capacity-block"])
+    miss = misses(request, "p6e-gb200.36xlarge")
+    assert (miss.missing_gib, miss.remedy) == (None, None)
+    assert "not known" in miss.text
+
+
+@pytest.mark.parametrize(
+    ("name", "heads", "cores", "found"),
+    [
+        ("p5.48xlarge", 32, 1, (1, 2, 4, 8)),
+        ("p5.48xlarge", 71, 1, (1,)),
+        ("g5.12xlarge", 14, 1, (1, 2)),
+        ("trn1.32xlarge", 32, 2, (1, 4, 8, 16)),  # 2, 8, 16 and 32 NeuronCores; 4 is none of the runtime's degrees
+        ("inf2.48xlarge", 48, 2, (1, 2, 4, 12)),  # 24 NeuronCores
+        ("inf2.24xlarge", 48, 2, (1, 2, 4)),
+        ("trn2.48xlarge", 64, 4, (1, 2, 4, 8, 16)),
+        ("trn1.32xlarge", 71, 2, ()),
+        ("trn1.32xlarge", 71, 1, (1,)),
+    ],
+)
+def test_degrees_share_the_heads(name: str, heads: int, cores: int, found: tuple[int, ...]) -> None:
+    assert degrees(CATALOGUE.get(name), heads, cores=cores) == found
+
+
+# --- inference
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "name", "tensor", "replicas"),
+    [
+        ("llama-3.1-8b", {}, "g5.xlarge", 1, 1),
+        ("llama-3.1-8b", {}, "g5.12xlarge", 1, 4),
+        ("llama-3.1-8b", {}, "inf2.xlarge", 1, 1),
+        ("llama-3.1-8b", {"precision": "int4"}, "g4dn.xlarge", 1, 1),
+        ("llama-3.1-70b", {}, "p5.48xlarge", 2, 4),  # 131 GiB: two GPUs of 80
+        ("llama-3.1-70b", {}, "p4d.24xlarge", 4, 2),
+        ("llama-3.1-70b", {}, "p5en.48xlarge", 2, 4),
+        ("llama-3.1-405b", {"precision": "fp8"}, "p5.48xlarge", 8, 1),  # Meta's own example: one node of eight H100
+        ("mixtral-8x7b", {}, "p4de.24xlarge", 2, 4),
+        ("deepseek-v3", {}, "p5en.48xlarge", 8, 1),  # 671 GB in fp8 on eight of 141 GB
+        ("gpt-oss-20b", {}, "g5.xlarge", 1, 1),  # made for 16 GB
+        ("falcon-7b", {}, "g5.12xlarge", 1, 4),
+    ],
+)
+def test_replicas(model: str, said: dict[str, Any], name: str, tensor: int, replicas: int) -> None:
+    found = fits(request_for(model, **said), name)
+    assert (found.nodes, found.parallelism.tensor, found.devices, found.replicas_per_node) == (
+        1,
+        tensor,
+        tensor,
+        replicas,
+    )
+    assert found.memory_gib <= found.available_gib
+    assert found.memory_gib == pytest.approx(sum(part.gib for part in found.memory))
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "name"),
+    [
+        ("llama-3.1-8b", {}, "g4dn.xlarge"),  # 15 GiB of weights and 14.6 of memory
+        ("llama-3.1-70b", {}, "g5.2xlarge"),
+        ("llama-3.1-405b", {}, "trn1.32xlarge"),  # NxD Inference: 405B takes Trn2
+    ],
+)
+def test_what_does_not_fit(model: str, said: dict[str, Any], name: str) -> None:
+    assert (misses(request_for(model, **said), name).missing_gib or 0) > 0
+
+
+def test_several_nodes_only_where_one_is_too_small() -> None:
+    found = fits(request_for("deepseek-v3"), "p5.48xlarge")
+    assert layout(found) == (2, 1, 8, 2, "none")
+    assert (found.devices, found.replicas_per_node) == (16, 1)
+    # 131 GiB do not go on one GPU of 80 GB, and the type has one.
+    assert fits(request_for("llama-3.1-70b"), "p5.4xlarge").nodes == 2
+
+
+def test_neuron_serves_from_one_node() -> None:
+    assert misses(request_for("deepseek-v3"), "trn1.32xlarge").missing_gib
+
+
+def test_on_cpus_the_node_is_the_device() -> None:
+    found = fits(request_for("llama-3.1-8b", precision="int8"), "m7i.8xlarge")
+    assert (found.nodes, found.devices, found.replicas_per_node) == (1, 0, 1)
+    assert found.parallelism.devices == 1
+
+
+def test_an_encoder_needs_no_more_than_it_reads() -> None:
+    found = fits(request_for("bert-base", context_length=100_000), "g4dn.xlarge")
+    assert found.memory_gib < 1
+
+
+# --- training
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "name", "expected"),
+    [
+        ("bert-base", {}, "g4dn.xlarge", (1, 1, 1, 1, "none")),
+        # 6.74e9 x 18 bytes = 113 GiB: never on one GPU of 80 GB without sharding.
+        ("llama-2-7b", {}, "p5.4xlarge", (2, 2, 1, 1, "zero-2")),
+        ("llama-2-7b", {}, "p5.48xlarge", (1, 8, 1, 1, "zero-1")),
+        ("llama-2-7b", {"sharding": "zero-3"}, "p5.48xlarge", (1, 8, 1, 1, "zero-3")),
+        ("llama-2-7b", {}, "g5.12xlarge", (2, 8, 1, 1, "zero-3")),
+        ("llama-2-7b", {"sharding": "none"}, "p5.48xlarge", (1, 4, 2, 1, "none")),
+        # PyTorch/XLA has ZeRO-1 only: tensor parallelism does the rest.
+        ("llama-2-7b", {}, "trn1.32xlarge", (1, 4, 4, 1, "zero-1")),
+        ("llama-3.1-70b", {}, "trn1.32xlarge", (3, 1, 16, 3, "none")),
+    ],
+)
+def test_training_takes_all_devices_of_the_fewest_nodes(
+    model: str, said: dict[str, Any], name: str, expected: tuple[int, int, int, int, str]
+) -> None:
+    found = fits(request_for(model, task="training", **said), name)
+    assert layout(found) == expected
+    chip = CATALOGUE.get(name).accelerator
+    assert chip is not None
+    assert found.devices == found.nodes * chip.count
+    assert found.memory_gib <= found.available_gib
+
+
+def test_70b_takes_several_nodes_and_more_of_smaller_ones() -> None:
+    request = request_for("llama-3.1-70b", task="training")
+    nodes = {
+        name: fits(request, name).nodes for name in ("p6-b300.48xlarge", "p5en.48xlarge", "p5.48xlarge", "p4d.24xlarge")
+    }
+    # 70.55e9 x 18 bytes are 1183 GiB, and a node has 8 x 268, 141, 80 or 40 of them, less what is kept.
+    assert nodes == {"p6-b300.48xlarge": 1, "p5en.48xlarge": 2, "p5.48xlarge": 3, "p4d.24xlarge": 5}
+
+
+def test_nodes_without_efa_are_not_joined() -> None:
+    miss = misses(request_for("llama-2-7b", task="training"), "g5.xlarge")
+    assert "EFA" in miss.text
+    assert "EFA" in (miss.remedy or "")
+
+
+def test_several_nodes_without_efa_when_that_is_asked_for() -> None:
+    request = replace(request_for("llama-2-7b", task="training"), efa=False)
+    assert fits(request, "g5.xlarge").nodes > 1
+
+
+def test_adapters_fit_where_full_training_does_not() -> None:
+    full = request_for("llama-3.1-8b", task="fine-tuning")
+    assert misses(full, "g6e.xlarge").remedy == "method: lora fits on 1 x L40S"
+    assert fits(request_for("llama-3.1-8b", task="fine-tuning", method="lora"), "g6e.xlarge").devices == 1
+    assert fits(request_for("llama-3.1-8b", task="fine-tuning", method="qlora"), "g5.xlarge").devices == 1
+
+
+def test_qlora_of_65b_on_one_gpu_of_48_gb() -> None:
+    """What https://arxiv.org/abs/2305.14314 shows, with sequences of 512 tokens."""
+    form = {
+        "layers": 80,
+        "hidden_size": 8192,
+        "attention_heads": 64,
+        "kv_heads": 64,
+        "head_dim": 128,
+        "architecture": "llama",
+    }
+    request = request_for({"parameters": "65.2B", **form}, task="fine-tuning", method="qlora", sequence_length=512)
+    assert fits(request, "g6e.xlarge").devices == 1
+
+
+def test_development_stays_on_one_node() -> None:
+    assert fits(request_for("llama-3.1-8b", task="development"), "g5.xlarge").nodes == 1
+    request = request_for("llama-3.1-70b", task="development", batch_size=1)
+    assert (misses(request, "p4d.24xlarge").missing_gib or 0) > 0
+
+
+def test_longer_texts_without_a_fused_kernel_take_more() -> None:
+    request = request_for("bert-base", task="training", sequence_length=512, batch_size=64)
+    old, new = fits(request, "g4dn.xlarge"), fits(request, "g5.xlarge")
+    assert old.memory_gib > new.memory_gib
+    assert any("scores" in part.how for part in old.memory)
+
+
+# --- what would fit
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "name", "remedy"),
+    [
+        ("llama-3.1-8b", {}, "g4dn.xlarge", "int8 weights fit on 1 x T4"),
+        ("llama-3.1-8b", {"context_length": 131072}, "g5.xlarge", "context_length 16384 instead of 131072 fits"),
+        ("llama-3.1-8b", {"concurrent_sequences": 64}, "g5.xlarge", "concurrent_sequences 4 instead of 64 fits"),
+        ("llama-3.1-405b", {}, "g4dn.xlarge", None),
+    ],
+)
+def test_remedies(model: str, said: dict[str, Any], name: str, remedy: str | None) -> None:
+    request = request_for(model, **said)
+    assert misses(request, name).remedy == remedy
+
+
+def test_a_remedy_is_true() -> None:
+    request = request_for("llama-3.1-8b", context_length=131072)
+    longer, shorter = ({"context_length": length} for length in (32768, 16384))
+    assert isinstance(on(replace(request, workload=request.workload.model_copy(update=longer)), "g5.xlarge"), Miss)
+    assert isinstance(on(replace(request, workload=request.workload.model_copy(update=shorter)), "g5.xlarge"), Fit)
+
+
+def test_sharding_is_a_remedy() -> None:
+    request = request_for("falcon-7b", task="training", sharding="none")
+    assert misses(request, "p4d.24xlarge").remedy == "sharding: zero-3 fits on 8 x A100"
+    assert layout(fits(request_for("falcon-7b", task="training", sharding="zero-3"), "p4d.24xlarge"))[0] == 1
+
+
+# --- refusals
+
+
+def test_gates_refuse_before_memory_is_looked_at() -> None:
+    miss = misses(request_for("llama-3.2-1b", precision="bf16"), "g4dn.xlarge")
+    assert [gate.code for gate in miss.gates] == ["BF16"]
+    assert miss.missing_gib is None
+
+
+def test_a_region_that_lacks_a_type() -> None:
+    found = fit(request_for("llama-3.2-1b"), CATALOGUE.get("p5.48xlarge"), "eu-west-1")
+    assert isinstance(found, Miss)
+    assert [gate.code for gate in found.gates] == ["OFFERED"]
+
+
+def test_what_is_unknown_is_said_and_refuses_nothing() -> None:
+    found = fits(request_for("falcon-7b"), "trn1.2xlarge")
+    assert any(note.startswith("unknown: ") and "falcon" in note for note in found.notes)
+
+
+# --- properties
+
+
+_NAMES = (
+    "g4dn.xlarge",
+    "g5.12xlarge",
+    "g6e.xlarge",
+    "p4d.24xlarge",
+    "p5.48xlarge",
+    "trn1.32xlarge",
+    "inf2.48xlarge",
+    "m7i.8xlarge",
+)
+
+
+def _footprint(found: Fit | Miss) -> float:
+    return float("inf") if isinstance(found, Miss) else found.nodes * max(found.devices, 1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(_NAMES),
+    task=st.sampled_from(["training", "inference"]),
+    small=st.integers(10**7, 4 * 10**11),
+    more=st.floats(1.0, 20.0),
+)
+def test_more_parameters_never_fit_on_less(name: str, task: str, small: int, more: float) -> None:
+    form = {
+        "layers": 32,
+        "hidden_size": 4096,
+        "attention_heads": 32,
+        "kv_heads": 8,
+        "head_dim": 128,
+        "architecture": "llama",
+    }
+    one, other = (
+        on(request_for({"parameters": str(size), **form}, task=task), name) for size in (small, int(small * more))
+    )
+    assert _footprint(one) <= _footprint(other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from(_NAMES), short=st.integers(128, 65536), more=st.integers(1, 8), sequences=st.integers(1, 64)
+)
+def test_longer_contexts_never_fit_on_less(name: str, short: int, more: int, sequences: int) -> None:
+    one, other = (
+        on(request_for("llama-3.1-8b", context_length=length, concurrent_sequences=sequences), name)
+        for length in (short, short * more)
+    )
+    assert _footprint(one) <= _footprint(other)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    name=st.sampled_from([name for name in CATALOGUE.names if CATALOGUE.get(name).accelerator]),
+    parameters=st.integers(1, 10**15),
+    task=st.sampled_from(["training", "inference", "fine-tuning", "development"]),
+)
+def test_any_size_on_any_accelerator_has_an_answer(name: str, parameters: int, task: str) -> None:
+    found = on(request_for({"parameters": str(parameters)}, task=task), name)
+    if isinstance(found, Fit):
+        assert found.memory_gib <= found.available_gib
+        assert found.nodes >= 1
+    else:
+        assert found.text
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [request_for("llama-3.1-70b", task="training"), request_for("llama-3.1-8b")],
+    ids=["training", "inference"],
+)
+def test_the_whole_catalogue_and_five_regions(request_: Request) -> None:
+    kinds = [CATALOGUE.get(name) for name in CATALOGUE.names]
+    best = float("inf")
+    for _ in range(3):
+        fitter, start = Fitter(request_), time.perf_counter()
+        answers = [fitter.fit(kind, region) for region in REGIONS for kind in kinds]
+        best = min(best, time.perf_counter() - start)
+    assert any(isinstance(each, Fit) and each.kind.hardware is Hardware.NVIDIA_GPU for each in answers)
+    assert best < 0.2
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    request = request_for("llama-3.1-70b", task="training")
+    assert on(request, "p5.48xlarge") == on(request, "p5.48xlarge")

@@ -1,0 +1,233 @@
+"""Gates by accelerator: which are passed, which refuse, which nobody knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.advisor.gates import gates, maturity, weight_format
+from eks_hardware.advisor.model import Gate, Request
+from eks_hardware.config.catalogue import load
+from helpers.advisor import request_for
+
+CATALOGUE = load()
+TYPES = {
+    "V100": "p3dn.24xlarge",
+    "T4": "g4dn.xlarge",
+    "A100": "p4d.24xlarge",
+    "A10G": "g5.xlarge",
+    "L4": "g6.xlarge",
+    "L40S": "g6e.xlarge",
+    "H100": "p5.48xlarge",
+    "B200": "p6-b200.48xlarge",
+    "RTX": "g7e.2xlarge",
+    "Trainium": "trn1.32xlarge",
+    "Trainium2": "trn2.48xlarge",
+    "Inferentia2": "inf2.xlarge",
+    "Inferentia": "inf1.xlarge",
+    "CPU": "m7i.8xlarge",
+    "Graviton": "m7g.8xlarge",
+}
+
+
+def of(request: Request, name: str, *, nodes: int = 1, region: str = "us-east-1") -> dict[str, Gate]:
+    kind = CATALOGUE.get(TYPES.get(name, name))
+    return {gate.code: gate for gate in gates(request, kind, region, nodes=nodes)}
+
+
+def passed(request: Request, name: str, code: str, **said: Any) -> bool | None:
+    return of(request, name, **said)[code].passed
+
+
+@pytest.mark.parametrize(
+    ("precision", "code", "by_accelerator"),
+    [
+        (
+            "bf16",
+            "BF16",
+            {
+                "V100": False,
+                "T4": False,
+                "A100": True,
+                "A10G": True,
+                "L4": True,
+                "H100": True,
+                "B200": True,
+                "RTX": True,
+            }
+            | {"Trainium": True, "Inferentia2": True, "Inferentia": True, "CPU": None},
+        ),
+        # Ampere keeps fp8 weights and computes in 16 bits (Marlin); older GPUs have no kernels.
+        (
+            "fp8",
+            "FP8",
+            {"V100": False, "T4": False, "A100": True, "A10G": True, "L4": True, "H100": True, "B200": True}
+            | {"Trainium": True, "Trainium2": True, "Inferentia2": True, "Inferentia": False, "CPU": False},
+        ),
+        (
+            "int8",
+            "INT8",
+            {"V100": False, "T4": True, "A100": True, "H100": True}
+            | {"Trainium": True, "Inferentia2": True, "Inferentia": False, "CPU": True, "Graviton": None},
+        ),
+        (
+            "int4",
+            "INT4",
+            {"V100": False, "T4": True, "A100": True, "H100": True}
+            | {"Trainium": False, "Trainium2": False, "Inferentia2": False, "CPU": True, "Graviton": None},
+        ),
+    ],
+)
+def test_formats(precision: str, code: str, by_accelerator: dict[str, bool | None]) -> None:
+    request = request_for("llama-3.1-8b", precision=precision)
+    assert {name: passed(request, name, code) for name in by_accelerator} == by_accelerator
+
+
+def test_fp8_on_ampere_says_that_only_the_weights_are() -> None:
+    request = request_for("llama-3.1-8b", precision="fp8")
+    assert "16 bits" in of(request, "A100")["FP8"].text
+    assert "16 bits" not in of(request, "H100")["FP8"].text
+
+
+def test_where_nothing_is_said_old_gpus_compute_in_fp16() -> None:
+    request = request_for("llama-3.2-1b")
+    assert passed(request, "T4", "FP16") is True
+    assert "BF16" not in of(request, "T4")
+    assert passed(request, "A10G", "BF16") is True
+
+
+@pytest.mark.parametrize(
+    ("kernel", "good", "bad"),
+    [
+        ("flash-attention-2", ("A100", "A10G", "L4", "L40S", "H100", "B200", "RTX"), ("V100", "T4", "Trainium", "CPU")),
+        ("flash-attention-3", ("H100",), ("A100", "L4", "B200", "Inferentia2")),
+        ("flash-attention-4", ("H100", "B200"), ("A100", "T4")),
+    ],
+)
+def test_attention_kernels(kernel: str, good: tuple[str, ...], bad: tuple[str, ...]) -> None:
+    request = request_for("llama-3.2-1b", attention=kernel)
+    assert [passed(request, name, "FLASH_ATTENTION") for name in good] == [True] * len(good)
+    assert [passed(request, name, "FLASH_ATTENTION") for name in bad] == [False] * len(bad)
+
+
+@pytest.mark.parametrize(
+    ("framework", "task", "by_accelerator"),
+    [
+        (
+            "vllm",
+            "inference",
+            {"V100": False, "T4": True, "A10G": True, "Inferentia2": True, "Inferentia": False, "CPU": True},
+        ),
+        ("tgi", "inference", {"T4": True, "A100": True, "Inferentia2": None}),
+        ("vllm", "training", {"H100": False, "Trainium": False}),
+        ("pytorch", "training", {"A100": True, "Trainium": False, "Trainium2": True}),
+        ("pytorch-xla", "training", {"A100": False, "Trainium": True, "Inferentia2": True, "CPU": False}),
+        ("torch-neuron", "inference", {"Inferentia": True, "Inferentia2": False}),
+    ],
+)
+def test_frameworks(framework: str, task: str, by_accelerator: dict[str, bool | None]) -> None:
+    request = request_for("bert-base", task=task, framework=framework)
+    assert {name: passed(request, name, "FRAMEWORK") for name in by_accelerator} == by_accelerator
+
+
+@pytest.mark.parametrize(
+    ("model", "task", "name", "known"),
+    [
+        ("llama-3.1-8b", "inference", "Inferentia2", True),
+        ("llama-3.1-8b", "training", "Trainium", True),
+        ("falcon-7b", "inference", "Inferentia2", None),
+        ("deepseek-v3", "inference", "Trainium2", None),
+        ("gpt-oss-20b", "inference", "Trainium2", True),
+    ],
+)
+def test_architectures_on_neuron(model: str, task: str, name: str, known: bool | None) -> None:
+    assert passed(request_for(model, task=task), name, "NEURON_MODEL") is known
+
+
+def test_training_by_chip() -> None:
+    request = request_for("bert-base", task="training")
+    found = {
+        name: passed(request, name, "NEURON_TRAINING")
+        for name in ("Trainium", "Trainium2", "Inferentia2", "Inferentia")
+    }
+    assert found == {"Trainium": True, "Trainium2": True, "Inferentia2": True, "Inferentia": False}
+    assert "no EFA" in of(request, "Inferentia2")["NEURON_TRAINING"].text
+
+
+def test_efa_joins_nodes() -> None:
+    request = request_for("llama-3.1-8b", task="training")
+    assert passed(request, "H100", "EFA", nodes=2) is True
+    assert passed(request, "g5.xlarge", "EFA", nodes=2) is False
+    assert "EFA" not in of(request, "g5.xlarge")
+    without = Request(workload=request.workload, shape=request.shape, regions=request.regions, efa=False)
+    assert passed(without, "g5.xlarge", "EFA", nodes=2) is True
+
+
+def test_where_it_is_offered() -> None:
+    request = request_for("llama-3.1-8b")
+    assert passed(request, "H100", "OFFERED") is True
+    assert passed(request, "H100", "OFFERED", region="eu-north-9") is False
+
+
+def test_what_cannot_be_had() -> None:
+    request = request_for("bert-base", task="training")
+    assert passed(request, "p3.2xlarge", "WITHDRAWN") is False
+    assert passed(request, "g7.2xlarge", "AMI") is False
+    assert passed(request, "g6f.2xlarge", "FRACTION") is False
+    assert passed(request, "dl1.24xlarge", "HARDWARE") is False
+    assert "FRACTION" not in of(request_for("bert-base"), "g6f.2xlarge")
+    assert passed(request, "p6e-gb200.36xlarge", "PURCHASE") is False
+
+
+def test_qlora_takes_cuda() -> None:
+    request = request_for("llama-3.1-8b", task="fine-tuning", method="qlora")
+    found = {name: passed(request, name, "QLORA") for name in ("A10G", "Trainium", "CPU")}
+    assert found == {"A10G": True, "Trainium": False, "CPU": None}
+
+
+@pytest.mark.parametrize(
+    ("model", "said", "name", "kept"),
+    [
+        ("llama-3.1-8b", {}, "A10G", "bf16"),
+        ("llama-3.1-8b", {}, "T4", "fp16"),
+        ("llama-3.1-8b", {"precision": "int8"}, "T4", "int8"),
+        ("llama-3.1-8b-awq", {}, "A10G", "int4"),
+        ("llama-3.1-8b-awq", {"precision": "bf16"}, "A10G", "bf16"),
+        ("llama-3.1-8b-awq", {"task": "training"}, "A10G", "bf16"),
+        ("gpt-oss-20b", {}, "H100", "mxfp4"),
+        ("gpt-oss-20b", {}, "Trainium2", "bf16"),  # widened when it is loaded
+    ],
+)
+def test_format_of_the_weights(model: str, said: dict[str, Any], name: str, kept: str) -> None:
+    assert weight_format(request_for(model, **said), CATALOGUE.get(TYPES[name])) == kept
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("task", ["training", "inference", "development"])
+def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
+    for gate in of(request_for("llama-3.1-8b", task=task), name, nodes=2).values():
+        assert gate.text
+        assert gate.source
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "stands"),
+    [
+        ("H100", {"framework": "vllm"}, "mature"),
+        ("V100", {}, "maintenance"),  # CUDA 12 is the last that knows it
+        ("L4", {"framework": "tgi"}, "maintenance"),  # not tuned
+        ("CPU", {}, "mature"),
+        ("Inferentia", {}, "archived"),
+        ("Trainium2", {"framework": "vllm"}, "beta"),
+        ("Inferentia2", {"framework": "vllm"}, "archived"),  # up to 2.31
+        ("Trainium", {"task": "training", "framework": "pytorch-xla"}, "archived"),  # up to 2.29
+        ("Trainium", {"task": "training", "framework": "jax"}, "beta"),
+        ("Trainium", {"task": "training"}, "beta"),  # the best of its frameworks
+        ("Inferentia2", {"framework": "tgi"}, "unknown"),
+    ],
+)
+def test_maturity(name: str, said: dict[str, Any], stands: str) -> None:
+    found, why = maturity(request_for("llama-3.1-8b", **said), CATALOGUE.get(TYPES[name]))
+    assert found == stands
+    assert why

@@ -1,0 +1,238 @@
+"""The lock file: what is written is read back, whole or not at all, and nothing else passes for one."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.advisor import lock
+from eks_hardware.config.loader.discovery import discover
+from eks_hardware.config.models import Needs
+from helpers.paths import ROOT
+
+
+def entry(path: str = "node_groups[llm]", overlays: tuple[str, ...] = (), **asked: Any) -> lock.Entry:
+    return lock.Entry(
+        path=path,
+        overlays=overlays,
+        asked={"region": "us-west-2", "capacity": ("on-demand",), "model.parameters": 8_000_000_000, **asked},
+        chosen=lock.Chosen(
+            instance_types=("g6e.xlarge",),
+            capacity=("on-demand",),
+            nodes=1,
+            efa=False,
+            needs=Needs(precision="bf16", framework="vllm"),
+        ),
+        at_the_time=lock.AtTheTime(
+            catalogue="DescribeInstanceTypes, 2026-10-27",
+            policy="inference",
+            score=81.5,
+            usd_per_hour=1.861,
+            price_as_of="2026-07-20",
+        ),
+    )
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(lock.as_text([entry()]))
+    content.update(changes)
+    return content
+
+
+def choice(**changes: Any) -> dict[str, Any]:
+    return document(choices=[{**document()["choices"][0], **changes}])
+
+
+def chosen(**changes: Any) -> dict[str, Any]:
+    return choice(chosen={**document()["choices"][0]["chosen"], **changes})
+
+
+ENTRIES = [entry(), entry("karpenter.node_pools[pool]", **{"efa": True, "workload.latency.per_token_ms": 12.5})]
+
+
+def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+    path = lock.lock_path(tmp_path / "demo.yaml")
+    assert path == tmp_path / "demo.lock.json"
+    assert lock.read(path) == ()
+    assert lock.write(path, ENTRIES)
+    assert sorted(lock.read(path), key=lambda each: each.path) == sorted(ENTRIES, key=lambda each: each.path)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_same_entries_are_the_same_text(tmp_path: Path) -> None:
+    path = tmp_path / "demo.lock.json"
+    lock.write(path, ENTRIES)
+    text, changed = path.read_text(encoding="utf-8"), path.stat().st_mtime_ns
+    assert not lock.write(path, list(reversed(ENTRIES)))
+    assert (path.read_text(encoding="utf-8"), path.stat().st_mtime_ns) == (text, changed)
+    assert text.endswith("}\n")
+    paths = [each["path"] for each in json.loads(text)["choices"]]
+    assert paths == sorted(paths)
+
+
+def test_without_entries_there_is_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "demo.lock.json"
+    assert not lock.write(path, [])
+    lock.write(path, ENTRIES)
+    assert lock.write(path, [])
+    assert not path.exists()
+
+
+def test_a_lock_file_is_no_strategy(tmp_path: Path) -> None:
+    (tmp_path / "demo.yaml").write_text("version: 1\n", encoding="utf-8")
+    lock.write(tmp_path / "demo.lock.json", ENTRIES)
+    assert [file.name for file in discover([tmp_path])] == ["demo.yaml"]
+
+
+HOSTILE = {
+    "empty": "",
+    "of another tool": '{"name": "app", "lockfileVersion": 3, "packages": {}}',
+    "a list": "[]",
+    "nothing": "null",
+    "no JSON": "version: 1\n",
+    "cut off": lock.as_text(ENTRIES)[:300],
+    "conflict markers": lock.as_text(ENTRIES).replace('"choices": [', '"choices": [\n<<<<<<< HEAD\n'),
+    "of the future": json.dumps(document(lock_version=2)),
+    "version as text": json.dumps(document(lock_version="1")),
+    "deep": "[" * 100_000,
+    "deep in a value": json.dumps(choice(asked={"region": "x"})).replace('"x"', "[" * 5000 + "]" * 5000),
+    "a huge number": json.dumps(choice()).replace("8000000000", "1" + "0" * 5000),
+    "a large number": json.dumps(choice()).replace("8000000000", "1" + "0" * 30),
+    "no number": json.dumps(choice()).replace("1.861", "NaN"),
+    "infinite": json.dumps(choice()).replace("1.861", "1e999"),
+    "an unknown field": json.dumps(document(more=1)),
+    "an unknown field inside": json.dumps(chosen(user_data="rm -rf /")),
+    "no types": json.dumps(chosen(instance_types=[])),
+    "many types": json.dumps(chosen(instance_types=["g6.xlarge"] * 21)),
+    "an expression for a type": json.dumps(chosen(instance_types=["${file(1)}.x"])),
+    "a name for a path": json.dumps(choice(path="../../x")),
+    "a word for a number": json.dumps(chosen(nodes="1")),
+    "no nodes": json.dumps(chosen(nodes=0)),
+    "a word for true": json.dumps(chosen(efa="yes")),
+    "another capacity": json.dumps(chosen(capacity=["free"])),
+    "another need": json.dumps(chosen(needs={"precision": "fp7"})),
+    "a list of lists": json.dumps(choice(asked={"zones": [["a"]]})),
+    "text without end": json.dumps(choice(asked={"region": "x" * 5000})),
+    "too large": json.dumps(choice()) + " " * lock.MAX_BYTES,
+    "not UTF-8": json.dumps(choice()).replace("vllm", "v\udcff"),
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "demo.lock.json"
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(lock.LockError) as caught:
+        lock.read(path)
+    assert caught.value.code == "LOCK_INVALID"
+    assert len(caught.value.message) < 500
+    assert caught.value.message.isprintable()
+
+
+def test_the_plain_document_of_these_cases_is_valid(tmp_path: Path) -> None:
+    """So that each of them is refused for what its name says."""
+    path = tmp_path / "demo.lock.json"
+    for content in (document(), choice(), chosen()):
+        path.write_text(json.dumps(content), encoding="utf-8")
+        assert len(lock.read(path)) == 1
+
+
+def _as_link(path: Path) -> None:
+    (path.parent / "other.json").write_text(lock.as_text(ENTRIES), encoding="utf-8")
+    path.symlink_to("other.json")
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, _as_link], ids=["pipe", "folder", "link"])
+def test_only_a_file_is_read(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    path = tmp_path / "demo.lock.json"
+    make(path)
+    with pytest.raises(lock.LockError, match="LOCK_INVALID"):
+        lock.read(path)
+
+
+# --- writing
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "demo.lock.json"
+    lock.write(path, ENTRIES)
+
+    def full(_handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(lock.LockError) as caught:
+        lock.write(path, [entry(region="us-east-1")])
+    assert caught.value.code == "LOCK_UNWRITABLE"
+    assert "no space left" in caught.value.message
+    assert len(lock.read(path)) == 2
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_killed_run_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "demo.lock.json"
+    lock.write(path, ENTRIES)
+
+    def killed(_handle: int) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            lock.write(path, [entry(region="us-east-1")])
+    assert len(lock.read(path)) == 2
+    # What a run that was not even told so leaves behind is in nobody's way.
+    (tmp_path / f".demo.lock.json.{os.getpid()}.draft").write_text("half", encoding="utf-8")
+    assert lock.write(path, [entry(region="us-east-1")])
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("place", ["missing/demo.lock.json", "file/demo.lock.json", f"{'x' * 250}.lock.json"])
+def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(lock.LockError) as caught:
+        lock.write(tmp_path / place, ENTRIES)
+    assert caught.value.code == "LOCK_UNWRITABLE"
+
+
+def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
+    path = tmp_path / "demo.lock.json"
+    other = tmp_path / "other.txt"
+    other.write_text("mine", encoding="utf-8")
+    path.symlink_to(other)
+    lock.write(path, ENTRIES)
+    assert other.read_text(encoding="utf-8") == "mine"
+    assert stat.S_ISREG(path.lstat().st_mode)
+
+
+_WRITER = """
+import sys
+from pathlib import Path
+from eks_hardware.advisor import lock
+path = Path(sys.argv[1])
+(one,) = lock.read(path)
+for number in range(150):
+    entries = [one.model_copy(update={"path": f"node_groups[{sys.argv[2]}-{each}]"}) for each in range(number % 9 + 1)]
+    lock.write(path, entries)
+"""
+
+
+def test_two_runs_at_once_never_make_half_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "demo.lock.json"
+    source = tmp_path / "source.lock.json"
+    lock.write(source, [entry()])
+    lock.write(path, [entry()])
+    script = _WRITER.replace("lock.read(path)", f"lock.read(Path({str(source)!r}))")
+    runs = [subprocess.Popen([sys.executable, "-c", script, str(path), name], cwd=ROOT) for name in ("a", "b")]
+    while any(run.poll() is None for run in runs):
+        assert {each.path[:13] for each in lock.read(path)} <= {"node_groups[l", "node_groups[a", "node_groups[b"}
+    assert [run.returncode for run in runs] == [0, 0]
+    assert len({each.path[12] for each in lock.read(path)}) == 1

@@ -1,0 +1,191 @@
+"""Memory of training and inference against numbers that are worked out by hand in the tests."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from eks_hardware.advisor.memory_inference import InferenceMemory, Serving, weight_bytes
+from eks_hardware.advisor.memory_training import TrainingMemory, TrainingRun
+from eks_hardware.advisor.model import Parallelism
+from helpers.advisor import public_shape
+
+GIB = 2**30
+LLAMA = public_shape("llama-3.1-8b")
+ALONE = Parallelism(data=1, tensor=1, pipeline=1, sharding="none")
+
+
+def run(name: str = "llama-3.1-8b", **said: Any) -> TrainingRun:
+    plain: dict[str, Any] = {
+        "precision": "bf16",
+        "method": "full",
+        "optimizer": "adamw",
+        "sequence_length": 2048,
+        "batch_size": 1,
+        "checkpointing": True,
+        "fused_attention": True,
+    }
+    return TrainingRun(shape=public_shape(name), **{**plain, **said})
+
+
+def serving(name: str = "llama-3.1-8b", **said: Any) -> Serving:
+    plain: dict[str, Any] = {"weight_format": "bf16", "context_length": 4096, "sequences": 1}
+    return Serving(shape=public_shape(name), **{**plain, **said})
+
+
+# --- inference
+
+
+@pytest.mark.parametrize(
+    ("name", "weight_format", "gib"),
+    [
+        ("llama-3.1-8b", "bf16", 14.96),  # 8,030,261,248 x 2 / 2^30
+        ("llama-3.1-8b", "fp32", 29.92),
+        # Tables 2 x 128256 x 4096 = 1,050,673,152 at 16 bits; the other 6,979,588,096 at 4.15625 bits:
+        # 2,101,346,304 + 3,626,114,128 = 5,727,460,432 bytes. The public AWQ checkpoint has 5.73 GB.
+        ("llama-3.1-8b", "int4", 5.334),
+        ("llama-3.1-70b", "bf16", 131.42),
+        ("llama-3.1-405b", "fp8", 381.9),  # 405.85e9 + the tables' 4.20e9 once more
+    ],
+)
+def test_weights(name: str, weight_format: str, gib: float) -> None:
+    assert weight_bytes(public_shape(name), weight_format) / GIB == pytest.approx(gib, rel=0.001)
+
+
+@pytest.mark.parametrize(
+    ("name", "kib_per_token"),
+    [
+        ("llama-3.1-8b", 128),  # 2 x 32 layers x 8 heads x 128 x 2 bytes: 0.125 MiB
+        ("llama-2-7b", 512),  # without grouped-query attention: 2 x 32 x 32 x 128 x 2
+        ("llama-3.1-70b", 320),  # 2 x 80 x 8 x 128 x 2
+        ("deepseek-v3", 68.625),  # 61 layers x 576 x 2 bytes
+        ("falcon-7b", 8),  # one head of 64: 2 x 32 x 64 x 2
+    ],
+)
+def test_cache_of_a_token(name: str, kib_per_token: float) -> None:
+    memory = InferenceMemory(serving(name, context_length=1000, sequences=4))
+    assert memory.cache / 4000 / 1024 == kib_per_token
+
+
+def test_an_encoder_keeps_no_cache() -> None:
+    assert InferenceMemory(serving("bert-base")).need(1).cache == 0
+
+
+def test_parts_of_one_device_by_hand() -> None:
+    parts = {part.name: part.gib for part in InferenceMemory(serving(sequences=16)).parts(ALONE)}
+    # 16 x 4096 tokens ask for 65536 at once; 8192 are worked on: 8192 x 2 bytes x (4 x 4096 + 4 x 14336)
+    # = 1,207,959,552 bytes, and fp32 scores of 16 x 128256 = 8,208,384 bytes.
+    assert parts == pytest.approx(
+        {"weights": 14.958, "KV cache": 8.0, "activations": (1_207_959_552 + 8_208_384) / GIB, "overhead": 0.5},
+        rel=1e-4,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "tensor", "cores", "share"),
+    [
+        ("llama-3.1-8b", 1, 1, 1),
+        ("llama-3.1-8b", 4, 1, 1 / 4),
+        ("llama-3.1-8b", 16, 1, 1 / 8),  # 8 heads: from there on they are kept twice
+        ("falcon-7b", 8, 1, 1),  # one head: kept by each
+        ("deepseek-v3", 8, 1, 1),  # latent: kept by each
+        ("llama-3.1-8b", 1, 2, 1),
+        ("llama-3.1-8b", 16, 2, 1 / 4),  # 32 cores and 8 heads: each core one, so that a device has two
+    ],
+)
+def test_share_of_the_cache(name: str, tensor: int, cores: int, share: float) -> None:
+    assert InferenceMemory(serving(name, cores=cores)).cache_share(tensor) == pytest.approx(share)
+
+
+# --- training
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "precision", "bytes_each"),
+    [
+        ("adamw", "bf16", 18),  # 2 + 4 + (4 + 8)
+        ("adamw", "fp16", 18),
+        ("adamw", "fp32", 16),  # 4 + 4 + 8
+        ("adamw-8bit", "bf16", 12),
+        ("sgd-momentum", "bf16", 14),
+        ("sgd", "bf16", 10),
+    ],
+)
+def test_bytes_a_parameter(optimizer: str, precision: str, bytes_each: int) -> None:
+    need = TrainingMemory(run(optimizer=optimizer, precision=precision)).need(1, 1, 1, "none")
+    assert need.weights + need.gradients + need.optimizer == bytes_each * LLAMA.parameters
+    assert need.gathered == 0
+
+
+@pytest.mark.parametrize(
+    ("sharding", "bytes_each"),
+    [
+        ("none", 18),
+        ("zero-1", 2 + 4 + 12 / 8),
+        ("zero-2", 2 + (4 + 12) / 8),
+        ("zero-3", 18 / 8),
+    ],
+)
+def test_sharding_over_eight_devices(sharding: str, bytes_each: float) -> None:
+    need = TrainingMemory(run()).need(8, 1, 1, sharding)
+    assert need.weights + need.gradients + need.optimizer == pytest.approx(bytes_each * LLAMA.parameters)
+    # ZeRO-3 gathers the largest unit, here the tables of 1,050,673,152 parameters, at 4 bytes.
+    assert need.gathered == (4 * 1_050_673_152 if sharding == "zero-3" else 0)
+
+
+def test_activations_recomputed() -> None:
+    need = TrainingMemory(run()).need(1, 1, 1, "none")
+    tokens = 2048
+    boundaries = 2 * tokens * 4096 * 32  # 2 sbh a layer
+    layer = tokens * (18 * 4096 + 2 * 4 * 14336)  # 18 h, and the gated MLP's 8 bytes for each of its width
+    output = 8 * tokens * 128256
+    assert need.activations == boundaries + layer + output
+
+
+def test_a_plain_layer_is_that_of_the_paper() -> None:
+    """Korthikanti et al., equation 2: sbh (34 + 5 as/h), for an MLP of four times the width."""
+    shape = replace(public_shape("gpt2"), intermediate_size=4 * 768, vocabulary=None)
+    plain = {"sequence_length": 1024, "batch_size": 4, "checkpointing": False}
+    sbh, scores = 1024 * 4 * 768, 5 * 12 * 1024 * 1024 * 4
+    for fused, expected in ((True, 34 * sbh), (False, 34 * sbh + scores)):
+        memory = TrainingMemory(replace(run("gpt2", fused_attention=fused, **plain), shape=shape))
+        assert memory.need(1, 1, 1, "none").activations == 12 * expected
+
+
+def test_tensor_parallelism_divides_everything_but_the_overhead_of_it() -> None:
+    memory = TrainingMemory(run())
+    one, four = memory.need(1, 1, 1, "none"), memory.need(1, 4, 1, "none")
+    assert [4 * part for part in four] == pytest.approx(list(one))
+
+
+def test_a_pipeline_divides_layers_and_keeps_as_many_activations() -> None:
+    memory = TrainingMemory(run())
+    one, two = memory.need(1, 1, 1, "none"), memory.need(1, 1, 2, "none")
+    tables = 1_050_673_152
+    assert two.weights == 2 * ((LLAMA.parameters - tables) / 2 + tables)
+    assert two.activations == one.activations
+
+
+def test_adapters_by_hand() -> None:
+    need = TrainingMemory(run(method="lora")).need(1, 1, 1, "none")
+    # Rank 16 over 32 layers: q and o 2 x (4096 + 4096), k and v 2 x (4096 + 1024), MLP 3 x (4096 + 14336).
+    adapters = 16 * 32 * (2 * 8192 + 2 * 5120 + 3 * 18432)
+    assert adapters == 41_943_040  # what PEFT prints for this model and rank
+    assert need.weights == 2 * LLAMA.parameters + 4 * adapters
+    assert (need.gradients, need.optimizer) == (4 * adapters, 8 * adapters)
+
+
+def test_qlora_keeps_the_layers_in_four_bits() -> None:
+    need = TrainingMemory(run(method="qlora")).need(1, 1, 1, "none")
+    tables = 1_050_673_152
+    frozen = 0.515875 * (LLAMA.parameters - tables) + 2 * tables
+    assert need.weights == pytest.approx(frozen + 4 * 41_943_040)
+
+
+def test_parts_say_how_they_are_computed() -> None:
+    layout = Parallelism(data=8, tensor=1, pipeline=1, sharding="zero-3")
+    parts = {part.name: part.how for part in TrainingMemory(run()).parts(layout)}
+    assert parts["optimizer"] == "8.03e9 parameters x 12 bytes (adamw) / 8 data-parallel"
+    assert set(parts) == {"weights", "gathered layer", "gradients", "optimizer", "activations", "overhead"}

@@ -1,0 +1,337 @@
+"""The recommender over the real catalogue: what a platform engineer would agree with, and what it says of the rest."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from eks_hardware.advisor import recommend as module
+from eks_hardware.advisor.model import Candidate, Recommendation, Request
+from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_of
+from eks_hardware.advisor.workload_file import DEFAULT_REGIONS, read_workload, request_of
+from eks_hardware.config.catalogue import Catalogue, load
+from eks_hardware.config.cost import Figure, instance_figure
+
+CHAT = {
+    "task": "inference",
+    "model": {"parameters": "8B", "architecture": "llama"},
+    "context_length": 8192,
+    "concurrent_sequences": 16,
+    "framework": "vllm",
+    "precision": "bf16",
+}
+PRETRAINING = {"task": "training", "model": {"parameters": "7B"}, "training_tokens": "100B", "framework": "pytorch"}
+EMBEDDINGS = {
+    "task": "inference",
+    "serving": "batch",
+    "model": {"parameters": "335M", "architecture": "bert"},
+    "context_length": 512,
+}
+
+
+def asking(*regions: str, **said: Any) -> Request:
+    places = {"regions": list(regions)} if regions else {}
+    return request_of(read_workload(json.dumps({"version": 1, **said, **places})))
+
+
+def answer(*regions: str, only: tuple[str, ...] = (), **said: Any) -> Recommendation:
+    return recommend(asking(*(regions or ("us-west-2",)), **said), only=only)
+
+
+def families(found: Recommendation) -> list[str]:
+    return [each.fit.kind.family for each in best_of_families(found.candidates)]
+
+
+def of_family(found: Recommendation, family: str) -> Candidate:
+    return next(each for each in found.candidates if each.fit.kind.family == family)
+
+
+def why_not(found: Recommendation) -> dict[str, str]:
+    return {each.family: each.code for each in found.rejections}
+
+
+# --- what is recommended
+
+
+def test_a_chat_model_is_served_cheaply_on_one_gpu_that_holds_it() -> None:
+    found = answer(**CHAT, budget="cost")
+    best = found.candidates[0]
+    assert (best.fit.kind.name, best.fit.nodes, best.fit.devices) == ("g6e.xlarge", 1, 1)
+    assert best.fit.memory_gib < best.fit.available_gib
+    assert best.reasons[0] == "cheapest by the hour"
+    assert best.zone_ids
+    assert {"g4dn": "BF16", "g5g": "BF16", "p3": "WITHDRAWN"}.items() <= why_not(found).items()
+
+
+def test_the_policy_names_inferentia_and_the_end_of_its_software_is_said() -> None:
+    found = answer(**CHAT, budget="cost")
+    assert (found.branch, found.branch_quote) == ("latency-cost", "Cost-Optimized → AWS Inferentia (Inf2)")
+    inferentia = of_family(found, "inf2")
+    assert inferentia.scores["policy"] == 1
+    assert inferentia.policy == "latency-cost"
+    assert inferentia.maturity in ("maintenance", "archived")
+    assert found.notes[0].startswith("the policy names other hardware than the first")
+    assert "2.31" in found.notes[0]
+
+
+def test_flash_attention_leaves_turing_and_volta_out() -> None:
+    found = answer(**CHAT | {"precision": "fp16", "attention": "flash-attention-2"})
+    assert why_not(found)["g4dn"] == "FLASH_ATTENTION"
+    assert "g5" in families(found)
+
+
+def test_trainium_with_pytorch_xla_is_last_years_software() -> None:
+    """PyTorch/XLA trains up to Neuron 2.29 only: it fits, and nobody calls it mature."""
+    found = answer(**PRETRAINING | {"framework": "pytorch-xla"}, budget="cost")
+    best = of_family(found, "trn1")
+    assert best.scores["policy"] == 1
+    assert best.maturity in ("maintenance", "archived")
+    assert any("2.29" in each for each in best.reasons)
+    assert why_not(found)["p4d"] == "FRAMEWORK"
+
+
+def test_trainium_has_no_pytorch_of_its_own_but_in_a_closed_beta() -> None:
+    found = answer("us-east-2", **PRETRAINING, budget="cost")
+    assert found.branch == "medium-training-cost"
+    assert why_not(found)["trn1"] == "FRAMEWORK"
+    assert of_family(found, "trn2").maturity == "beta"
+    assert "closed beta" in found.notes[0]
+    assert found.candidates[0].maturity == "mature"
+
+
+def test_maximum_performance_is_the_h100_and_what_came_after() -> None:
+    found = answer(task="training", model={"parameters": "70B"}, budget="performance")
+    assert found.branch_quote == "Maximum Performance → NVIDIA H100 (P5)"
+    assert set(families(found)[:3]) <= {"p5", "p5e", "p5en", "p6-b200", "p6-b300"}
+    assert families(found)[0] == "p5"
+    assert all(each.fit.nodes > 1 and each.fit.kind.supports_efa for each in found.candidates[:1])
+
+
+def test_adapters_of_a_large_model_need_no_eight_nodes() -> None:
+    best = answer(task="fine-tuning", method="lora", model={"parameters": "70B"}).candidates[0]
+    assert (best.fit.kind.family, best.fit.nodes) == ("p4d", 1)
+
+
+def test_a_run_is_compared_by_what_the_whole_of_it_costs() -> None:
+    found = answer(**PRETRAINING, budget="cost")
+    best = found.candidates[0]
+    assert best.hours
+    assert best.usd_per_hour
+    assert best.usd_per_run == pytest.approx(best.hours * best.usd_per_hour)
+    cheapest = min(each.usd_per_run for each in found.candidates if each.usd_per_run)
+    assert best.usd_per_run == pytest.approx(cheapest, rel=0.05)
+
+
+def test_small_models_for_development_take_a_small_gpu_or_a_cpu() -> None:
+    found = answer(task="development", model={"parameters": "350M"})
+    assert found.branch == "development"
+    assert {each.fit.kind.hardware.value for each in found.candidates} >= {"cpu", "nvidia-gpu"}
+    assert found.candidates[0].usd_per_hour
+    assert found.candidates[0].usd_per_hour < 1
+    assert all(each.usd_per_hour for each in found.candidates if each.fit.kind.hardware.value == "cpu")
+
+
+def test_cpus_are_current_general_families_of_some_size() -> None:
+    found = answer(**EMBEDDINGS)
+    cpus = [each.fit.kind for each in found.candidates if each.fit.kind.accelerator is None]
+    assert cpus
+    assert all(kind.family[0] in "cmr" and kind.family[1] in "789" and kind.vcpus >= 8 for kind in cpus)
+    assert not any(kind.burstable or kind.bare_metal or kind.withdrawn for kind in cpus)
+    assert any(each.code == "CPU" and "8B" in each.text for each in answer(**CHAT).rejections)
+
+
+# --- prices
+
+
+def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) -> None:
+    """Multiply the prices of a family; None takes them away."""
+
+    def figure(catalogue: Catalogue, name: str, region: str, purchase: Any = "on-demand") -> Figure | None:
+        found = instance_figure(catalogue, name, region, purchase)
+        if name.partition(".")[0] != family or found is None:
+            return found
+        return None if times is None else replace(found, usd_per_hour=found.usd_per_hour * times)
+
+    monkeypatch.setattr(module, "instance_figure", figure)
+
+
+@pytest.mark.parametrize("budget", ["cost", "balanced", "performance"])
+@pytest.mark.parametrize("said", [CHAT, PRETRAINING, EMBEDDINGS], ids=["chat", "pretraining", "embeddings"])
+def test_a_family_never_falls_by_becoming_cheaper(
+    monkeypatch: pytest.MonkeyPatch, said: dict[str, Any], budget: str
+) -> None:
+    before = families(answer(**said, budget=budget))
+    for family in before[:6]:
+        priced(monkeypatch, family, 0.7)
+        assert families(answer(**said, budget=budget)).index(family) <= before.index(family)
+
+
+def test_what_has_no_price_is_kept_behind_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    priced(monkeypatch, "g6e", None)
+    found = answer(**CHAT, budget="cost")
+    unpriced = of_family(found, "g6e")
+    assert (unpriced.usd_per_hour, unpriced.usd_per_million_tokens, unpriced.price_as_of) == (None, None, None)
+    assert unpriced.reasons[0] == "price unknown"
+    assert any("no source has a price of g6e" in each for each in unpriced.reasons)
+    priced_ones = [each for each in found.candidates if each.usd_per_hour is not None]
+    assert found.candidates[: len(priced_ones)] == tuple(priced_ones)
+
+
+def test_without_any_price_there_is_an_answer_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "instance_figure", lambda *_, **__: None)
+    found = answer(**CHAT, budget="cost")
+    assert found.candidates
+    assert all(each.usd_per_hour is None and each.scores["cost"] == 0 for each in found.candidates)
+
+
+def test_spot_is_a_snapshot() -> None:
+    found = answer(**PRETRAINING, purchase=["spot", "on-demand"], interruptible=True)
+    assert {each.purchase for each in found.candidates} == {"spot", "on-demand"}
+    both = {each.purchase: each.usd_per_hour for each in found.candidates if each.fit.kind.name == "p5.48xlarge"}
+    assert both["spot"] < both["on-demand"]  # type: ignore[operator]
+    assert any("snapshot" in each for each in found.notes)
+    assert any("no source has spot prices of g" in each for each in found.notes)
+
+
+def test_capacity_blocks_have_no_price_that_is_known() -> None:
+    found = answer(**PRETRAINING, purchase=["capacity-block"])
+    assert all(each.usd_per_hour is None and each.fit.kind.supports_capacity_block for each in found.candidates)
+    assert why_not(found)["g5"] == "PURCHASE"
+    assert any("ask AWS for offers" in each for each in found.candidates[0].reasons)
+
+
+# --- latency
+
+
+def test_too_slow_is_out_and_more_devices_are_tried() -> None:
+    found = answer(**CHAT | {"concurrent_sequences": 1, "latency": {"per_token_ms": 15}})
+    best = of_family(found, "g5")
+    assert best.fit.devices > 1
+    assert any("to answer in time" in each for each in best.reasons)
+    impossible = answer(**CHAT | {"latency": {"per_token_ms": 0.01}}, only=("nvidia-gpu",))
+    assert impossible.candidates == ()
+    assert why_not(impossible)["g6e"] == "LATENCY"
+    assert {gate.code for gate in impossible.nearest[0].gates} == {"LATENCY"}
+    assert impossible.nearest[0].remedy
+
+
+def test_unknown_latency_is_said_and_no_reason_to_refuse() -> None:
+    said = {"task": "inference", "model": {"parameters": "110M", "architecture": "bert"}, "precision": "fp16"}
+    found = answer(**said, latency={"first_token_ms": 1000}, only=("g5g",))
+    assert any("measure it first" in each for each in found.candidates[0].reasons)
+
+
+# --- what is not recommended
+
+
+def test_every_family_has_a_candidate_or_a_reason() -> None:
+    found = answer(**CHAT)
+    catalogue = load()
+    accelerated = {name.partition(".")[0] for name in catalogue.names if catalogue.get(name).accelerator}
+    assert accelerated == {*families(found), *(each.family for each in found.rejections if each.accelerator)}
+    assert all(each.text and each.code for each in found.rejections)
+
+
+@pytest.mark.parametrize(
+    ("said", "family", "code", "says"),
+    [
+        (CHAT, "p3", "WITHDRAWN", "2026"),
+        (CHAT, "g4dn", "BF16", "T4"),
+        (CHAT, "g7", "AMI", "driver 595"),
+        (CHAT, "p6e-gb200", "PURCHASE", "capacity-block"),
+        (CHAT, "trn2u", "OFFERED", "only in"),
+        (CHAT, "vt1", "HARDWARE", "U30"),
+        (PRETRAINING, "g6f", "FRACTION", "L4"),
+        (PRETRAINING | {"model": {"parameters": "70B"}}, "g5g", "MEMORY", "GiB"),
+    ],
+)
+def test_a_rejection_has_the_decisive_reason(said: dict[str, Any], family: str, code: str, says: str) -> None:
+    (found,) = (each for each in answer(**said).rejections if each.family == family)
+    assert found.code == code
+    assert says in found.text
+
+
+def test_nothing_fits_and_the_nearest_says_what_to_change() -> None:
+    found = answer(task="inference", model={"parameters": "20T"})
+    assert found.candidates == ()
+    missing = [each.missing_gib for each in found.nearest]
+    assert all(missing)
+    assert missing == sorted(missing)  # type: ignore[type-var]
+    assert len({each.kind.family for each in found.nearest}) == len(found.nearest)
+    assert any(each.remedy and "int4" in each.remedy for each in found.nearest)
+
+
+# --- where and what to choose from
+
+
+def test_regions_are_compared() -> None:
+    found = answer("us-west-2", "ap-northeast-1", **CHAT, budget="cost")
+    prices = {each.region: each.usd_per_hour for each in found.candidates if each.fit.kind.name == "g6e.xlarge"}
+    assert prices["us-west-2"] < prices["ap-northeast-1"]  # type: ignore[operator]
+    assert found.candidates[0].region == "us-west-2"
+    assert why_not(answer("eu-west-1", **CHAT))["g6e"] == "OFFERED"
+
+
+def test_the_first_region_wins_where_all_cost_the_same() -> None:
+    for regions in (("us-east-1", "us-west-2"), ("us-west-2", "us-east-1")):
+        assert answer(*regions, **CHAT).candidates[0].region == regions[0]
+
+
+@pytest.mark.parametrize(
+    ("only", "expected"),
+    [
+        (("g6e",), {"g6e"}),
+        (("l40s",), {"g6e"}),
+        (("L40S", "p5.4xlarge"), {"g6e", "p5"}),
+        (("p5e*",), {"p5e", "p5en"}),
+        (("inferentia",), {"inf2"}),
+    ],
+)
+def test_what_to_choose_from(only: tuple[str, ...], expected: set[str]) -> None:
+    assert set(families(answer(**CHAT, only=only))) == expected
+
+
+def test_cpus_that_are_asked_for_are_tried_whatever_the_size() -> None:
+    assert answer(task="inference", model={"parameters": "8B"}, only=("cpu",)).candidates
+
+
+def test_a_word_that_means_nothing_has_a_suggestion() -> None:
+    ((word, near),) = unknown_of(load(), ("g6e", "h1000"))
+    assert word == "h1000"
+    assert "h100" in near
+
+
+def test_one_size_of_a_family_is_enough() -> None:
+    found = answer(**CHAT)
+    best = best_of_families(found.candidates)
+    assert len({each.fit.kind.family for each in best}) == len(best)
+    sizes = {each.fit.kind.name for each in found.candidates if each.fit.kind.family == "g6e"}
+    assert len(sizes) > 3
+    cheapest = min(
+        each.usd_per_hour for each in found.candidates if each.fit.kind.family == "g6e" and each.usd_per_hour
+    )
+    assert of_family(found, "g6e").usd_per_hour == cheapest
+
+
+# --- the machinery
+
+
+def test_the_answer_is_the_same_every_time() -> None:
+    request = asking(*DEFAULT_REGIONS, **CHAT)
+    assert recommend(request) == recommend(request)
+
+
+@pytest.mark.parametrize("said", [CHAT, PRETRAINING, EMBEDDINGS], ids=["chat", "pretraining", "embeddings"])
+def test_the_whole_catalogue_in_five_regions_takes_a_blink(said: dict[str, Any]) -> None:
+    """Under 0.2 s; the best of some runs, since other tests run beside."""
+    request = asking(*DEFAULT_REGIONS, **said)
+    best = float("inf")
+    for _ in range(5):
+        start = time.perf_counter()
+        recommend(request)
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.2

@@ -1,0 +1,110 @@
+"""The shape of a described model: what is said wins, what is missing is estimated and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.advisor.model import ShapeError
+from eks_hardware.advisor.shape import kind_of, shape_of
+from eks_hardware.config import facts
+from eks_hardware.config.models.workload import ModelShape
+from helpers.advisor import CONFIGS, public_shape
+
+PUBLIC = {row["name"]: row for row in facts.model_types("public")["rows"]}
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_rows_of_public_models_are_those_of_their_configurations(name: str) -> None:
+    row, shape = PUBLIC[name], public_shape(name.lower())
+    for field in (
+        "parameters",
+        "layers",
+        "hidden_size",
+        "attention_heads",
+        "kv_heads",
+        "head_dim",
+        "vocabulary",
+        "intermediate_size",
+    ):
+        assert row[field] == getattr(shape, field), field
+
+
+@pytest.mark.parametrize(
+    ("parameters", "like"),
+    [
+        ("8B", "Llama-3.1-8B"),
+        ("7B", "Llama-3.1-8B"),
+        ("70B", "Llama-3.1-70B"),
+        ("1000B", "Llama-3.1-405B"),
+        ("1M", "SmolLM2-135M"),
+    ],
+)
+def test_a_size_takes_the_form_of_the_nearest_model(parameters: str, like: str) -> None:
+    shape = shape_of(ModelShape(parameters=parameters))
+    assert (shape.layers, shape.hidden_size, shape.kv_heads) == tuple(
+        PUBLIC[like][name] for name in ("layers", "hidden_size", "kv_heads")
+    )
+    assert like in shape.estimated[0]
+    assert shape.generates is None
+    assert 0 <= (shape.embedding_parameters or 0) <= shape.parameters // 3
+
+
+def test_all_that_is_said_is_kept_and_nothing_is_estimated() -> None:
+    said = {"layers": 32, "hidden_size": 4096, "attention_heads": 32, "kv_heads": 8, "head_dim": 128}
+    shape = shape_of(ModelShape(parameters="7B", architecture="llama", **said))
+    assert {name: getattr(shape, name) for name in said} == said
+    assert not shape.estimated
+    assert shape.generates is True
+
+
+@pytest.mark.parametrize(
+    ("architecture", "writes"), [("bert", False), ("vit", False), ("t5", True), ("llama", True), ("novel", None)]
+)
+def test_the_architecture_says_whether_it_writes(architecture: str, writes: bool | None) -> None:
+    shape = shape_of(ModelShape(parameters="100M", architecture=architecture))
+    assert shape.generates is writes
+    assert (shape.layers_with_cache == 0) is (writes is False)
+    assert any(architecture in each for each in shape.estimated) is (kind_of(architecture) is None)
+
+
+def test_heads_that_are_said_share_evenly_with_those_that_are_not() -> None:
+    few, many = (
+        shape_of(ModelShape.model_validate({"parameters": "8B", **said}))
+        for said in ({"kv_heads": 64}, {"attention_heads": 20})
+    )
+    assert (few.attention_heads, few.kv_heads) == (64, 64)
+    assert (many.attention_heads, many.kv_heads) == (20, 20)
+
+
+def test_what_is_said_beside_a_configuration_wins() -> None:
+    shape = shape_of(ModelShape(hf_config="llama-3.1-8b.json", parameters="8.5B", layers=16), folder=CONFIGS)
+    assert (shape.parameters, shape.active_parameters, shape.layers, shape.layers_with_cache) == (
+        8_500_000_000,
+        8_500_000_000,
+        16,
+        16,
+    )
+    assert shape.source == "config.json and the workload"
+
+
+def test_a_mixture_keeps_its_share_of_active_parameters() -> None:
+    plain = public_shape("mixtral-8x7b")
+    shape = shape_of(ModelShape(hf_config="mixtral-8x7b.json", parameters="93B"), folder=CONFIGS)
+    assert shape.active_parameters / shape.parameters == pytest.approx(plain.active_parameters / plain.parameters)
+
+
+@pytest.mark.parametrize(
+    ("said", "field"), [({"active_parameters": "9B"}, "active_parameters"), ({"kv_heads": 5}, "kv_heads")]
+)
+def test_what_contradicts_the_configuration_is_refused(said: dict[str, object], field: str) -> None:
+    with pytest.raises(ShapeError) as caught:
+        shape_of(ModelShape.model_validate({"hf_config": "llama-3.1-8b.json", **said}), folder=CONFIGS)
+    assert (caught.value.code, caught.value.field) == ("HF_CONFIG_FIELD", field)
+
+
+def test_a_missing_configuration(tmp_path: Path) -> None:
+    with pytest.raises(ShapeError) as caught:
+        shape_of(ModelShape(hf_config="none.json"), folder=tmp_path)
+    assert caught.value.code == "HF_CONFIG_MISSING"

@@ -1,0 +1,493 @@
+"""Time of training, speed of answers, price of tokens: against sums by hand, published runs and bad numbers."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware.advisor.throughput import (
+    Estimate,
+    decode_tokens_per_second,
+    prefill_seconds,
+    served_tokens_per_second,
+    time_per_output_token_ms,
+    time_to_first_token_ms,
+    training_seconds,
+    usd_per_million_tokens,
+)
+from eks_hardware.config.catalogue.performance import utilization
+from helpers.paths import ROOT
+
+GUIDE = (ROOT / "docs" / "guides" / "throughput.md").read_text(encoding="utf-8")
+DAY = 86_400
+
+TRAINING: dict[str, Any] = {
+    "active_parameters": 8e9,
+    "tokens": 1e9,
+    "devices": 8,
+    "peak_tflops": 1000,
+    "precision": "bf16",
+    "recompute": False,
+}
+# A 10B model in BF16 on one device with round figures.
+DECODE: dict[str, Any] = {
+    "active_parameters": 10e9,
+    "weight_bytes_per_parameter": 2,
+    "kv_bytes_per_token": 100_000,
+    "context_length": 1000,
+    "concurrent_sequences": 1,
+    "devices": 1,
+    "bandwidth_gb_per_second_each": 1000,
+    "peak_tflops_each": 1000,
+    "share": 0.5,
+}
+PREFILL: dict[str, Any] = {
+    "active_parameters": 10e9,
+    "weight_bytes_per_parameter": 2,
+    "prompt_tokens": 1000,
+    "devices": 1,
+    "bandwidth_gb_per_second_each": 1000,
+    "peak_tflops_each": 1000,
+    "share": 0.5,
+}
+
+H100: dict[str, Any] = {"bandwidth_gb_per_second_each": 3350, "peak_tflops_each": 989}
+LLAMA_3_8B: dict[str, Any] = {"active_parameters": 8.03e9, "weight_bytes_per_parameter": 2}
+LLAMA_3_8B_KV = 2 * 32 * 8 * 128 * 2  # keys and values, layers, heads of them, size of a head, bytes
+
+
+def value(estimate: Estimate) -> float:
+    assert estimate.value is not None, estimate.assumptions
+    return estimate.value
+
+
+# --- by hand
+
+
+@pytest.mark.parametrize(
+    ("changes", "flops"),
+    [
+        ({}, 6),
+        ({"recompute": True}, 8),
+        ({"adapters_only": True}, 4),
+        ({"adapters_only": True, "recompute": True}, 6),
+    ],
+)
+def test_training_by_hand(changes: dict[str, Any], flops: int) -> None:
+    found = training_seconds(**TRAINING | {"share": 0.5} | changes)
+    assert value(found) == pytest.approx(flops * 8e9 * 1e9 / (8 * 1000e12 * 0.5))
+    assert found.assumptions[0].startswith(f"{flops} FLOPs per parameter and token")
+    assert ("recomputed" in found.assumptions[0]) is changes.get("recompute", False)
+    assert ("frozen" in found.assumptions[0]) is changes.get("adapters_only", False)
+
+
+@pytest.mark.parametrize(
+    ("changes", "tokens_per_second"),
+    [
+        # 20 GB of weights and 0.1 GB of KV cache at half of 1000 GB/s: 40.2 ms
+        ({}, 1 / 0.0402),
+        ({"concurrent_sequences": 10}, 10 / 0.042),
+        ({"context_length": 0}, 25),
+        ({"devices": 4}, 4 / 0.0402),
+        ({"weight_bytes_per_parameter": 0.5}, 1 / 0.0102),
+        # 2 FLOPs x 10B x 1000 sequences at 40 % of 10 TFLOPS: 5 s, longer than the 0.24 s of reading
+        ({"concurrent_sequences": 1000, "peak_tflops_each": 10}, 200),
+        # every one of 4 x 10B parameters is read with probability 1 - 0.75^2 by two sequences
+        ({"total_parameters": 40e9, "context_length": 0, "concurrent_sequences": 2}, 2 / (17.5 * 2 / 500)),
+        ({"total_parameters": 40e9, "context_length": 0}, 25),
+        ({"total_parameters": 10e9, "context_length": 0, "concurrent_sequences": 2}, 50),
+    ],
+)
+def test_decoding_by_hand(changes: dict[str, Any], tokens_per_second: float) -> None:
+    assert value(decode_tokens_per_second(**DECODE | changes)) == pytest.approx(tokens_per_second)
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        # 2 FLOPs x 10B x 1000 tokens at half of 1000 TFLOPS; reading 20 GB at 55 % of 1000 GB/s takes 36 ms
+        ({}, 0.04),
+        ({"prompt_tokens": 100}, 20 / 550),
+        ({"devices": 2}, 0.02),
+        # 2 x 40 layers x 5000 x 1000 more FLOPs per token
+        ({"layers": 40, "attention_size": 5000}, 0.04 * (20e9 + 0.4e9) / 20e9),
+        ({"layers": 40}, 0.04),
+    ],
+)
+def test_prefill_by_hand(changes: dict[str, Any], seconds: float) -> None:
+    found = prefill_seconds(**PREFILL | changes)
+    assert value(found) == pytest.approx(seconds)
+    assert value(time_to_first_token_ms(found)) == pytest.approx(seconds * 1000)
+    counted = {"layers", "attention_size"} <= changes.keys()
+    assert ("attention within the prompt not counted" in found.assumptions) is not counted
+
+
+def test_served_tokens_by_hand() -> None:
+    prefill = Estimate(value=0.5, assumptions=("a", "b"))
+    decode = Estimate(value=100, assumptions=("b", "c"))
+    found = served_tokens_per_second(output_tokens=150, prefill=prefill, decode=decode)
+    assert value(found) == pytest.approx(150 / (0.5 + 1.5))
+    assert found.assumptions[1:] == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("usd_per_hour", "tokens_per_second", "usd"),
+    [
+        (3.6, 1000, 1.0),
+        (55.04, 20_000, 55.04 / 72),
+        (0, 1000, 0),
+        (None, 1000, None),
+        (3.6, None, None),
+        (None, None, None),
+    ],
+)
+def test_price_of_a_million_tokens(
+    usd_per_hour: float | None, tokens_per_second: float | None, usd: float | None
+) -> None:
+    found = usd_per_million_tokens(usd_per_hour, tokens_per_second)
+    assert found == (None if usd is None else pytest.approx(usd))
+
+
+# --- published runs
+
+
+def test_gpt_3_on_1024_a100() -> None:
+    """34 days: https://arxiv.org/abs/2104.04473 §5.1, 300B tokens at 140 TFLOPS a GPU with recomputation."""
+    found = training_seconds(
+        active_parameters=175e9,
+        tokens=300e9,
+        devices=1024,
+        peak_tflops=312,
+        precision="fp16",
+        recompute=True,
+        share=140 / 312,
+    )
+    assert value(found) / DAY == pytest.approx(34, abs=0.2)
+
+
+def test_one_trillion_parameters_on_3072_a100() -> None:
+    """84 days: the same source, 450B tokens at 163 TFLOPS a GPU."""
+    found = training_seconds(
+        active_parameters=1e12,
+        tokens=450e9,
+        devices=3072,
+        peak_tflops=312,
+        precision="fp16",
+        recompute=True,
+        share=163 / 312,
+    )
+    assert value(found) / DAY == pytest.approx(84, abs=1)
+
+
+def test_llama_3_8b_on_one_h100_is_of_the_right_order() -> None:
+    one = decode_tokens_per_second(
+        **LLAMA_3_8B,
+        **H100,
+        kv_bytes_per_token=LLAMA_3_8B_KV,
+        context_length=1024,
+        concurrent_sequences=1,
+        devices=1,
+    )
+    assert 80 < value(one) < 3350e9 / 16.06e9
+    many = decode_tokens_per_second(
+        **LLAMA_3_8B,
+        **H100,
+        kv_bytes_per_token=LLAMA_3_8B_KV,
+        context_length=1024,
+        concurrent_sequences=128,
+        devices=1,
+    )
+    assert 2_000 < value(many) < 12_000
+
+
+@pytest.mark.parametrize(
+    ("devices", "parameters", "kv_bytes_per_token", "sequences", "tokens_per_second"),
+    [
+        (12, 70.6e9, 2 * 80 * 8 * 128 * 2, 1, 31.28),  # Llama 3 70B, inf2.48xlarge
+        (16, 69e9, 2 * 80 * 8 * 128 * 2, 1, 39.29),  # Llama 2 70B, trn1.32xlarge
+        (16, 69e9, 2 * 80 * 8 * 128 * 2, 4, 141.5),
+    ],
+)
+def test_neuron_benchmarks(
+    devices: int, parameters: float, kv_bytes_per_token: float, sequences: int, tokens_per_second: float
+) -> None:
+    """Within a quarter of AWS's tables for models of 70B: about-neuron/benchmarks of aws-neuron-sdk."""
+    found = decode_tokens_per_second(
+        active_parameters=parameters,
+        weight_bytes_per_parameter=2,
+        kv_bytes_per_token=kv_bytes_per_token,
+        context_length=256,
+        concurrent_sequences=sequences,
+        devices=devices,
+        bandwidth_gb_per_second_each=820,
+        peak_tflops_each=190,
+        kind="neuron",
+    )
+    assert value(found) == pytest.approx(tokens_per_second, rel=0.25)
+
+
+# --- assumptions and unknowns
+
+
+def test_assumptions_name_the_share_and_where_it_was_measured() -> None:
+    gpu = training_seconds(**TRAINING).assumptions
+    assert any("40 % of the bf16 peak of 1,000 TFLOPS" in sentence and "Llama 3 405B" in sentence for sentence in gpu)
+    neuron = training_seconds(**TRAINING | {"kind": "neuron"}).assumptions
+    assert any("24 % of the bf16 peak" in sentence and "derived" in sentence for sentence in neuron)
+    given_share = training_seconds(**TRAINING | {"share": 0.35}).assumptions
+    assert "35 % of the bf16 peak of 1,000 TFLOPS a device" in given_share
+
+
+def test_decoding_says_what_limits_it() -> None:
+    memory = decode_tokens_per_second(**DECODE).assumptions
+    compute = decode_tokens_per_second(**DECODE | {"concurrent_sequences": 1000, "peak_tflops_each": 10}).assumptions
+    assert any(sentence.startswith("limited by memory: 50 % of 1,000 GB/s") for sentence in memory)
+    assert any(sentence.startswith("limited by compute: 40 % of 10 TFLOPS") for sentence in compute)
+    assert not any("communication" in sentence for sentence in memory)
+    several = decode_tokens_per_second(**DECODE | {"devices": 8}).assumptions
+    assert "no extra time for communication between the 8 devices" in several
+
+
+@pytest.mark.parametrize(
+    ("estimate", "changes", "missing"),
+    [
+        (training_seconds, TRAINING | {"peak_tflops": None}, ["peak compute (TFLOPS)"]),
+        (training_seconds, TRAINING | {"kind": "gaudi"}, ["training reaches on gaudi"]),
+        (
+            training_seconds,
+            TRAINING | {"kind": "cpu", "peak_tflops": None},
+            ["peak compute (TFLOPS)", "training reaches on cpu"],
+        ),
+        (decode_tokens_per_second, DECODE | {"peak_tflops_each": None}, ["peak compute (TFLOPS)"]),
+        (decode_tokens_per_second, DECODE | {"bandwidth_gb_per_second_each": None}, ["memory bandwidth (GB/s)"]),
+        (decode_tokens_per_second, DECODE | {"kind": "inference"}, ["reading a prompt reaches on inference"]),
+        (
+            prefill_seconds,
+            PREFILL | {"peak_tflops_each": None, "bandwidth_gb_per_second_each": None},
+            ["memory bandwidth (GB/s)", "peak compute (TFLOPS)"],
+        ),
+    ],
+)
+def test_what_is_not_known_gives_no_number(
+    estimate: Callable[..., Estimate], changes: dict[str, Any], missing: list[str]
+) -> None:
+    found = estimate(**changes)
+    assert found.value is None
+    assert len(found.assumptions) == len(missing)
+    for sentence, fact in zip(found.assumptions, missing, strict=True):
+        assert sentence.startswith("unknown: no source for the")
+        assert fact in sentence
+
+
+def test_an_unknown_goes_through_to_what_rests_on_it() -> None:
+    known = Estimate(value=1, assumptions=("known",))
+    unknown = Estimate(value=None, assumptions=("unknown: x",))
+    assert time_per_output_token_ms(unknown, concurrent_sequences=2) == unknown
+    assert time_to_first_token_ms(unknown) == unknown
+    for prefill, decode in ((known, unknown), (unknown, known), (unknown, unknown)):
+        assert served_tokens_per_second(output_tokens=10, prefill=prefill, decode=decode) == unknown
+
+
+# --- the guide
+
+
+def test_the_example_of_the_guide_prints_what_it_says() -> None:
+    found = re.search(r"```python\n(.*?)```\n\n```text\n(.*?)```", GUIDE, re.DOTALL)
+    assert found is not None
+    done = subprocess.run([sys.executable, "-c", found[1]], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == found[2]
+
+
+@pytest.mark.parametrize(
+    ("step", "peak"), [("training", "compute"), ("prefill", "compute"), ("decode", "memory bandwidth")]
+)
+def test_the_guide_has_the_shares_of_the_data(step: str, peak: str) -> None:
+    cells = next(line for line in GUIDE.splitlines() if line.startswith(f"| {step} | {peak} |")).split("|")
+    for kind, cell in zip(("gpu", "neuron"), cells[3:5], strict=True):
+        known = utilization(step, kind)
+        assert known is not None
+        assert cell.split()[0] == f"{known.share * 100:g}"
+        assert f"{known.high * 100:g} %" in cell
+
+
+# --- numbers that cannot be
+
+NOT_POSITIVE = (0, -1, -1e30, math.nan, math.inf, -math.inf, 10**400)
+NEGATIVE = (-1, -1e-9, math.nan, math.inf)
+
+
+@pytest.mark.parametrize("bad", NOT_POSITIVE)
+@pytest.mark.parametrize(
+    ("estimate", "arguments", "name"),
+    [
+        *((training_seconds, TRAINING, name) for name in ("active_parameters", "tokens", "devices", "peak_tflops")),
+        *(
+            (decode_tokens_per_second, DECODE, name)
+            for name in (
+                "active_parameters",
+                "total_parameters",
+                "weight_bytes_per_parameter",
+                "concurrent_sequences",
+                "devices",
+                "bandwidth_gb_per_second_each",
+                "peak_tflops_each",
+                "share",
+            )
+        ),
+        *(
+            (prefill_seconds, PREFILL, name)
+            for name in ("active_parameters", "prompt_tokens", "layers", "attention_size", "devices", "share")
+        ),
+    ],
+)
+def test_numbers_that_cannot_be(
+    estimate: Callable[..., Estimate], arguments: dict[str, Any], name: str, bad: float
+) -> None:
+    with pytest.raises(ValueError, match=rf"^{name} must be .*, not "):
+        estimate(**arguments | {name: bad})
+
+
+@pytest.mark.parametrize("bad", NEGATIVE)
+def test_what_may_be_zero_but_not_less(bad: float) -> None:
+    for name in ("kv_bytes_per_token", "context_length"):
+        with pytest.raises(ValueError, match=f"^{name} must be at least 0"):
+            decode_tokens_per_second(**DECODE | {name: bad})
+    with pytest.raises(ValueError, match=r"^usd_per_hour must be at least 0"):
+        usd_per_million_tokens(bad, 10)
+
+
+@pytest.mark.parametrize("bad", NOT_POSITIVE)
+def test_bad_numbers_of_what_rests_on_estimates(bad: float) -> None:
+    known = Estimate(value=1, assumptions=())
+    with pytest.raises(ValueError, match=r"^tokens_per_second must be more than 0"):
+        usd_per_million_tokens(1, bad)
+    with pytest.raises(ValueError, match=r"^concurrent_sequences must be at least 1"):
+        time_per_output_token_ms(known, concurrent_sequences=bad)
+    with pytest.raises(ValueError, match=r"^output_tokens must be at least 1"):
+        served_tokens_per_second(output_tokens=bad, prefill=known, decode=known)
+
+
+def test_a_share_is_at_most_all() -> None:
+    with pytest.raises(ValueError, match=r"^share must be more than 0 and at most 1, not 1.5"):
+        training_seconds(**TRAINING | {"share": 1.5})
+
+
+def test_a_token_passes_no_more_than_there_is() -> None:
+    with pytest.raises(ValueError, match="must not be fewer than active_parameters"):
+        decode_tokens_per_second(**DECODE | {"total_parameters": 1e9})
+
+
+# --- what always holds
+
+numbers = st.floats(min_value=1, max_value=1e18)
+fractions = st.floats(min_value=1e-6, max_value=1)
+counts = st.integers(min_value=1, max_value=10**6)
+kinds = st.sampled_from(["gpu", "neuron"])
+
+
+@st.composite
+def decodings(draw: st.DrawFn) -> dict[str, Any]:
+    active = draw(numbers)
+    return {
+        "active_parameters": active,
+        "total_parameters": draw(st.none() | st.floats(min_value=active, max_value=1e18)),
+        "weight_bytes_per_parameter": draw(st.sampled_from([0.5, 1, 2, 4])),
+        "kv_bytes_per_token": draw(st.floats(min_value=0, max_value=1e9)),
+        "context_length": draw(st.integers(min_value=0, max_value=10**9)),
+        "concurrent_sequences": draw(counts),
+        "devices": draw(counts),
+        "bandwidth_gb_per_second_each": draw(st.floats(min_value=1, max_value=1e6)),
+        "peak_tflops_each": draw(st.floats(min_value=1, max_value=1e6)),
+        "kind": draw(kinds),
+        "share": draw(st.none() | fractions),
+    }
+
+
+def at_least(more: float, less: float) -> bool:
+    return more >= less or math.isclose(more, less, rel_tol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    active_parameters=numbers,
+    tokens=numbers,
+    devices=counts,
+    peak_tflops=st.floats(min_value=1, max_value=1e6),
+    adapters_only=st.booleans(),
+    recompute=st.booleans(),
+    kind=kinds,
+    factor=st.integers(min_value=1, max_value=1000),
+)
+def test_more_devices_never_train_slower(factor: int, devices: int, **run: Any) -> None:
+    few = value(training_seconds(**run, devices=devices, precision="bf16"))
+    many = value(training_seconds(**run, devices=devices * factor, precision="bf16"))
+    assert math.isfinite(few)
+    assert few > 0
+    assert many * factor == pytest.approx(few)
+
+
+@settings(max_examples=60, deadline=None)
+@given(decodings(), counts, counts)
+def test_decoding_is_monotonous(run: dict[str, Any], devices: int, more: int) -> None:
+    base = value(decode_tokens_per_second(**run))
+    assert math.isfinite(base)
+    assert base > 0
+    assert at_least(value(decode_tokens_per_second(**run | {"devices": run["devices"] + devices})), base)
+    longer = run | {"context_length": run["context_length"] + more}
+    assert at_least(base, value(decode_tokens_per_second(**longer)))
+    fuller = run | {"concurrent_sequences": run["concurrent_sequences"] + more}
+    assert at_least(value(decode_tokens_per_second(**fuller)), base)
+    smaller = run | {"weight_bytes_per_parameter": run["weight_bytes_per_parameter"] / 2}
+    assert at_least(value(decode_tokens_per_second(**smaller)), base)
+
+
+@settings(max_examples=60, deadline=None)
+@given(decodings(), counts)
+def test_a_fuller_batch_never_answers_sooner(run: dict[str, Any], more: int) -> None:
+    def each(sequences: int) -> float:
+        decode = decode_tokens_per_second(**run | {"concurrent_sequences": sequences})
+        return value(time_per_output_token_ms(decode, concurrent_sequences=sequences))
+
+    sequences = run["concurrent_sequences"]
+    assert at_least(each(sequences + more), each(sequences))
+
+
+@settings(max_examples=60, deadline=None)
+@given(decodings())
+def test_experts_never_cost_less_than_one_read_nor_more_than_all(run: dict[str, Any]) -> None:
+    total = run["total_parameters"] or run["active_parameters"]
+    experts = value(decode_tokens_per_second(**run))
+    one = value(decode_tokens_per_second(**run | {"total_parameters": None}))
+    every = value(decode_tokens_per_second(**run | {"active_parameters": total, "total_parameters": None}))
+    assert at_least(one, experts)
+    assert at_least(experts, every)
+
+
+@settings(max_examples=60, deadline=None)
+@given(decodings(), counts, counts)
+def test_a_longer_prompt_never_takes_less(run: dict[str, Any], prompt_tokens: int, more: int) -> None:
+    shared = {name: run[name] for name in run if name in PREFILL.keys() | {"total_parameters", "kind"}}
+    short = value(prefill_seconds(**shared | {"prompt_tokens": prompt_tokens}))
+    longer = value(prefill_seconds(**shared | {"prompt_tokens": prompt_tokens + more}))
+    assert math.isfinite(short)
+    assert short > 0
+    assert at_least(longer, short)
+
+
+@settings(max_examples=60, deadline=None)
+@given(decodings(), counts, counts)
+def test_prompts_only_slow_a_server_down(run: dict[str, Any], prompt_tokens: int, output_tokens: int) -> None:
+    decode = decode_tokens_per_second(**run)
+    shared = {name: run[name] for name in run if name in PREFILL.keys() | {"total_parameters", "kind"}}
+    prefill = prefill_seconds(**shared | {"prompt_tokens": prompt_tokens})
+    served = served_tokens_per_second(output_tokens=output_tokens, prefill=prefill, decode=decode)
+    assert value(served) > 0
+    assert at_least(value(decode), value(served))

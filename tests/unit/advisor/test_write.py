@@ -1,0 +1,285 @@
+"""A recommended strategy: valid, resolvable, and saying why; and files that are written only where nothing is."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.advisor.model import Candidate, Recommendation, Request
+from eks_hardware.advisor.recommend import recommend
+from eks_hardware.advisor.shape import shape_of
+from eks_hardware.advisor.starters import KINDS, Kind, purposes, starter_groups
+from eks_hardware.advisor.strategy_text import WriteError, strategy_text
+from eks_hardware.advisor.write import name_of, strategy_yaml, write_new
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.errors import Severity
+from eks_hardware.config.loader import parse_strategy
+from eks_hardware.config.models import Strategy, Workload
+from eks_hardware.config.resolve import resolve
+from eks_hardware.config.rules import check
+from helpers.locking import candidate
+from helpers.strategies import TODAY
+
+REGIONS = ("us-west-2", "us-east-1", "eu-west-1")
+
+
+def workload(parameters: str, task: str, **fields: Any) -> Workload:
+    return Workload.model_validate({"task": task, "model": {"parameters": parameters}, **fields})
+
+
+# One for each of the documents' decisions, and what stretches the writer: large weights, spot, chips that need an SDK.
+WORKLOADS = {
+    "large training, cost": workload("70B", "training", budget="cost", framework="pytorch"),
+    "large training on Trainium": workload("70B", "training", budget="cost", framework="pytorch-xla"),
+    "large training, performance": workload("405B", "training", budget="performance"),
+    "medium training": workload("7B", "training", training_tokens="15B"),
+    "adapters": workload("8B", "fine-tuning", method="lora"),
+    "low latency": workload("8B", "inference", framework="vllm", attention="flash-attention-2"),
+    "throughput": workload("70B", "inference", serving="batch", budget="cost"),
+    "8-bit": workload("405B", "inference", precision="fp8"),
+    "spot": workload("8B", "inference", serving="batch", interruptible=True, purchase=("spot", "on-demand")),
+    "reserved": workload("70B", "training", purchase=("reserved", "capacity-block")),
+    "4-bit": workload("70B", "inference", precision="int4"),
+    "small": workload("110M", "inference", budget="cost"),
+    "development": workload("1B", "development", precision="fp16"),
+}
+
+# What is true of hardware that is far down the ranking, or of spot: said, and no reason not to write it.
+TRUE_OF_SOME = {
+    "DISTRIBUTED_SLOW",
+    "EFA_SPOT",
+    "INFERENTIA_ARCHIVED",
+    "NEEDS_FRAMEWORK_STATUS",
+    "SPOT_ONE_TYPE",
+    "TRAINING_INFERENTIA",
+}
+
+
+@cache
+def recommended(name: str) -> Recommendation:
+    given = WORKLOADS[name]
+    return recommend(Request(workload=given, shape=shape_of(given.model), regions=REGIONS))
+
+
+@cache
+def written(name: str, index: int) -> str:
+    return strategy_yaml(recommended(name), name="demo", candidate=index)
+
+
+def strategies(name: str) -> Iterator[tuple[Candidate, Strategy]]:
+    for index, each in enumerate(recommended(name).candidates):
+        yield each, parse_strategy(written(name, index)).strategy
+
+
+def faults(strategy: Strategy) -> set[str]:
+    """Codes of what is found, apart from what every first strategy has."""
+    found = check(strategy, today=TODAY)
+    errors = [str(each) for each in found if each.severity is Severity.ERROR]
+    assert errors == []
+    return {each.code for each in found} - {"ENDPOINT_OPEN"}
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_every_candidate_is_a_valid_strategy(name: str) -> None:
+    found = list(strategies(name))
+    assert found
+    for each, strategy in found:
+        assert faults(strategy) <= TRUE_OF_SOME
+        assert strategy.region == each.region
+        assert strategy.node_groups[1].instance_types[0] == each.fit.kind.name
+        assert strategy.node_groups[1].scaling.max >= each.fit.nodes
+
+
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_the_best_of_each_kind_of_hardware_resolves(name: str) -> None:
+    best = {each.fit.kind.hardware: strategy for each, strategy in reversed(list(strategies(name)))}
+    for strategy in best.values():
+        group = resolve(strategy).node_groups[1]
+        assert group.instance_types == strategy.node_groups[1].instance_types
+
+
+@pytest.mark.parametrize("name", sorted(set(WORKLOADS) - {"spot"}))
+def test_there_is_nothing_to_warn_of_in_the_best(name: str) -> None:
+    assert faults(parse_strategy(written(name, 0)).strategy) == set()
+
+
+def test_several_nodes_have_efa_and_room_for_one_job() -> None:
+    training = recommended("large training, performance")
+    group = parse_strategy(written("large training, performance", 0)).strategy.node_groups[1]
+    assert training.candidates[0].fit.nodes > 1
+    assert (group.scaling.min, group.scaling.max) == (0, training.candidates[0].fit.nodes)
+    assert group.efa
+    assert group.needs.distributed == "multi-node"
+    assert group.purpose == "training"
+
+
+def test_what_needs_an_older_sdk_gets_an_image_with_its_driver() -> None:
+    found = [
+        strategy.node_groups[1]
+        for each, strategy in strategies("large training on Trainium")
+        if each.fit.kind.family == "trn1"
+    ]
+    assert found
+    assert all(each.needs.neuron_sdk and each.ami.release_version for each in found)
+
+
+def test_spot_has_a_choice_of_types() -> None:
+    found = {
+        each.fit.kind.name: strategy.node_groups[1] for each, strategy in strategies("spot") if each.purchase == "spot"
+    }
+    assert found["g6e.2xlarge"].capacity == "spot"
+    assert len(found["g6e.2xlarge"].instance_types) == 5
+    assert found["g6e.48xlarge"].instance_types == ("g6e.48xlarge",)
+
+
+def test_a_reservation_is_there_to_be_put_in() -> None:
+    text = written("reserved", 0)
+    group = parse_strategy(text).strategy.node_groups[1]
+    assert group.capacity in ("reserved", "capacity-block")
+    assert group.reservation
+    assert "your own reservation" in text
+
+
+def test_large_weights_have_room_on_the_disk() -> None:
+    for each, strategy in strategies("8-bit"):
+        if each.fit.kind.instance_store is None:
+            assert (strategy.node_groups[1].disk.size_gib or 0) > 2 * 405e9 / 2**30
+
+
+def test_the_comments_say_why() -> None:
+    text = written("low latency", 0)
+    best = recommended("low latency").candidates[0]
+    assert f"# Number 1 of {len(recommended('low latency').candidates)}: {best.fit.kind.name}" in text
+    assert f"{best.fit.memory_gib:.1f} of {best.fit.available_gib:.1f} GiB" in text
+    assert f"{best.usd_per_hour:,.2f} USD an hour" in text
+    assert best.price_as_of in text if best.price_as_of else True
+    assert max(map(len, text.splitlines())) <= 120
+
+
+def test_no_comment_becomes_more_than_one() -> None:
+    found = recommended("low latency")
+    shape = dataclasses.replace(found.request.shape, architecture="x\nevil: true", estimated=("a\n- b\u2028c",))
+    request = dataclasses.replace(found.request, shape=shape)
+    text = strategy_yaml(dataclasses.replace(found, request=request), name="demo")
+    assert "evil" in text
+    assert parse_strategy(text).strategy == parse_strategy(written("low latency", 0)).strategy
+
+
+@pytest.mark.parametrize("name", ["true", "123", "1e3", "null", "on", "0x1F", "a-b_c", "1.5".replace(".", "_")])
+def test_a_name_stays_text(name: str) -> None:
+    assert parse_strategy(strategy_yaml(recommended("small"), name=name)).strategy.name == name
+
+
+@pytest.mark.parametrize("name", ["", "a b", "-a", "../a", "a" * 101, "${x}", "a\n"])
+def test_what_cannot_be_a_name_is_refused(name: str) -> None:
+    with pytest.raises(WriteError, match="cannot be the name"):
+        strategy_yaml(recommended("small"), name=name)
+
+
+@pytest.mark.parametrize("index", [-1, 10_000])
+def test_there_is_no_such_candidate(index: int) -> None:
+    with pytest.raises(WriteError, match="there is no candidate"):
+        strategy_yaml(recommended("small"), name="demo", candidate=index)
+
+
+def test_of_nothing_there_is_nothing_to_write() -> None:
+    with pytest.raises(WriteError, match="nothing fits"):
+        strategy_yaml(dataclasses.replace(recommended("small"), candidates=()), name="demo")
+
+
+def test_a_price_that_nobody_knows_is_unknown() -> None:
+    found = dataclasses.replace(recommended("small"), candidates=(candidate("g6.xlarge", usd_per_hour=None),))
+    assert "Price in us-west-2: unknown." in strategy_yaml(found, name="demo")
+
+
+# --- first strategies by hardware
+
+
+STARTERS = [(kind, purpose) for kind in KINDS for purpose in purposes(kind) or (None,)]
+
+
+@pytest.mark.parametrize(("kind", "purpose"), STARTERS)
+def test_a_first_strategy_is_valid_wherever_its_hardware_is(kind: Kind, purpose: str | None) -> None:
+    regions = []
+    for region in load().regions:
+        try:
+            groups = starter_groups(kind, purpose, region)
+        except WriteError:
+            continue
+        regions.append(region)
+        strategy = parse_strategy(strategy_text("demo", region, groups)).strategy
+        assert faults(strategy) == set()
+        resolve(strategy)
+    assert "us-east-1" in regions
+
+
+def test_mixed_has_what_the_region_has() -> None:
+    names = {region: {each.name for each in starter_groups("mixed", None, region)} for region in REGIONS}
+    assert {"gpu-training", "trainium-training", "inferentia-inference"} <= names["us-west-2"]
+    assert "trainium-training" not in names["eu-west-1"]
+
+
+def test_another_region_is_named_where_one_has_nothing() -> None:
+    with pytest.raises(WriteError, match=r"eu-west-1 offers none of trn1\.32xlarge.* us-east-2"):
+        starter_groups("trainium", "training", "eu-west-1")
+
+
+def test_hardware_is_for_something() -> None:
+    with pytest.raises(WriteError, match="inferentia is not for training"):
+        starter_groups("inferentia", "training", "us-west-2")
+
+
+# --- files
+
+
+def test_a_file_that_is_there_is_not_written_over(tmp_path: Path) -> None:
+    file = tmp_path / "demo.yaml"
+    write_new(file, "one\n")
+    with pytest.raises(WriteError, match="--force"):
+        write_new(file, "two\n")
+    assert file.read_text(encoding="utf-8") == "one\n"
+    write_new(file, "two\n", force=True)
+    assert file.read_text(encoding="utf-8") == "two\n"
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_link_is_not_written_through(tmp_path: Path) -> None:
+    other, file = tmp_path / "other", tmp_path / "demo.yaml"
+    other.write_text("mine", encoding="utf-8")
+    file.symlink_to(other)
+    with pytest.raises(WriteError):
+        write_new(file, "two\n")
+    write_new(file, "two\n", force=True)
+    assert (other.read_text(encoding="utf-8"), file.is_symlink()) == ("mine", False)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("place", ["missing/demo.yaml", "file/demo.yaml", "folder"])
+def test_a_place_that_cannot_be_written_to_is_said(tmp_path: Path, place: str, force: bool) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(WriteError):
+        write_new(tmp_path / place, "one\n", force=force)
+    assert {each.name for each in tmp_path.rglob("*")} == {"file", "folder"}
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(UnicodeEncodeError):
+        write_new(tmp_path / "demo.yaml", "name: \udcff\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("file", "name"), [("a/llm.yaml", "llm"), ("LLM_2.YML", "LLM_2")])
+def test_a_file_names_its_strategy(file: str, name: str) -> None:
+    assert name_of(Path(file)) == name
+
+
+@pytest.mark.parametrize("file", ["llm", "llm.json", "my llm.yaml", ".yaml", "a.b.yaml"])
+def test_some_files_cannot(file: str) -> None:
+    with pytest.raises(WriteError):
+        name_of(Path(file))

@@ -1,0 +1,164 @@
+"""``eks-hardware check-model``: verdicts, exit codes, what it prints at 80 columns, and how it refuses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from eks_hardware.advisor.migration import check_model as check
+from eks_hardware.cli.check_model import check_model
+from helpers.advisor import CONFIGS, config_file, request_for
+
+app = typer.Typer()
+app.command()(check_model)
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def invoked(model: str | Path, *arguments: str) -> Result:
+    file = model if isinstance(model, Path) else config_file(model)
+    return CliRunner().invoke(app, ["--hf-config", str(file), *arguments])
+
+
+def content(model: str, *arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(invoked(model, *arguments, "--json").stdout)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("model", "arguments", "verdict", "code"),
+    [
+        ("llama-3.1-8b", ("--target", "trainium"), "with changes", 0),
+        ("llama-3.1-8b", ("--target", "inferentia"), "with changes", 0),
+        ("llama-3.1-8b", ("--target", "gpu"), "yes", 0),
+        ("llama-3.1-70b", ("--target", "inferentia"), "no", 1),
+        ("bert-base", ("--target", "inferentia"), "with changes", 0),
+        ("bert-base", ("--target", "inferentia", "--task", "training"), "unknown", 0),
+        ("falcon-7b", ("--target", "trainium", "--task", "inference"), "unknown", 0),
+        ("gpt-oss-20b", ("--target", "trainium", "--task", "inference"), "with changes", 0),
+        ("t5-base", ("--target", "trainium"), "with changes", 0),
+        ("t5-base", ("--target", "trainium", "--framework", "tgi"), "no", 1),
+        ("llama-3.1-8b", ("--target", "inferentia", "--framework", "torch-neuron"), "no", 1),
+        ("llama-3.1-8b-awq", ("--target", "inferentia"), "with changes", 0),
+        ("deepseek-v3", ("--target", "inferentia"), "no", 1),
+        ("deepseek-v3", ("--target", "gpu"), "yes", 0),
+        ("vit-base", ("--target", "gpu", "--task", "training"), "yes", 0),
+    ],
+)
+def test_verdicts(model: str, arguments: tuple[str, ...], verdict: str, code: int) -> None:
+    found = invoked(model, *arguments)
+    assert found.exit_code == code, found.output
+    assert f"Verdict    {verdict}" in found.output or f"Verdict  {verdict}" in found.output
+    assert content(model, *arguments)["verdict"] == verdict
+
+
+def test_what_changes_depends_on_use_and_framework() -> None:
+    training = content("llama-3.1-8b", "--target", "trainium")["changes"]
+    assert any("torch_xla" in each for each in training)
+    assert "Neuron 2.29" in training[0]
+    native = content("llama-3.1-8b", "--target", "trainium", "--framework", "pytorch")["changes"]
+    assert any("say neuron where the code says cuda" in each for each in native)
+    serving = content("gpt-oss-20b", "--target", "trainium", "--task", "inference")["changes"]
+    assert any("vLLM" in each for each in serving)
+    assert not any("torch_xla" in each for each in serving)
+    quantized = content("llama-3.1-8b-awq", "--target", "inferentia")["changes"]
+    assert any("16 bits" in each for each in quantized)
+    assert content("llama-3.1-8b", "--target", "gpu")["changes"] == []
+
+
+def test_the_chip_that_is_archived_comes_last() -> None:
+    found = content("bert-base", "--target", "inferentia")
+    assert [each["accelerator"] for each in found["accelerators"]] == ["Inferentia2", "Inferentia"]
+    assert found["fits"][0]["instance_type"] == "inf2.xlarge"
+
+
+def test_json_has_memory_with_its_computation_and_sources() -> None:
+    found = content("llama-3.1-8b", "--target", "inferentia")
+    weights = found["fits"][0]["memory"][0]
+    assert weights["gib"] == pytest.approx(14.96, abs=0.01)
+    assert weights["how"] == "8.03e9 parameters in bf16"
+    assert all(gate["source"] for chip in found["accelerators"] for gate in chip["gates"])
+    assert found["accelerators"][0]["degrees"] == [2, 4, 8]
+
+
+@pytest.mark.parametrize("name", [file.stem for file in sorted(CONFIGS.glob("*.json"))])
+@pytest.mark.parametrize("target", ["trainium", "inferentia", "gpu"])
+@pytest.mark.parametrize("task", ["training", "inference"])
+def test_every_model_has_an_answer_for_every_target(name: str, target: Any, task: str) -> None:
+    found = check(request_for(name, task=task), target)
+    assert (found.verdict == "no") is (not found.fits)
+    assert found.reason
+    assert bool(found.changes) is (bool(found.fits) and target != "gpu")
+
+
+@pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-27b"])
+@pytest.mark.parametrize("target", ["trainium", "inferentia", "gpu"])
+def test_lines_fit_into_80_columns(model: str, target: str) -> None:
+    found = invoked(model, "--target", target)
+    assert max(map(len, found.output.splitlines())) <= 80
+    assert "\x1b" not in found.output
+
+
+def test_it_is_quick_and_starts_no_node() -> None:
+    code = (
+        "import sys, time; start = time.perf_counter()\n"
+        "from pathlib import Path\n"
+        "from eks_hardware.cli.check_model import Target, check_model\n"
+        f"check_model(Path({str(config_file('llama-3.1-8b'))!r}), Target.GPU)\n"
+        "assert 'cdktf' not in sys.modules and 'jsii' not in sys.modules\n"
+        "print('seconds', time.perf_counter() - start)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(run.stdout.rpartition("seconds")[2]) < 2  # 0.4 s on a machine with nothing else to do
+
+
+# --- what is wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "HF_CONFIG_JSON"),
+        ("[]", "HF_CONFIG_JSON"),
+        ('{"model_type": "resnet"}', "MODEL_TYPE_UNKNOWN"),
+        ('{"model_type": "llama", "hidden_size": 1e12}', "HF_CONFIG_FIELD"),
+        (
+            '{"model_type": "llama", "hidden_size": 4096, "num_attention_heads": 32, "num_hidden_layers": -1}',
+            "HF_CONFIG_FIELD",
+        ),
+    ],
+)
+def test_a_wrong_file_is_a_coded_error(tmp_path: Path, text: str, code: str) -> None:
+    file = tmp_path / "config.json"
+    file.write_text(text, encoding="utf-8")
+    found = invoked(file, "--target", "gpu")
+    assert found.exit_code == 1
+    assert found.output.startswith(f"error {code} hf_config: ")
+    assert "Traceback" not in found.output
+
+
+def test_a_folder_and_a_missing_file(tmp_path: Path) -> None:
+    assert invoked(tmp_path, "--target", "gpu").output.startswith("error HF_CONFIG_UNREADABLE")
+    assert invoked(tmp_path / "none.json", "--target", "gpu").output.startswith("error HF_CONFIG_MISSING")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("--target", "tpu"), (), ("--target", "gpu", "--task", "dreaming"), ("--target", "gpu", "--framework", "vlm")],
+)
+def test_wrong_usage(arguments: tuple[str, ...]) -> None:
+    assert invoked("llama-3.1-8b", *arguments).exit_code == 2
+
+
+def test_an_unknown_framework_is_met_with_the_nearest() -> None:
+    assert "did you mean vllm?" in invoked("llama-3.1-8b", "--target", "gpu", "--framework", "vlm").output

@@ -1,0 +1,201 @@
+"""``eks-hardware init``: a first strategy by flags and by questions, and never a wait for somebody who is not there."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from eks_hardware.cli.init import init
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.validation import validate
+from helpers.paths import ROOT
+from helpers.strategies import TODAY
+
+app = typer.Typer()
+app.command()(init)
+
+WIDE = {"COLUMNS": "300", "NO_COLOR": "1"}
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The package has the command itself under this name.
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.init"], "_somebody_is_there", lambda: True)
+
+
+def run(*arguments: str, answers: str | None = None) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(arguments), input=answers, env=WIDE)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def types_of(file: str = "demo.yaml") -> list[str]:
+    found = validate([file], today=TODAY)
+    assert found.errors == ()
+    assert {each.code for each in found.warnings} <= {"ENDPOINT_OPEN"}
+    return [name for group in load_strategy(file).strategy.node_groups for name in group.instance_types]
+
+
+FLAGS = {
+    "gpu": (["--hardware", "gpu", "--task", "training"], "p4d.24xlarge"),
+    "trainium": (["--hardware", "trainium", "--task", "training", "--region", "us-east-2"], "trn1.32xlarge"),
+    "inferentia": (["--hardware", "inferentia", "--task", "inference"], "inf2.xlarge"),
+    "cpu": (["--hardware", "cpu", "--task", "inference", "--region", "eu-central-1"], "c7i.4xlarge"),
+    "mixed": (["--hardware", "mixed"], "trn1.32xlarge"),
+    "a model": (["--model", "8B", "--task", "inference"], None),
+    "a large model": (["--model", "70B", "--task", "training", "--region", "us-east-1"], None),
+    "defaults": (["--yes"], None),
+}
+
+
+@pytest.mark.parametrize(("arguments", "name"), FLAGS.values(), ids=FLAGS)
+def test_by_flags(arguments: list[str], name: str | None) -> None:
+    code, said = run("demo", *arguments)
+    assert code == 0, said
+    assert "demo.yaml written: 0 errors, 1 warning" in said
+    assert name in types_of() if name else len(types_of()) >= 2
+
+
+def test_the_next_commands_are_said() -> None:
+    _, said = run("demo", "--hardware", "gpu", "--task", "inference", "--out", "my strategies")
+    commands = [line.strip() for line in said.partition("Next:")[2].splitlines() if line.strip()]
+    assert [shlex.split(each)[-1] for each in commands] == [
+        "my strategies/demo.yaml",
+        "my strategies/demo.yaml",
+        "demo",
+    ]
+    assert commands[0].startswith("eks-hardware validate ")
+    assert commands[1].startswith("eks-hardware cost ")
+    assert "cdktf deploy demo" in commands[2]
+
+
+def test_by_a_config_of_hugging_face() -> None:
+    content = {
+        "model_type": "llama",
+        "hidden_size": 8192,
+        "intermediate_size": 28672,
+        "num_hidden_layers": 80,
+        "num_attention_heads": 64,
+        "num_key_value_heads": 8,
+        "vocab_size": 128256,
+        "max_position_embeddings": 131072,
+    }
+    Path("config.json").write_text(json.dumps(content), encoding="utf-8")
+    code, said = run("demo", "--hf-config", "config.json", "--task", "inference")
+    assert code == 0, said
+    assert "llama" in Path("demo.yaml").read_text(encoding="utf-8")
+
+
+ANSWERS = {
+    "a model": ("model\n8B\ninference\nus-east-1\n", None),
+    "hardware": ("hardware\ninferentia\ninference\nus-east-1\n", "inf2.xlarge"),
+    "mixed hardware has no task": ("hardware\nmixed\nus-west-2\n", "inf2.xlarge"),
+    "every default": ("\n\n\n\n", None),
+    "a slip": ("hardwear\nhardware\ncpu\ninference\n\n", "c7i.4xlarge"),
+}
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+@pytest.mark.parametrize(("answers", "name"), ANSWERS.values(), ids=ANSWERS)
+def test_by_questions(answers: str, name: str | None) -> None:
+    code, said = run("demo", answers=answers)
+    assert code == 0, said
+    assert name in types_of() if name else len(types_of()) >= 2
+
+
+@pytest.mark.usefixtures("at_a_terminal")
+def test_only_what_the_flags_do_not_say_is_asked() -> None:
+    code, said = run("demo", "--hardware", "gpu", answers="training\n")
+    assert code == 0, said
+    assert said.count("?") == 1
+
+
+@pytest.mark.parametrize("arguments", [[], ["--hardware", "gpu"], ["--model", "8B"]])
+def test_without_a_terminal_the_flags_are_named(arguments: list[str]) -> None:
+    code, said = run("demo", *arguments)
+    assert code == 2
+    assert "this is no terminal" in said
+    assert all(flag in said for flag in ("--hardware", "--model", "--task", "--yes"))
+    assert not Path("demo.yaml").exists()
+
+
+def test_it_does_not_wait_for_a_pipe_that_says_nothing() -> None:
+    command = "import sys, typer; from eks_hardware.cli.init import init; typer.run(init)"
+    with subprocess.Popen(
+        [sys.executable, "-c", command, "demo"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    ) as run_of_it:
+        assert run_of_it.wait(timeout=30) == 2
+        assert run_of_it.stderr
+        assert b"--hardware" in run_of_it.stderr.read()
+
+
+WRONG = {
+    "two ways at once": (["--hardware", "gpu", "--model", "8B", "--task", "training"], "give one of the two"),
+    "a model said twice": (["--model", "8B", "--hf-config", "x.json", "--task", "training"], "leave --model out"),
+    "no number": (["--model", "eight", "--task", "inference"], "a number such as 8B"),
+    "nothing": (["--model", "0B", "--task", "inference"], "not a number of parameters"),
+    "no file": (["--hf-config", "nowhere.json", "--task", "inference"], "nowhere.json"),
+    "no region": (["--yes", "--region", "us-wset-2"], "did you mean us-west-2?"),
+    "no such hardware there": (
+        ["--hardware", "trainium", "--task", "training", "--region", "eu-west-1"],
+        "choose another region",
+    ),
+    "hardware for something else": (
+        ["--hardware", "inferentia", "--task", "training"],
+        "inferentia is not for training",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arguments", "expected"), WRONG.values(), ids=WRONG)
+def test_wrong_usage(arguments: list[str], expected: str) -> None:
+    code, said = run("demo", *arguments)
+    assert (code, Path("demo.yaml").exists()) == (2, False)
+    assert expected in said
+
+
+def test_a_model_that_fits_nowhere() -> None:
+    code, said = run("demo", "--model", "900T", "--task", "training")
+    assert code == 1
+    assert "nothing in us-west-2 fits" in said
+    assert not Path("demo.yaml").exists()
+
+
+@pytest.mark.parametrize("name", ["a b", "../demo", "-x", "", "a" * 101])
+def test_what_cannot_be_a_name(name: str) -> None:
+    code, said = run("--yes", "--", name)
+    assert code == 2
+    assert "cannot be the name of a cluster" in said
+
+
+def test_a_file_that_is_there_stays() -> None:
+    Path("demo.yaml").write_text("mine\n", encoding="utf-8")
+    code, said = run("demo", "--yes")
+    assert code == 2
+    assert "--force" in said
+    assert Path("demo.yaml").read_text(encoding="utf-8") == "mine\n"
+    assert run("demo", "--yes", "--force")[0] == 0
+    assert len(types_of()) >= 2
+
+
+def test_a_folder_that_cannot_be_made() -> None:
+    Path("file").touch()
+    code, said = run("demo", "--yes", "--out", "file/folder")
+    assert code == 2
+    assert "error: file/folder" in said
