@@ -53,6 +53,7 @@ def resolve_cluster(
             cluster.kubernetes_version,
             when="kubernetes_version" in given,
             otherwise="the toolkit's default, in standard support",
+            source="facts/eks.json versions",
         ),
         role_name=why.rule(
             "role_name",
@@ -238,10 +239,13 @@ def _addon(
     policies = fact.get("policies", ()) if asked_for or not statements else ()
     own = () if policies else tuple(frozen(each) for each in statements)
     account = fact.get("service_account") if policies or own else None
-    source = fact.get("source", "")
+    source = fact.get("source") if account else None
+    identity = "its pods call AWS under a role of their own" if account else "needs no AWS permission"
     return ResolvedAddon(
-        name=why.given("name", name, when=asked_for, otherwise=fact["why"]),
-        before_nodes=why.rule("before_nodes", fact["before_nodes"], fact["why"]),
+        name=why.given("name", name, when=asked_for, otherwise=fact["why"], source=f"facts/addons.json row {name}"),
+        before_nodes=why.rule(
+            "before_nodes", fact["before_nodes"], fact["why"], source=f"facts/addons.json row {name}"
+        ),
         version=why.given(
             "version",
             given.version,
@@ -253,15 +257,16 @@ def _addon(
             frozen(merged(derived, given.configuration)),
             "derived values, the strategy's over them" if given.configuration else "derived",
         ),
-        service_account=why.rule("service_account", account, source or "needs no AWS permission"),
-        namespace=why.rule("namespace", fact["namespace"] if account else None, source or "needs no AWS permission"),
+        service_account=why.rule("service_account", account, identity, source=source),
+        namespace=why.rule("namespace", fact["namespace"] if account else None, identity, source=source),
         role_name=why.rule(
             "role_name", role_name if account else None, "cluster, region and add-on, at most 64 characters"
         ),
         policy_arns=why.rule(
             "policy_arns",
             tuple(f"arn:{partition}:iam::aws:policy/{policy}" for policy in policies),
-            source or "needs no AWS permission",
+            identity,
+            source=source,
         ),
         statements=why.rule(
             "statements", own, "what the strategy's storage needs" if own else "managed policies say it all"

@@ -83,6 +83,7 @@ def resolve_karpenter(
             "node_policy_arns",
             tuple(dict.fromkeys((*node_policy_arns(partition), *karpenter.node_policies))),
             "join the cluster, pull images, Systems Manager session; and the strategy's own",
+            source="https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html",
         ),
         instance_profile_name=why.rule(
             "instance_profile_name",
@@ -97,7 +98,12 @@ def resolve_karpenter(
             when="interruption_queue" in given,
             otherwise="nodes are drained before an interruption",
         ),
-        rules=why.rule("rules", tuple(_rules(cluster_name)) if queue else (), "the five events that Karpenter acts on"),
+        rules=why.rule(
+            "rules",
+            tuple(_rules(cluster_name)) if queue else (),
+            "the five events that Karpenter acts on",
+            source="https://karpenter.sh/docs/reference/cloudformation/#interruption-handling",
+        ),
         volume_key_arns=why.rule(
             "volume_key_arns",
             keys,

@@ -24,8 +24,9 @@ from eks_hardware.config.resolve.model_kubernetes import (
 
 @dataclass(frozen=True)
 class NodeNeeds:
-    """What decides which charts a group or pool needs."""
+    """What decides which charts a group or pool needs; ``path`` is its place in the strategy."""
 
+    path: str
     hardware: Hardware
     ami_family: str
     efa: bool
@@ -34,6 +35,11 @@ class NodeNeeds:
 def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tuple[str, str]]:
     """Key and reason of each chart that is installed, in the order of installation."""
     kubernetes = strategy.kubernetes
+    # Bottlerocket's NVIDIA variants run a device plugin of their own; a second one fails:
+    # https://github.com/eksctl-io/eksctl/issues/5277
+    gpu = [each for each in nodes if each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023"]
+    neuron = [each for each in nodes if each.hardware.is_neuron]
+    efa = [each for each in nodes if each.efa]
     if kubernetes.prometheus:
         # First, so that others find its ServiceMonitor.
         yield "kube-prometheus-stack", "kubernetes.prometheus"
@@ -42,14 +48,12 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
         yield "karpenter", "the strategy has a karpenter section"
     if kubernetes.gpu_operator:
         yield "gpu-operator", "kubernetes.gpu_operator"
-    # Bottlerocket's NVIDIA variants run a device plugin of their own; a second one fails:
-    # https://github.com/eksctl-io/eksctl/issues/5277
-    elif any(each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023" for each in nodes):
-        yield "nvidia-device-plugin", "AL2023 nodes with NVIDIA GPUs"
-    if any(each.hardware.is_neuron for each in nodes):
-        yield "neuron-helm-chart", "nodes with Trainium or Inferentia"
-    if any(each.efa for each in nodes):
-        yield "aws-efa-k8s-device-plugin", "nodes with EFA"
+    elif gpu:
+        yield "nvidia-device-plugin", f"AL2023 nodes with NVIDIA GPUs: {_paths(gpu)}"
+    if neuron:
+        yield "neuron-helm-chart", f"nodes with Trainium or Inferentia: {_paths(neuron)}"
+    if efa:
+        yield "aws-efa-k8s-device-plugin", f"nodes with EFA: {_paths(efa)}"
     if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
         yield "dcgm-exporter", "kubernetes.dcgm_exporter; the GPU Operator brings its own"
     if kubernetes.load_balancer_controller:
@@ -58,6 +62,14 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
         yield "cluster-autoscaler", "kubernetes.cluster_autoscaler"
     if kubernetes.kueue:
         yield "kueue", "kubernetes.kueue"
+
+
+def _path(node: ResolvedNodeGroup | ResolvedNodePool) -> str:
+    return f"{'node_groups' if isinstance(node, ResolvedNodeGroup) else 'karpenter.node_pools'}[{node.name}]"
+
+
+def _paths(nodes: Sequence[NodeNeeds]) -> str:
+    return ", ".join(dict.fromkeys(each.path for each in nodes))
 
 
 def resolve_kubernetes(
@@ -71,7 +83,7 @@ def resolve_kubernetes(
     kubernetes = strategy.kubernetes
     given = kubernetes.model_fields_set
     nodes: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*node_groups, *node_pools)
-    needs = [NodeNeeds(each.hardware, each.ami_family, bool(each.efa_interfaces)) for each in nodes]
+    needs = [NodeNeeds(_path(each), each.hardware, each.ami_family, bool(each.efa_interfaces)) for each in nodes]
     wanted = dict(wanted_charts(strategy, needs))
     overlays = any(pool.overlays for pool in node_pools)
     return ResolvedKubernetes(
@@ -132,19 +144,21 @@ def _chart(key: str, strategy: Strategy, reason: str) -> ResolvedChart:
     if key in ("karpenter", "karpenter-crd") and strategy.karpenter:
         namespace = strategy.karpenter.namespace
     return ResolvedChart(
-        key=why.rule("key", key, reason),
-        chart=why.rule("chart", fact["chart"], fact["source"]),
+        key=why.rule("key", key, reason, source=f"facts/charts.json row {key}"),
+        chart=why.rule("chart", fact["chart"], "its name in the repository", source=fact["source"]),
         repository=why.given(
             "repository",
             given.repository or fact["repository"],
             when=given.repository is not None,
-            otherwise=fact["source"],
+            otherwise="where it is published",
+            source=fact["source"],
         ),
         version=why.given(
             "version",
             chosen or fact["version"],
             when=chosen is not None,
             otherwise=f"the release this toolkit was written for ({fact['as_of']})",
+            source=f"facts/charts.json row {key}",
         ),
         namespace=why.rule("namespace", namespace, "where the chart's documentation puts it"),
         values=why.given("values", frozen(given.values), when=bool(given.values), otherwise="derived values alone"),
@@ -180,7 +194,9 @@ def _service_roles(strategy: Strategy, wanted: Mapping[str, str]) -> Iterator[Se
                 "cluster, region and chart, at most 64 characters",
             ),
             namespace=why.rule("namespace", facts.chart(key)["namespace"], "where the chart runs"),
-            service_account=why.rule("service_account", role.service_account, role.source),
+            service_account=why.rule(
+                "service_account", role.service_account, "of the chart's pods", source=role.source
+            ),
             policies=why.rule(
                 "policies",
                 tuple(
@@ -189,7 +205,8 @@ def _service_roles(strategy: Strategy, wanted: Mapping[str, str]) -> Iterator[Se
                     )
                     for each, statements in role.policies(name).items()
                 ),
-                role.source,
+                "what the chart's documentation asks for",
+                source=role.source,
             ),
             reasons=why.frozen(),
         )

@@ -28,10 +28,17 @@ class Origin(str, Enum):
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a value is what it is."""
+    """Why a value is what it is.
+
+    Attributes:
+        origin: what it comes from.
+        text: why, in words.
+        source: the row of a data file that says so, or the page; None where the words say it all.
+    """
 
     origin: Origin
     text: str
+    source: str | None = None
 
     def __str__(self) -> str:
         return f"{self.text} [{self.origin.value}]"
@@ -43,25 +50,27 @@ class Reasons:
     def __init__(self) -> None:
         self._by_field: dict[str, Reason] = {}
 
-    def _note(self, field_name: str, value: T, origin: Origin, text: str) -> T:
-        self._by_field[field_name] = Reason(origin, text)
+    def _note(self, field_name: str, value: T, origin: Origin, text: str, source: str | None = None) -> T:
+        self._by_field[field_name] = Reason(origin, text, source)
         return value
 
     def strategy(self, field_name: str, value: T, text: str = "as the strategy says") -> T:
         return self._note(field_name, value, Origin.STRATEGY, text)
 
-    def default(self, field_name: str, value: T, text: str) -> T:
-        return self._note(field_name, value, Origin.DEFAULT, text)
+    def default(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
+        return self._note(field_name, value, Origin.DEFAULT, text, source)
 
-    def catalogue(self, field_name: str, value: T, text: str) -> T:
-        return self._note(field_name, value, Origin.CATALOGUE, text)
+    def catalogue(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
+        return self._note(field_name, value, Origin.CATALOGUE, text, source)
 
-    def rule(self, field_name: str, value: T, text: str) -> T:
-        return self._note(field_name, value, Origin.RULE, text)
+    def rule(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
+        return self._note(field_name, value, Origin.RULE, text, source)
 
-    def given(self, field_name: str, value: T, *, when: bool, otherwise: str) -> T:
+    def given(self, field_name: str, value: T, *, when: bool, otherwise: str, source: str | None = None) -> T:
         """A value that the strategy states, or its default with the reason for it."""
-        return self.strategy(field_name, value) if when else self.default(field_name, value, otherwise)
+        if when:
+            return self.strategy(field_name, value)
+        return self.default(field_name, value, otherwise, source=source)
 
     def frozen(self) -> Mapping[str, Reason]:
         return MappingProxyType(dict(self._by_field))

@@ -54,11 +54,17 @@ def resolve_network(
             when=network.pod_cidr is not None,
             otherwise="pods share the nodes' subnets",
         ),
-        zone_ids=why.rule("zone_ids", zone_ids, _zones_reason(network, zones)),
+        zone_ids=why.rule(
+            "zone_ids",
+            zone_ids,
+            _zones_reason(network, zones),
+            source="offerings.json, facts/eks.json control_plane_excluded_zones",
+        ),
         control_plane_zone_ids=why.rule(
             "control_plane_zone_ids",
             control_plane,
             "the first two that EKS allows: it takes no other zones once the cluster exists",
+            source="facts/eks.json control_plane_excluded_zones",
         ),
         subnets=why.rule(
             "subnets",
@@ -88,6 +94,7 @@ def resolve_network(
             otherwise="all that nodes need: there is no NAT gateway"
             if nat == "none"
             else "none: NAT gateways reach AWS",
+            source="facts/eks.json interface_endpoints" if nat == "none" else None,
         ),
         endpoint_zone_ids=why.rule(
             "endpoint_zone_ids",

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from eks_hardware.config import names
 from eks_hardware.config.catalogue import Catalogue, InstanceType
 from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.resolve import node
+from eks_hardware.config.resolve import node, sources
 from eks_hardware.config.resolve.advertised import GPU, advertised
 from eks_hardware.config.resolve.gpu_sharing import gpu_shares, sharing_labels, sharing_settings
 from eks_hardware.config.resolve.merge import frozen, merged
@@ -55,17 +55,36 @@ def resolve_node_group(
     shares = gpu_shares(group, types, bottlerocket=bottlerocket)
     max_pods = node.max_pods(group, types, custom_networking=custom_networking)
     scaling = group.scaling
+    labels = MappingProxyType(
+        {
+            **sharing_labels(shares, bottlerocket=bottlerocket),
+            **_autoscaler_labels(group, types, shares),
+            **node.labels(group, types, bottlerocket=bottlerocket),
+        }
+    )
     template_name = names.limited(cluster_name, group.name, limit=names.LAUNCH_TEMPLATE, separator=node.SEPARATOR)
     return ResolvedNodeGroup(
         name=why.strategy("name", group.name),
         cluster_name=why.strategy("cluster_name", cluster_name),
-        workload=why.given("workload", group.workload, when="workload" in given, otherwise="general purpose"),
-        hardware=why.catalogue("hardware", hardware, node.describe(first)),
-        instance_types=why.strategy("instance_types", group.instance_types),
-        architecture=why.catalogue("architecture", first.architecture, f"the architecture of {first.name}"),
+        workload=why.given("workload", group.purpose, when="workload" in given, otherwise="general purpose"),
+        hardware=why.catalogue(
+            "hardware", hardware, node.describe(first), source=sources.of_hardware(first, catalogue)
+        ),
+        instance_types=why.strategy("instance_types", group.instance_types, node.types_reason(group)),
+        architecture=why.catalogue(
+            "architecture",
+            first.architecture,
+            f"the architecture of {first.name}",
+            source=catalogue.cited(first, "instances"),
+        ),
         ami_type=why.strategy("ami_type", ami_type)
         if group.ami.type
-        else why.catalogue("ami_type", ami_type, _ami_reason(group, first, ami_type)),
+        else why.catalogue(
+            "ami_type",
+            ami_type,
+            _ami_reason(group, first, ami_type),
+            source=None if group.ami.image_id else catalogue.cited(first, "ami_types"),
+        ),
         ami_family=why.rule(
             "ami_family", "bottlerocket" if bottlerocket else "al2023", "the operating system of the AMI type"
         ),
@@ -84,7 +103,10 @@ def resolve_node_group(
         kubernetes_version=why.rule("kubernetes_version", kubernetes_version, "the cluster's"),
         capacity=why.given("capacity", group.capacity, when="capacity" in given, otherwise="on demand"),
         capacity_type=why.rule(
-            "capacity_type", _CAPACITY_TYPES[group.capacity], f"how the EKS API spells {group.capacity!r}"
+            "capacity_type",
+            _CAPACITY_TYPES[group.capacity],
+            f"how the EKS API spells {group.capacity!r}",
+            source=sources.CAPACITY_TYPES,
         ),
         market_type=why.rule(
             "market_type",
@@ -111,6 +133,7 @@ def resolve_node_group(
             zone_ids,
             when=bool(group.zones or group.reservation),
             otherwise="one zone: EFA traffic does not leave it" if group.efa else "the zones that offer its types",
+            source=sources.of_zones(types, catalogue, one_zone=group.efa),
         ),
         min_size=why.given("min_size", scaling.min, when="min" in scaling.model_fields_set, otherwise="from zero"),
         desired_size=why.given(
@@ -128,22 +151,23 @@ def resolve_node_group(
         ),
         labels=why.rule(
             "labels",
-            MappingProxyType(
-                {
-                    **sharing_labels(shares, bottlerocket=bottlerocket),
-                    **_autoscaler_labels(group, types, shares),
-                    **node.labels(group, types, bottlerocket=bottlerocket),
-                }
-            ),
+            labels,
             "hardware, workload, accelerator, and what plugins and an autoscaler look for",
+            source=sources.of_labels(group, labels, first),
         ),
-        taints=why.rule("taints", node.taints(group, hardware), node.taint_reason(group, hardware)),
+        taints=why.rule(
+            "taints",
+            node.taints(group, hardware),
+            node.taint_reason(group, hardware),
+            source=sources.of_taints(hardware),
+        ),
         efa_interfaces=why.catalogue(
             "efa_interfaces",
             efa,
             f"{first.name} has {first.max_efa_interfaces} EFA interfaces on {len(first.network_cards)} network cards"
             if efa
             else "EFA is not asked for",
+            source=sources.of_efa(first, catalogue) if efa else None,
         ),
         placement_group_name=node.placement_group(
             group,
@@ -151,11 +175,13 @@ def resolve_node_group(
             why,
             reserved=group.reservation is not None,
             supported="cluster" in first.placement_strategies,
+            source=sources.of_placement(first, catalogue),
         ),
         block_devices=why.rule(
             "block_devices",
             node.block_devices(group, hardware, bottlerocket=bottlerocket),
             node.disk_reason(group, hardware),
+            source=sources.of_disks(hardware, bottlerocket=bottlerocket),
         ),
         instance_store=why.given(
             "instance_store",
@@ -164,6 +190,7 @@ def resolve_node_group(
             otherwise="local NVMe as one array for images and ephemeral storage"
             if store == "raid0"
             else "no local disks",
+            source=sources.of_instance_store(types, catalogue),
         ),
         max_pods=why.strategy("max_pods", max_pods)
         if group.kubelet.max_pods
@@ -171,6 +198,7 @@ def resolve_node_group(
             "max_pods",
             max_pods,
             "addresses of the first network card with prefix delegation, within EKS's limit",
+            source=sources.of_max_pods(first, catalogue),
         ),
         user_data=why.rule(
             "user_data",
@@ -181,6 +209,7 @@ def resolve_node_group(
                 )
             ),
             "Bottlerocket settings" if bottlerocket else "spec of an AL2023 NodeConfig",
+            source=sources.of_user_data(bottlerocket=bottlerocket),
         ),
         shell=why.rule("shell", () if bottlerocket else shell, "runs before the node joins" if shell else "nothing"),
         gpu_shares=why.given(
@@ -190,6 +219,7 @@ def resolve_node_group(
             "metadata_hop_limit",
             2 if group.pods_use_imds else 1,
             "pods reach instance metadata" if group.pods_use_imds else "pods cannot take the node's credentials",
+            source=sources.INSTANCE_METADATA,
         ),
         detailed_monitoring=why.given(
             "detailed_monitoring",
@@ -237,6 +267,7 @@ def resolve_node_group(
             "instance_tags",
             MappingProxyType({"Name": template_name, **(common_tags or {}), **group.tags}),
             "a provider's default tags do not reach what a launch template launches",
+            source=sources.DEFAULT_TAGS,
         ),
         reasons=why.frozen(),
     )

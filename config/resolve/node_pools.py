@@ -15,7 +15,7 @@ from types import MappingProxyType
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Catalogue, EfaInterface, Hardware, InstanceType
 from eks_hardware.config.models import AmiVersions, Disruption, NodePool
-from eks_hardware.config.resolve import node, user_data
+from eks_hardware.config.resolve import node, sources, user_data
 from eks_hardware.config.resolve.gpu_sharing import GPU, gpu_shares, sharing_labels, sharing_settings
 from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import GpuShares, Reasons
@@ -173,20 +173,39 @@ def resolve_node_pool(
     reserved = bool(pool.reservations)
     version, version_reason = _ami_version(pool, ami_versions or AmiVersions())
     kubelet = _kubelet(pool, types, custom_networking=custom_networking)
+    labels = MappingProxyType(
+        {
+            **sharing_labels(shares, bottlerocket=bottlerocket),
+            **node.labels(pool, types, bottlerocket=bottlerocket),
+        }
+    )
     return ResolvedNodePool(
         name=why.strategy("name", pool.name),
         cluster_name=why.strategy("cluster_name", cluster_name),
-        workload=why.given("workload", pool.workload, when="workload" in given, otherwise="general purpose"),
-        hardware=why.catalogue("hardware", hardware, node.describe(first)),
-        instance_types=why.strategy("instance_types", names)
+        workload=why.given("workload", pool.purpose, when="workload" in given, otherwise="general purpose"),
+        hardware=why.catalogue(
+            "hardware", hardware, node.describe(first), source=sources.of_hardware(first, catalogue)
+        ),
+        instance_types=why.strategy("instance_types", names, node.types_reason(pool))
         if pool.instance_types
-        else why.catalogue("instance_types", names, _types_reason(pool, region)),
-        architecture=why.catalogue("architecture", first.architecture, f"the architecture of {first.name}"),
+        else why.catalogue(
+            "instance_types",
+            names,
+            _types_reason(pool, region),
+            source=sources.of_zones(types, catalogue, one_zone=False) + "; facts/karpenter.json accelerator_names",
+        ),
+        architecture=why.catalogue(
+            "architecture",
+            first.architecture,
+            f"the architecture of {first.name}",
+            source=catalogue.cited(first, "instances"),
+        ),
         ami_family=why.given("ami_family", pool.ami.family, when=bool(pool.ami.model_fields_set), otherwise="al2023"),
         ami_alias=why.rule(
             "ami_alias",
             None if pool.ami.image_id else f"{pool.ami.family}@{version}",
             "your own image" if pool.ami.image_id else version_reason,
+            source=None if pool.ami.image_id or pool.ami.version else "facts/karpenter.json ami_aliases",
         ),
         image_id=why.given(
             "image_id", pool.ami.image_id, when=pool.ami.image_id is not None, otherwise="EKS's image of the alias"
@@ -211,37 +230,46 @@ def resolve_node_pool(
             zone_ids,
             when=bool(pool.zones),
             otherwise="one zone: EFA traffic does not leave it" if pool.efa else "the zones that offer its types",
+            source=sources.of_zones(types, catalogue, one_zone=pool.efa),
         ),
         subnet_ids=why.rule(
             "subnet_ids",
             MappingProxyType({zone: each for zone, each in (subnet_ids or {}).items() if zone in zone_ids}),
             "subnets that are not tagged are named" if subnet_ids else "found by their discovery tag",
         ),
-        limits=why.rule("limits", _limits(pool, types, shares), "the strategy's, and the CPUs that belong to them"),
+        limits=why.rule(
+            "limits",
+            _limits(pool, types, shares),
+            "the strategy's, and the CPUs that belong to them",
+            source=catalogue.cited(first, "instances") if first.accelerator else None,
+        ),
         weight=why.given("weight", pool.weight, when=pool.weight is not None, otherwise="no pool is preferred"),
         labels=why.rule(
             "labels",
-            MappingProxyType(
-                {
-                    **sharing_labels(shares, bottlerocket=bottlerocket),
-                    **node.labels(pool, types, bottlerocket=bottlerocket),
-                }
-            ),
+            labels,
             "hardware, workload, accelerator, and what plugins select on",
+            source=sources.of_labels(pool, labels, first),
         ),
-        taints=why.rule("taints", node.taints(pool, hardware), node.taint_reason(pool, hardware)),
+        taints=why.rule(
+            "taints",
+            node.taints(pool, hardware),
+            node.taint_reason(pool, hardware),
+            source=sources.of_taints(hardware),
+        ),
         efa_interfaces=why.catalogue(
             "efa_interfaces",
             efa,
             f"{first.name} has {first.max_efa_interfaces} EFA interfaces on {len(first.network_cards)} network cards"
             if efa
             else "EFA is not asked for",
+            source=sources.of_efa(first, catalogue) if efa else None,
         ),
         network_interfaces=_network_interfaces(efa, types, why),
         efa_security_group_name=why.rule(
             "efa_security_group_name",
             efa_security_group_name if efa else None,
             "EFA needs all traffic from and to itself" if efa else "EFA is not asked for",
+            source=sources.EFA_GROUP if efa else None,
         ),
         placement_group_name=node.placement_group(
             pool,
@@ -249,11 +277,13 @@ def resolve_node_pool(
             why,
             reserved=reserved,
             supported="cluster" in first.placement_strategies,
+            source=sources.of_placement(first, catalogue),
         ),
         block_devices=why.rule(
             "block_devices",
             node.block_devices(pool, hardware, bottlerocket=bottlerocket),
             node.disk_reason(pool, hardware),
+            source=sources.of_disks(hardware, bottlerocket=bottlerocket),
         ),
         instance_store=why.given(
             "instance_store",
@@ -262,8 +292,14 @@ def resolve_node_pool(
             otherwise="local NVMe as one array for images and ephemeral storage"
             if store == "raid0"
             else "not every type has local disks",
+            source=sources.of_instance_store(types, catalogue),
         ),
-        kubelet=why.rule("kubelet", frozen(kubelet), "pods a node with prefix delegation, and the strategy's settings"),
+        kubelet=why.rule(
+            "kubelet",
+            frozen(kubelet),
+            "pods a node with prefix delegation, and the strategy's settings",
+            source=sources.of_max_pods(first, catalogue),
+        ),
         user_data=why.rule(
             "user_data",
             frozen(
@@ -272,12 +308,14 @@ def resolve_node_pool(
                 )
             ),
             "what an EC2NodeClass has no field for",
+            source=sources.of_user_data(bottlerocket=bottlerocket),
         ),
         shell=why.rule("shell", () if bottlerocket else shell, "runs before the node joins" if shell else "nothing"),
         metadata_hop_limit=why.rule(
             "metadata_hop_limit",
             2 if pool.pods_use_imds else 1,
             "pods reach instance metadata" if pool.pods_use_imds else "pods cannot take the node's credentials",
+            source=sources.INSTANCE_METADATA,
         ),
         detailed_monitoring=why.given(
             "detailed_monitoring",
@@ -285,7 +323,7 @@ def resolve_node_pool(
             when="detailed_monitoring" in given,
             otherwise="five-minute metrics cost nothing",
         ),
-        disruption=why.rule("disruption", _disruption(pool.disruption, pool.workload), "see its fields"),
+        disruption=why.rule("disruption", _disruption(pool.disruption, pool.purpose), "see its fields"),
         gpu_shares=why.given(
             "gpu_shares", shares, when=pool.gpu_sharing is not None, otherwise="a pod gets whole accelerators"
         ),
@@ -293,11 +331,13 @@ def resolve_node_pool(
             "overlays",
             (*_overlays(pool.name, types, shares), *_huge_pages(pool, types)),
             "what Karpenter cannot see: shared and fractional GPUs, huge pages",
+            source="facts/karpenter.json node_overlay; facts/eks.json efa_huge_pages",
         ),
         tags=why.rule(
             "tags",
             MappingProxyType({"Name": f"{cluster_name}/{pool.name}", **(common_tags or {}), **pool.tags}),
             "a provider's default tags do not reach what Karpenter launches",
+            source=sources.DEFAULT_TAGS,
         ),
         reasons=why.frozen(),
     )
@@ -356,10 +396,13 @@ def _network_interfaces(
     """
     field = "network_interfaces"
     if efa:
-        return why.rule(field, efa, "written out: Karpenter's own layout is an older one")
+        return why.rule(
+            field, efa, "written out: Karpenter's own layout is an older one", source="facts/karpenter.json efa"
+        )
     if any(kind.supports_efa for kind in types):
         only = (EfaInterface(0, 0, "interface"),)
-        return why.rule(field, only, "one interface: without it Karpenter would offer EFA that the pool does not have")
+        reason = "one interface: without it Karpenter would offer EFA that the pool does not have"
+        return why.rule(field, only, reason, source="facts/karpenter.json efa")
     return why.rule(field, (), "the one default interface")
 
 

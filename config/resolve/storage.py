@@ -104,7 +104,7 @@ def _fsx_lustre(fsx: FsxLustre, name: str, zone_id: str) -> ResolvedFsxLustre:
             when=fsx.throughput_mibps_per_tib is not None,
             otherwise="a usual choice for training" if persistent else "scratch file systems have no choice",
         ),
-        lustre_version=why.rule("lustre_version", version["version"], version["why"]),
+        lustre_version=why.rule("lustre_version", version["version"], version["why"], source=version["source"]),
         kms_key_arn=why.given(
             "kms_key_arn", fsx.kms_key_arn, when=fsx.kms_key_arn is not None, otherwise="the account's FSx key"
         ),
@@ -113,7 +113,7 @@ def _fsx_lustre(fsx: FsxLustre, name: str, zone_id: str) -> ResolvedFsxLustre:
             names.security_group(name, "lustre"),
             "clients and servers, at most 255 characters",
         ),
-        ports=why.rule("ports", tuple((low, high) for low, high in ports["tcp"]), ports["source"]),
+        ports=why.rule("ports", tuple((low, high) for low, high in ports["tcp"]), "Lustre's", source=ports["source"]),
         reasons=why.frozen(),
     )
 
@@ -139,6 +139,6 @@ def _efs(storage: Storage, name: str, zone_ids: tuple[str, ...]) -> ResolvedEfs 
             "security_group_name", names.security_group(name, "efs"), "NFS from the nodes, at most 255 characters"
         ),
         zone_ids=why.rule("zone_ids", zone_ids, "a mount target in every zone that has nodes"),
-        port=why.rule("port", port["tcp"], port["source"]),
+        port=why.rule("port", port["tcp"], "NFS", source=port["source"]),
         reasons=why.frozen(),
     )

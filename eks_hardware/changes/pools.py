@@ -1,0 +1,91 @@
+"""What becomes of the nodes that Karpenter made, when its objects change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eks_hardware.config import facts
+from eks_hardware.kubernetes import Bundle, Object
+
+Nodes = Literal["all", "unmatched", "none"]
+
+_KINDS = ("NodePool", "EC2NodeClass", "NodeOverlay")
+
+
+@dataclass(frozen=True)
+class PoolChange:
+    """A node pool whose objects change.
+
+    Attributes:
+        name: of the pool.
+        action: ``created``, ``deleted`` or ``changed``.
+        fields: what changes in its NodePool and EC2NodeClass: ``NodePool template.labels``.
+        nodes: which of its nodes Karpenter replaces: ``all``, those that no longer match (``unmatched``), ``none``.
+        held: whether its disruption budgets let no node be replaced for that.
+    """
+
+    name: str
+    action: Literal["created", "deleted", "changed"]
+    fields: tuple[str, ...] = ()
+    nodes: Nodes = "none"
+    held: bool = False
+
+
+def pool_changes(before: Bundle, after: Bundle) -> tuple[PoolChange, ...]:
+    """Every node pool whose objects change, those that stay first."""
+    old, new = _by_kind(before), _by_kind(after)
+    found: list[PoolChange] = []
+    for name, pool in new["NodePool"].items():
+        if name not in old["NodePool"]:
+            found.append(PoolChange(name, "created"))
+            continue
+        rows = [
+            (f"{kind} {field}", nodes)
+            for kind in ("NodePool", "EC2NodeClass")
+            for field, nodes in _fields(kind, old[kind].get(name, {}), new[kind].get(name, {}))
+        ]
+        if rows:
+            nodes = max((each for _, each in rows), key=("none", "unmatched", "all").index)
+            found.append(PoolChange(name, "changed", tuple(field for field, _ in rows), nodes, _held(pool)))
+    gone = (PoolChange(name, "deleted", nodes="all") for name in old["NodePool"] if name not in new["NodePool"])
+    return (*found, *gone)
+
+
+def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:
+    objects: dict[str, dict[str, Object]] = {kind: {} for kind in _KINDS}
+    for each in bundle.objects:
+        if each["kind"] in objects:
+            objects[each["kind"]][each["metadata"]["name"]] = each
+    return objects
+
+
+def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nodes]]:
+    """Fields of ``spec`` that differ, each with the nodes that drift for it."""
+    rows: Mapping[str, Nodes] = facts.replacements("karpenter")["kinds"][kind]
+    for field in _differing(before.get("spec"), after.get("spec"), ""):
+        row = next((each for each in rows if field == each or field.startswith(f"{each}.")), "other")
+        yield field, rows[row]
+
+
+def _differing(before: Any, after: Any, path: str) -> Iterator[str]:
+    """Paths of what differs, as deep as both have maps."""
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and not path.endswith("labels"):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _differing(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+        return
+    yield path
+
+
+def _held(pool: Object) -> bool:
+    """Whether a budget of zero covers drift at all times."""
+    budgets = pool["spec"]["disruption"].get("budgets", ())
+    return any(
+        str(each["nodes"]) in ("0", "0%")
+        and "Drifted" in each.get("reasons", ("Drifted",))
+        and not each.get("schedule")
+        for each in budgets
+    )

@@ -1,0 +1,159 @@
+"""What becomes of a resource or a node pool, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eks_hardware.changes.inventory import TAGS, Reference, Resource
+from eks_hardware.changes.plan import Action, Cause, ResourceChange
+from eks_hardware.changes.pools import PoolChange
+from eks_hardware.explain.values import lines
+
+_LONG = 100
+"""Values that take more characters are not written out."""
+
+VERBS = {
+    Action.REPLACE: "REPLACED",
+    Action.DESTROY: "DESTROYED",
+    Action.FORGET: "left running, unmanaged",
+    Action.UPDATE: "updated in place",
+    Action.CREATE: "created",
+}
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence in parts, so that a report can set values off from words.
+
+    Attributes:
+        owner: field of the strategy.
+        causes: what changes.
+        noun: what the resource is: ``node group``.
+        name: its name beside others of its kind; may be empty.
+        verb: what becomes of it.
+        consequences: what follows from that.
+    """
+
+    owner: str
+    causes: tuple[str, ...]
+    noun: str
+    name: str
+    verb: str
+    consequences: tuple[str, ...]
+
+    def __str__(self) -> str:
+        causes = f"{'; '.join(self.causes)}: " if self.causes else ""
+        name = f" {self.name}" if self.name else ""
+        return ": ".join([f"{self.owner}: {causes}the {self.noun}{name} is {self.verb}", *self.consequences])
+
+
+def sentence(change: ResourceChange, template: ResourceChange | None = None) -> Sentence:
+    """``node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes drain and go, ...``
+
+    Args:
+        change: what becomes of a resource.
+        template: what changes in its launch template, to be said in place of "gets a new version".
+    """
+    causes: list[Cause] = []
+    for each in [each for each in change.causes if each.replaces] or change.causes:
+        through = template is not None and each.through == template.resource
+        causes += template.causes if template and through else [each]
+    resource = change.resource
+    return Sentence(
+        owner=resource.owner,
+        causes=tuple(dict.fromkeys(difference(each) for each in causes)),
+        noun=resource.facts["noun"],
+        name=_name(resource),
+        verb=VERBS[change.action],
+        consequences=tuple(_consequences(change)),
+    )
+
+
+def _name(resource: Resource) -> str:
+    """The name where it says more than the kind of resource does."""
+    plain = resource.name.replace("-", " ").lower()
+    return "" if plain == resource.facts["noun"].lower() else resource.name
+
+
+def _consequences(change: ResourceChange) -> Iterable[str]:
+    facts = change.resource.facts
+    if change.action is Action.REPLACE:
+        return [facts["replaced"]] if "replaced" in facts else []
+    if change.action is Action.DESTROY:
+        return [facts["destroyed"]] if "destroyed" in facts else []
+    if change.action is Action.UPDATE:
+        # Where its nodes go anyway, nothing else matters to them.
+        rows = [each.row for each in change.causes if "effect" in each.row]
+        rows = [each for each in rows if each.get("rolls")] or rows
+        found = list(dict.fromkeys(each["effect"] for each in rows))
+        return found or ([facts["updated"]] if "updated" in facts and not change.only_tags else [])
+    return []
+
+
+def difference(cause: Cause) -> str:
+    """What changes in an argument, in the words of the strategy."""
+    if cause.argument == TAGS:
+        return f"tags {_mapping_difference(cause.before or {}, cause.after or {})}"
+    shown: str = cause.row.get("shown", cause.argument)
+    if cause.through is not None:
+        verb = "gets a new version" if cause.through.type == "aws_launch_template" else "is made anew"
+        name = _name(cause.through)
+        return f"the {cause.through.facts['noun']}{f' {name}' if name else ''} {verb}"
+    if isinstance(cause.before, Mapping) and isinstance(cause.after, Mapping):
+        text = _mapping_difference(cause.before, cause.after)
+        return f"{shown} {text}" if len(text) <= _LONG else f"{shown} changed"
+    before, after = (_text(each, lower=bool(cause.row.get("lower"))) for each in (cause.before, cause.after))
+    if len(before) + len(after) > _LONG or before == after:
+        return f"{shown} changed"
+    return f"{shown} {before} -> {after}"
+
+
+def _text(value: Any, *, lower: bool = False) -> str:
+    if value is None or value == ():
+        return "none"
+    if isinstance(value, Reference):
+        return [part for part in value.path if part != "Resource"][-1]
+    if isinstance(value, tuple) and any(isinstance(each, Reference) for each in value):
+        return ", ".join(_text(each) for each in value)
+    text = ", ".join(lines(value))
+    return text.lower().replace("_", "-") if lower else text
+
+
+def _mapping_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """``+team=a, -old=b, tier=1 -> 2``"""
+    parts = []
+    for key in dict.fromkeys((*before, *after)):
+        if key not in before:
+            parts.append(f"+{key}={_text(after[key])}")
+        elif key not in after:
+            parts.append(f"-{key}={_text(before[key])}")
+        elif before[key] != after[key]:
+            parts.append(f"{key}={_text(before[key])} -> {_text(after[key])}")
+    return ", ".join(parts)
+
+
+_POOL_NODES = {
+    "all": "Karpenter replaces all of its nodes",
+    "unmatched": "Karpenter replaces those of its nodes that no longer match",
+    "none": "its nodes stay",
+}
+
+
+def pool_sentence(change: PoolChange) -> Sentence:
+    """``karpenter.node_pools[gpu]: EC2NodeClass kubelet.maxPods: the NodePool is changed: Karpenter replaces ...``"""
+    consequences: tuple[str, ...] = ()
+    verb: str = change.action
+    if change.action == "deleted":
+        verb, consequences = "DELETED", ("its nodes drain and go",)
+    elif change.action == "changed":
+        text = _POOL_NODES[change.nodes]
+        if change.nodes != "none":
+            text += (
+                ", but its disruption budgets allow none of that: old nodes stay until they are empty"
+                if change.held
+                else ", as its disruption budgets allow"
+            )
+        consequences = (text,)
+    return Sentence(f"karpenter.node_pools[{change.name}]", change.fields, "node pool", "", verb, consequences)

@@ -1,0 +1,233 @@
+"""Resolved values as short lines for people, and as plain data for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from itertools import groupby
+from typing import Any
+
+from pydantic import BaseModel
+
+from eks_hardware.config.catalogue import EfaInterface
+from eks_hardware.config.resolve import (
+    BlockDevice,
+    CapacityOverlay,
+    CapacityTarget,
+    DisruptionBudget,
+    ExistingSubnets,
+    GpuShares,
+    InterruptionRule,
+    ReservationSelector,
+    Resolved,
+    ResolvedAccessEntry,
+    ResolvedBucket,
+    ResolvedSubnet,
+    ResolvedTaint,
+    ResolvedTeam,
+    ServicePolicy,
+)
+
+EMPTY = "-"
+"""Stands for no value."""
+
+_TAINT_EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "NO_EXECUTE": "NoExecute",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+}
+
+
+def lines(value: Any) -> tuple[str, ...]:
+    """A value in as few lines as can be read; at least one."""
+    return tuple(_lines(value)) or (EMPTY,)
+
+
+def _lines(value: Any) -> Iterator[str]:
+    if isinstance(value, bool):
+        yield "yes" if value else "no"
+    elif value is None or value == "":
+        return
+    elif isinstance(value, Enum):
+        yield str(value.value)
+    elif isinstance(value, Mapping):
+        yield from _mapping(value)
+    elif isinstance(value, tuple | list):
+        yield from _sequence(value)
+    elif writer := _WRITERS.get(type(value)):
+        yield from writer(value)
+    elif isinstance(value, BaseModel):
+        yield from _mapping({name: each for name, each in value.model_dump().items() if each not in (None, "")})
+    else:
+        yield str(value)
+
+
+def _mapping(value: Mapping[str, Any]) -> Iterator[str]:
+    """``key=value`` lines; YAML where there is a map within."""
+    if any(isinstance(each, Mapping | list | tuple) for each in value.values()):
+        from eks_hardware.kubernetes.yaml_text import yaml_text
+
+        yield from yaml_text(value).splitlines()
+        return
+    for key, each in value.items():
+        yield f"{key}={lines(each)[0]}"
+
+
+def _sequence(value: Sequence[Any]) -> Iterator[str]:
+    if not value:
+        return
+    if all(isinstance(each, EfaInterface) for each in value):
+        yield from interfaces(value)
+    elif all(isinstance(each, Mapping) and "Sid" in each for each in value):
+        yield from (f"{each['Sid']}: {len(_listed(each.get('Action')))} actions" for each in value)
+    elif all(isinstance(each, tuple) and len(each) == 2 for each in value):
+        yield from (f"{low}" if low == high else f"{low}-{high}" for low, high in value)
+    else:
+        for each in value:
+            yield from _lines(each)
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return [value] if isinstance(value, str) else (value or ())
+
+
+def interfaces(layout: Sequence[EfaInterface]) -> Iterator[str]:
+    """A layout of network interfaces as (card,device), with runs of cards that are alike in one line.
+
+    >>> list(interfaces([EfaInterface(0, 0, "interface"), EfaInterface(0, 1, "efa-only"),
+    ...                  EfaInterface(1, 0, "efa-only"), EfaInterface(2, 0, "efa-only")]))
+    ['4 interfaces, 3 EFA', '(0,0) interface', '(0,1) efa-only', '(1..2,0) efa-only']
+    """
+    efa = sum(1 for each in layout if each.is_efa)
+    yield f"{len(layout)} interface{'' if len(layout) == 1 else 's'}, {efa} EFA"
+    # Cards in a row count up with their place in the layout.
+    alike = groupby(
+        enumerate(layout), lambda item: (item[1].network_card_index - item[0], item[1].device_index, item[1].is_efa)
+    )
+    for _, run in alike:
+        group = [each for _, each in run]
+        first, last = group[0], group[-1]
+        cards = f"{first.network_card_index}"
+        if first is not last:
+            cards += f"..{last.network_card_index}"
+        yield f"({cards},{first.device_index}) {first.interface_type}"
+
+
+def _disk(disk: BlockDevice) -> Iterator[str]:
+    parts = [f"{disk.device_name} {disk.size_gib} GiB {disk.volume_type}"]
+    if disk.iops:
+        parts.append(f"{disk.iops:,} IOPS")
+    if disk.throughput_mibps:
+        parts.append(f"{disk.throughput_mibps} MiB/s")
+    yield ", ".join([*parts, "encrypted"])
+    if disk.kms_key_arn:
+        yield f"  with {disk.kms_key_arn}"
+
+
+def _taint(taint: ResolvedTaint) -> Iterator[str]:
+    value = f"={taint.value}" if taint.value else ""
+    yield f"{taint.key}{value}:{_TAINT_EFFECTS.get(taint.effect, taint.effect)}"
+
+
+def _subnet(subnet: ResolvedSubnet) -> Iterator[str]:
+    yield f"{subnet.key} {subnet.cidr}"
+
+
+def _existing(existing: ExistingSubnets) -> Iterator[str]:
+    yield existing.vpc_id
+    for role, subnets in (
+        ("private", existing.private),
+        ("control-plane", existing.control_plane),
+        ("pod", existing.pod),
+    ):
+        yield from (f"{role}-{zone} {subnet_id}" for zone, subnet_id in subnets.items())
+
+
+def _access(entry: ResolvedAccessEntry) -> Iterator[str]:
+    yield f"{entry.key}: {entry.principal_arn}"
+    for arn, namespaces in entry.policies:
+        where = f" in {', '.join(namespaces)}" if namespaces else ""
+        yield f"  {arn.rpartition('/')[2]}{where}"
+    if entry.kubernetes_groups:
+        yield f"  groups {', '.join(entry.kubernetes_groups)}"
+
+
+def _target(target: CapacityTarget) -> Iterator[str]:
+    yield target.reservation_id or target.resource_group_arn or ""
+
+
+def _shares(shares: GpuShares) -> Iterator[str]:
+    yield f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} a GPU"
+
+
+def _event(rule: InterruptionRule) -> Iterator[str]:
+    yield f"{rule.key}: {rule.detail_type}"
+
+
+def _budget(budget: DisruptionBudget) -> Iterator[str]:
+    parts = [f"{budget.nodes} nodes"]
+    if budget.reasons:
+        parts.append(f"of {', '.join(budget.reasons)}")
+    if budget.schedule:
+        parts.append(f"at {budget.schedule} for {budget.duration}")
+    yield " ".join(parts)
+
+
+def _reservation(selector: ReservationSelector) -> Iterator[str]:
+    tags = ", ".join(f"{key}={value}" for key, value in selector.tags.items())
+    owner = f" of {selector.owner_account_id}" if selector.owner_account_id else ""
+    yield f"{selector.id or tags}{owner}"
+
+
+def _overlay(overlay: CapacityOverlay) -> Iterator[str]:
+    capacity = ", ".join(f"{name}={amount}" for name, amount in overlay.capacity.items())
+    yield f"{overlay.name}: {capacity} for {', '.join(overlay.instance_types)}"
+
+
+def _policy(policy: ServicePolicy) -> Iterator[str]:
+    yield f"{policy.name}: {', '.join(str(each.get('Sid')) for each in policy.statements)}"
+
+
+def _team(team: ResolvedTeam) -> Iterator[str]:
+    quota = ", ".join(f"{name}={amount}" for name, amount in team.quota.items())
+    yield f"{team.name}: {quota or 'no quota'}"
+
+
+def _bucket(bucket: ResolvedBucket) -> Iterator[str]:
+    yield f"{bucket.name} {'read only' if bucket.read_only else 'read and write'}"
+
+
+_WRITERS: Mapping[type, Callable[[Any], Iterator[str]]] = {
+    BlockDevice: _disk,
+    CapacityOverlay: _overlay,
+    CapacityTarget: _target,
+    DisruptionBudget: _budget,
+    ExistingSubnets: _existing,
+    GpuShares: _shares,
+    InterruptionRule: _event,
+    ReservationSelector: _reservation,
+    ResolvedAccessEntry: _access,
+    ResolvedBucket: _bucket,
+    ResolvedSubnet: _subnet,
+    ResolvedTaint: _taint,
+    ResolvedTeam: _team,
+    ServicePolicy: _policy,
+}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: maps, lists, texts, numbers, booleans, null."""
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(each) for each in value]
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, Resolved):
+        return {name: plain(each) for name, each, _ in value.explained()}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    return value

@@ -1,0 +1,221 @@
+"""What ``eks-hardware diff`` predicts against what the real Terraform plans, resource by resource.
+
+One strategy is deployed to the emulator; each variant is planned against its state.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.changes import Action, compare
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.config.rules import check
+
+NAME = "changing"
+ROLE = "arn:aws:iam::000000000000:role/{}"
+
+Content = dict[str, Any]
+
+
+def base() -> Content:
+    """What is deployed: all that a node group can change, in as few resources as can be."""
+    return {
+        "version": 1,
+        "name": NAME,
+        "region": "us-west-2",
+        "cluster": {"admins": [ROLE.format("admin")], "addons": {"metrics-server": {"enabled": False}}},
+        "network": {"zones": ["usw2-az1", "usw2-az2"], "nat_gateways": "single"},
+        "node_groups": [
+            {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 1, "max": 3}},
+            {"name": "gpu", "instance_types": ["p4d.24xlarge"], "zones": ["usw2-az1"], "scaling": {"max": 2}},
+        ],
+        "storage": {"efs": {}},
+        "kubernetes": {"delivery": "manifests"},
+    }
+
+
+def gpu(content: Content, **fields: Any) -> Content:
+    """The strategy with other fields of its GPU group."""
+    content["node_groups"][1] |= fields
+    return content
+
+
+def _once(content: Content) -> Content:
+    """What EKS takes only when a node group is made."""
+    content["node_groups"][0]["instance_types"] = ["m7i.xlarge", "m6i.xlarge"]
+    return gpu(content, capacity="spot")
+
+
+def _nodes(content: Content) -> Content:
+    """What a running node group takes: a disk is a new version of its launch template. And NAT gateways."""
+    content["network"]["nat_gateways"] = "one-per-zone"
+    gpu(
+        content,
+        disk={"size_gib": 300},
+        labels={"team": "a"},
+        taints=[{"key": "a", "value": "b", "effect": "NoExecute"}],
+    )
+    content["node_groups"][0]["scaling"] = {"min": 2, "max": 5}
+    return content
+
+
+def _efa(content: Content) -> Content:
+    return gpu(content, efa=True)
+
+
+def _renamed(content: Content) -> Content:
+    return gpu(content, name="training")
+
+
+def _zone(content: Content) -> Content:
+    content["network"]["zones"].append("usw2-az3")
+    return content
+
+
+def _vpc(content: Content) -> Content:
+    content["network"]["cidr"] = "10.8.0.0/16"
+    return content
+
+
+def _service_cidr(content: Content) -> Content:
+    content["cluster"]["service_cidr"] = "192.168.0.0/16"
+    return gpu(content, efa=True)
+
+
+def _unencrypted(content: Content) -> Content:
+    content["cluster"]["secrets_encryption"] = {"enabled": False}
+    return content
+
+
+def _tags(content: Content) -> Content:
+    content["tags"] = {"team": "a"}
+    return content
+
+
+def _image(content: Content) -> Content:
+    return gpu(content, ami={"image_id": "ami-0123456789abcdef0"})
+
+
+def _iam(content: Content) -> Content:
+    content["aws"] = {"permissions_boundary_arn": "arn:aws:iam::000000000000:policy/edge", "iam_path": "/eks/"}
+    return content
+
+
+def _cluster(content: Content) -> Content:
+    """Everything of the control plane, the add-ons and the file system that changes in place, and who has access."""
+    content["cluster"] |= {
+        "kubernetes_version": "1.36",
+        "admins": [ROLE.format("other")],
+        "endpoint": {"public_cidrs": ["52.94.0.0/22"]},
+        "logging": {"types": ["audit"], "retention_days": 30},
+        "upgrade_policy": "extended",
+        "zonal_shift": True,
+        "addons": {"coredns": {"version": "v1.13.2-eksbuild.4"}},
+    }
+    content["storage"]["efs"] = {"throughput": "bursting"}
+    return content
+
+
+def _karpenter(content: Content) -> Content:
+    content["karpenter"] = {
+        "node_pools": [
+            {"name": "efa", "instance_types": ["p4d.24xlarge"], "efa": True, "limits": {"nvidia.com/gpu": 8}},
+        ]
+    }
+    content["storage"] = {}
+    return content
+
+
+VARIANTS: Mapping[str, Callable[[Content], Content]] = {
+    "types and capacity": _once,
+    "settings of nodes": _nodes,
+    "EFA": _efa,
+    "another name": _renamed,
+    "a zone more": _zone,
+    "network of the VPC": _vpc,
+    "network of services": _service_cidr,
+    "no encryption": _unencrypted,
+    "tags": _tags,
+    "own image": _image,
+    "path and boundary": _iam,
+    "control plane": _cluster,
+    "Karpenter": _karpenter,
+}
+
+# What each variant is about; the comparison with Terraform's plan is of everything.
+EXPECTED: Mapping[str, set[tuple[str, Action]]] = {
+    "types and capacity": {("aws_eks_node_group", Action.REPLACE)},
+    "settings of nodes": {("aws_launch_template", Action.UPDATE), ("aws_nat_gateway", Action.CREATE)},
+    "EFA": {("aws_eks_node_group", Action.UPDATE), ("aws_placement_group", Action.CREATE)},
+    "another name": {("aws_eks_node_group", Action.DESTROY), ("aws_eks_node_group", Action.CREATE)},
+    "a zone more": {("aws_eks_node_group", Action.REPLACE), ("aws_subnet", Action.CREATE)},
+    "network of the VPC": {("aws_vpc", Action.REPLACE), ("aws_eks_cluster", Action.UPDATE)},
+    "network of services": {("aws_eks_cluster", Action.REPLACE), ("aws_eks_node_group", Action.UPDATE)},
+    "no encryption": {("aws_eks_cluster", Action.REPLACE), ("aws_kms_key", Action.DESTROY)},
+    "tags": {("aws_vpc", Action.UPDATE), ("aws_launch_template", Action.UPDATE)},
+    "own image": {("aws_eks_node_group", Action.UPDATE)},
+    "path and boundary": {("aws_iam_role", Action.REPLACE), ("aws_eks_cluster", Action.REPLACE)},
+    "control plane": {("aws_eks_cluster", Action.UPDATE), ("aws_eks_access_entry", Action.CREATE)},
+    "Karpenter": {("aws_efs_file_system", Action.DESTROY), ("aws_sqs_queue", Action.CREATE)},
+}
+
+_ACTIONS = {
+    ("create",): Action.CREATE,
+    ("delete",): Action.DESTROY,
+    ("update",): Action.UPDATE,
+    ("delete", "create"): Action.REPLACE,
+    ("create", "delete"): Action.REPLACE,
+}
+
+
+def strategy(variant: str | None = None) -> Strategy:
+    """A variant of the strategy; without one that which is deployed."""
+    found = Strategy.model_validate(VARIANTS[variant](base()) if variant else base())
+    assert [str(each) for each in check(found) if each.severity.value == "error"] == []
+    return found
+
+
+def synthesized(folder: Path, variant: str | None = None) -> Path:
+    """The folder with ``cdk.tf.json``."""
+    from eks_hardware._cdk import App
+    from eks_hardware.stacks.hardware_stack import HardwareStack
+
+    app = App(outdir=str(folder))
+    HardwareStack(app, resolved=resolve(strategy(variant)))
+    app.synth()
+    return folder / "stacks" / NAME
+
+
+@pytest.fixture(scope="module")
+def deployed(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    with deploy.directly(synthesized(tmp_path_factory.mktemp("base"))) as project:
+        configuration = project.stack_dir / "cdk.tf.json"
+        first = configuration.read_text(encoding="utf-8")
+        yield project
+        configuration.write_text(first, encoding="utf-8")
+
+
+def planned(project: Any, stack_dir: Path) -> dict[str, Action]:
+    """What Terraform would do to each resource; the state is fresh, so that it is not read again."""
+    (project.stack_dir / "cdk.tf.json").write_bytes((stack_dir / "cdk.tf.json").read_bytes())
+    project.run("plan", "-refresh=false", "-input=false", "-no-color", "-out=variant.tfplan")
+    shown = json.loads(project.run("show", "-json", "variant.tfplan").stdout)
+    return {
+        each["address"]: _ACTIONS[tuple(each["change"]["actions"])]
+        for each in shown["resource_changes"]
+        if each["mode"] == "managed" and each["change"]["actions"] != ["no-op"]
+    }
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_terraform_plans_what_diff_predicts(deployed: Any, tmp_path: Path, variant: str) -> None:
+    changes = compare(strategy(), strategy(variant))
+    predicted = {each.resource.address: each.action for each in changes.resources}
+    assert predicted == planned(deployed, synthesized(tmp_path, variant))
+    assert {(each.resource.type, each.action) for each in changes.resources} >= EXPECTED[variant]

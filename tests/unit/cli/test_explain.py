@@ -1,0 +1,167 @@
+"""``eks-hardware explain``: every value with its reason and row, in 80 columns, without Node and at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import typer
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli.explain import explain
+from eks_hardware.config.resolve import resolve
+from eks_hardware.explain import KINDS
+from helpers.paths import ROOT
+from helpers.strategies import SHIPPED, document, group, shipped
+
+app = typer.Typer(pretty_exceptions_enable=False)
+app.command()(explain)
+
+
+def run(*arguments: str, **environ: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80", "NO_COLOR": "1", **environ})
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_strategy(name: str) -> None:
+    code, out, _ = run(name)
+    assert code == 0
+    # A link that does not fit stays whole.
+    assert [line for line in out.splitlines() if len(line.rstrip()) > 80 and "https://" not in line] == []
+    assert "…" not in out
+    resolved = resolve(shipped(name))
+    for group_ in resolved.node_groups:
+        assert f"\nnode_groups[{group_.name}]\n" in out
+    for pool in resolved.node_pools:
+        assert f"\nkarpenter.node_pools[{pool.name}]\n" in out
+    for chart in resolved.kubernetes.charts:
+        assert f"\nkubernetes.charts.{chart}\n" in out
+
+
+def test_a_group(golden: Callable[[str, str], None]) -> None:
+    _, out, _ = run("mixed-hardware", "--group", "gpu-training")
+    text = "".join(f"{line.rstrip()}\n" for line in out.splitlines())
+    golden("explain/gpu-training.txt", text)
+
+
+def content(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
+    """Values by the path of their section and their field."""
+    sections = json.loads(run(*arguments, "--json")[1])["sections"]
+    return {each["path"]: {value["field"]: value for value in each["values"]} for each in sections}
+
+
+NAMED = {
+    "ami_type": "ami_types.json row p4d (x86_64)",
+    "labels": "nvidia.com/gpu.present: affinity of the NVIDIA device plugin",
+    "taints": "https://github.com/NVIDIA/k8s-device-plugin",
+    "efa_interfaces": "instances.json row p4d.24xlarge",
+    "zone_ids": "offerings.json row p4d.24xlarge",
+    "block_devices": "facts/nodes.json accelerated_disk",
+    "instance_store": "8 x 1,000 GB: instances.json row p4d.24xlarge",
+    "max_pods": "facts/eks.json max_pods",
+    "hardware": "accelerators.json row A100",
+    "placement_group_name": "instances.json row p4d.24xlarge",
+    "user_data": "nodeadm",
+}
+
+
+@pytest.mark.parametrize("field", NAMED)
+def test_the_row_is_named(field: str) -> None:
+    value = content("mixed-hardware", "--group", "gpu-training")["node_groups[gpu-training]"][field]
+    assert NAMED[field] in value["source"]
+
+
+def test_plugins_name_the_groups_that_need_them() -> None:
+    charts = content("mixed-hardware", "--section", "charts")
+    reason = charts["kubernetes.charts.aws-efa-k8s-device-plugin"]["key"]
+    assert reason["reason"] == (
+        "nodes with EFA: node_groups[gpu-training], node_groups[trainium-training], karpenter.node_pools[gpu-efa], "
+        "karpenter.node_pools[trainium]"
+    )
+    assert reason["source"] == "facts/charts.json row aws-efa-k8s-device-plugin"
+
+
+def test_pools_name_their_rows() -> None:
+    pool = content("mixed-hardware", "--pool", "gpu-inference")["karpenter.node_pools[gpu-inference]"]
+    assert "offerings.json row g5.xlarge" in pool["instance_types"]["source"]
+    assert pool["ami_alias"]["source"] == "facts/karpenter.json ami_aliases"
+    assert pool["disruption.expire_after"]["value"] == "720h"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sections(kind: str) -> None:
+    code, out, _ = run("mixed-hardware", "--section", kind, "--json")
+    assert code == 0
+    assert {each["kind"] for each in json.loads(out)["sections"]} == {kind}
+
+
+def test_selections_add_up() -> None:
+    found = content("mixed-hardware", "--group", "system", "--pool", "inferentia", "--section", "network")
+    assert list(found) == ["network", "node_groups[system]", "karpenter.node_pools[inferentia]"]
+
+
+def test_derived_leaves_out_what_the_file_says() -> None:
+    every = content("mixed-hardware")
+    derived = content("mixed-hardware", "--derived")
+    assert {value["origin"] for each in every.values() for value in each.values()} == {
+        "strategy",
+        "default",
+        "catalogue",
+        "rule",
+    }
+    assert "strategy" not in {value["origin"] for each in derived.values() for value in each.values()}
+    assert "instance_types" not in derived["node_groups[gpu-training]"]
+    assert derived["node_groups[gpu-training]"]["ami_type"] == every["node_groups[gpu-training]"]["ami_type"]
+
+
+def test_an_overlay(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    YAML().dump(document(), file)
+    (tmp_path / "overlays").mkdir()
+    (tmp_path / "overlays" / "tokyo.yaml").write_text("region: ap-northeast-1\n")
+    assert content(str(file), "--overlay", "tokyo")["strategy"]["region"]["value"] == "ap-northeast-1"
+
+
+def test_errors_are_those_of_validate(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    YAML().dump(document(group("m6i.xlargee")), file)
+    code, out, err = run(str(file))
+    assert (code, out) == (1, "")
+    assert "error INSTANCE_TYPE_UNKNOWN" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [(("--group", "gone"), "gpu-training"), (("--pool", "gone"), "inferentia"), (("--section", "gone"), "network")],
+)
+def test_wrong_usage_names_what_there_is(arguments: tuple[str, str], named: str) -> None:
+    code, _, err = run("mixed-hardware", *arguments)
+    assert code == 2
+    assert named in re.sub(r"[^\w-]+", " ", err)
+
+
+def test_neither_node_nor_time() -> None:
+    code = (
+        "import sys, typer; from eks_hardware.cli.explain import explain; app = typer.Typer(); app.command()(explain);"
+        "app(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, "mixed-hardware"]
+    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
+    )
+    taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "[]"
+    # Time of the processor: 0.5 s however busy the machine is, more where no module is compiled yet.
+    assert taken < 1, f"explain took {taken:.2f} s"

@@ -1,0 +1,97 @@
+"""Resolved values as lines and as plain data."""
+
+from __future__ import annotations
+
+import json
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from eks_hardware.config.catalogue import Hardware, load
+from eks_hardware.config.resolve import (
+    BlockDevice,
+    CapacityTarget,
+    GpuShares,
+    Resolved,
+    ResolvedAccessEntry,
+    ResolvedTaint,
+    resolve,
+)
+from eks_hardware.explain import lines, plain, sections
+from helpers.strategies import SHIPPED, shipped
+
+KEY = "arn:aws:kms:us-west-2:111122223333:key/a"
+ROLE = "arn:aws:iam::111122223333:role/a"
+VIEW = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSViewPolicy"
+
+
+def layout(name: str) -> tuple[Any, ...]:
+    return load().get(name).efa_interfaces
+
+
+CASES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "none": (None, ("-",)),
+    "empty": ((), ("-",)),
+    "no": (False, ("no",)),
+    "number": (250, ("250",)),
+    "kind": (Hardware.TRAINIUM, ("trainium",)),
+    "list": (("usw2-az1", "usw2-az2"), ("usw2-az1", "usw2-az2")),
+    "map": (MappingProxyType({"a": "b", "c": "d"}), ("a=b", "c=d")),
+    "nested": (MappingProxyType({"kubelet": MappingProxyType({"maxPods": 250})}), ("kubelet:", "  maxPods: 250")),
+    "EFA of p5": (
+        layout("p5.48xlarge"),
+        ("33 interfaces, 32 EFA", "(0,0) interface", "(0,1) efa-only", "(1..31,0) efa-only"),
+    ),
+    "EFA on one card": (layout("g6.8xlarge"), ("2 interfaces, 1 EFA", "(0,0) interface", "(0,1) efa-only")),
+    "taints": (
+        (ResolvedTaint("nvidia.com/gpu", "true", "NO_SCHEDULE"), ResolvedTaint("a", "", "PREFER_NO_SCHEDULE")),
+        ("nvidia.com/gpu=true:NoSchedule", "a:PreferNoSchedule"),
+    ),
+    "disks": (
+        (BlockDevice("/dev/xvda", 4, "gp3", None, None, None), BlockDevice("/dev/xvdb", 200, "io2", 9000, None, KEY)),
+        ("/dev/xvda 4 GiB gp3, encrypted", "/dev/xvdb 200 GiB io2, 9,000 IOPS, encrypted", f"  with {KEY}"),
+    ),
+    "reservation": (CapacityTarget("cr-1", None), ("cr-1",)),
+    "shares": (
+        GpuShares("all-1g.10gb", "nvidia.com/mig-1g.10gb", 7, "1g.10gb"),
+        ("all-1g.10gb: 7 x nvidia.com/mig-1g.10gb a GPU",),
+    ),
+    "access": (
+        (ResolvedAccessEntry("dev", ROLE, ("devs",), ((VIEW, ("a", "b")),)),),
+        (f"dev: {ROLE}", "  AmazonEKSViewPolicy in a, b", "  groups devs"),
+    ),
+    "ports": (((988, 988), (1018, 1023)), ("988", "1018-1023")),
+}
+
+
+@pytest.mark.parametrize(("value", "expected"), CASES.values(), ids=CASES)
+def test_lines(value: Any, expected: tuple[str, ...]) -> None:
+    assert lines(value) == expected
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_everything_that_is_resolved_is_shown_once(name: str) -> None:
+    resolved = resolve(shipped(name))
+    shown = [(section.path, row.field) for section in sections(resolved) for row in section.rows]
+    assert len(shown) == len(set(shown))
+    assert len(shown) == sum(1 for _ in leaves(resolved))
+    for section in sections(resolved):
+        for row in section.rows:
+            json.dumps(plain(row.value))
+            assert row.lines
+            # A class without a form of its own would print as Python prints it.
+            assert not any("(" in line and "=" in line and line.endswith(")") for line in row.lines)
+
+
+def leaves(part: Resolved) -> Any:
+    """Every resolved value that holds no resolved object."""
+    for _, value, _ in part.explained():
+        items = list(value.values()) if hasattr(value, "values") else value
+        within = [
+            each for each in (items if isinstance(items, tuple | list) else [items]) if isinstance(each, Resolved)
+        ]
+        if not within:
+            yield value
+        for each in within:
+            yield from leaves(each)
