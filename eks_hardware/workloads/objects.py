@@ -1,0 +1,259 @@
+"""Jobs, deployments and PyTorchJobs around the pods."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eks_hardware.config.names import limited
+from eks_hardware.workloads.comments import Notes, Path, below
+from eks_hardware.workloads.images import framework_image, nvidia_smi_image
+from eks_hardware.workloads.pod import pod_notes, pod_spec
+from eks_hardware.workloads.queues import QUEUE_LABEL, Placement
+from eks_hardware.workloads.request import NAME_LENGTH, Request
+from eks_hardware.workloads.sizing import Size
+from eks_hardware.workloads.smoke import chosen, environment, script
+from eks_hardware.workloads.target import Target
+
+_NAME_LABEL = "app.kubernetes.io/name"
+_JOB_LABEL = "batch.kubernetes.io/job-name"
+_INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+_KEEP = {"karpenter.sh/do-not-disrupt": "true"}
+
+_MASTER_PORT = 29500
+_DEFAULT_PORT = 8000
+_KEPT_SECONDS = 86_400
+_SMOKE_SECONDS = 3_600
+
+# They do nothing but run: what a workload does is the user's.
+_SHOWS_ITSELF = ("torchrun", "-m", "torch.utils.collect_env")
+_LISTENS = ("python3", "-m", "http.server", str(_DEFAULT_PORT))
+
+
+@dataclass(frozen=True)
+class Part:
+    """An object, and what stands above its fields."""
+
+    object: Mapping[str, Any]
+    notes: Notes
+
+
+def parts(target: Target, size: Size, request: Request, placed: Placement) -> tuple[Part, ...]:
+    """The objects of a workload, in the order in which they are applied.
+
+    Raises:
+        WorkloadError: WORKLOAD_CHECK, WORKLOAD_IMAGE_UNKNOWN.
+    """
+    if request.kind == "deployment":
+        return (_deployment(target, size, request, placed),)
+    if request.kind == "pytorchjob":
+        return (_pytorch_job(target, size, request, placed),)
+    job = _job(target, size, request, placed)
+    return (_service(job.object), job) if request.nodes > 1 else (job,)
+
+
+def name_of(target: Target, request: Request) -> str:
+    """The name of the objects: the user's, or that of the group and the kind."""
+    if request.name:
+        return request.name
+    group = target.name if target.name[0].isalpha() else f"n-{target.name}"
+    return limited(group, request.kind, limit=NAME_LENGTH)
+
+
+# --- job and smoke test -------------------------------------------------------------------------------------------
+
+
+def _job(target: Target, size: Size, request: Request, placed: Placement) -> Part:
+    name, several, smoke = name_of(target, request), request.nodes > 1, request.kind == "smoke-test"
+    master = f"{name}-0.{name}" if several else "localhost"
+    env = _torchrun(master, request.nodes, size.ranks)
+    if smoke:
+        checks = chosen(target, size, request)
+        image = nvidia_smi_image() if checks == ("nvidia-smi",) else framework_image(target, request.kind)
+        command: tuple[str, ...] = ("/bin/bash", "-c")
+        args: tuple[str, ...] = (script(checks, nodes=request.nodes),)
+        env += _values(environment(target, size, checks, nodes=request.nodes))
+    else:
+        image, command, args = framework_image(target, request.kind) if not request.image else "", _command(request), ()
+    spec = pod_spec(
+        target,
+        size,
+        container="smoke-test" if smoke else "worker",
+        image=request.image or image,
+        command=command,
+        args=args,
+        env=env,
+        subdomain=name if several else None,
+        queue=placed.queue is not None,
+    )
+    job: dict[str, Any] = {"backoffLimit": 0, "ttlSecondsAfterFinished": _KEPT_SECONDS}
+    if smoke:
+        job["activeDeadlineSeconds"] = _SMOKE_SECONDS
+    if several:
+        job |= {"completions": request.nodes, "parallelism": request.nodes, "completionMode": "Indexed"}
+    job["template"] = {"metadata": _pod_metadata(target, name), "spec": spec}
+    found = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": _metadata(name, placed),
+        "spec": job,
+    }
+    notes: Notes = {
+        ("spec", "backoffLimit"): "a failed pod ends the job: nodes that wait cost as much as nodes that work",
+        ("spec", "activeDeadlineSeconds"): "counts from the start, nodes that are still being made among it",
+        ("spec", "completionMode"): "each pod has a number, and the first is the master",
+        **_pod_level(target, size, placed),
+    }
+    at = ("spec", "template", "spec", "containers", 0)
+    if not smoke:
+        notes |= _yours(request, at, "torchrun train.py; torchrun reads the variables that begin with PET_")
+    return Part(found, notes)
+
+
+def _service(job: Mapping[str, Any]) -> Part:
+    """Names for the pods of an Indexed Job, also before they are ready: ``train-0.train``."""
+    metadata = {key: value for key, value in job["metadata"].items() if key in ("name", "namespace")}
+    spec = {
+        "clusterIP": "None",
+        "publishNotReadyAddresses": True,
+        "selector": {_JOB_LABEL: metadata["name"]},
+    }
+    found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+    note = f"names for the pods: {metadata['name']}-0.{metadata['name']} is the master"
+    return Part(found, {("spec", "clusterIP"): note})
+
+
+def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
+    """The rendezvous, by the names that scripts know and by those that torchrun reads as its options.
+
+    Source: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py (PET_)
+    """
+    rank: dict[str, Any] = {"valueFrom": {"fieldRef": {"fieldPath": _INDEX}}} if nodes > 1 else {"value": "0"}
+    address = {"MASTER_ADDR": master, "MASTER_PORT": str(_MASTER_PORT)}
+    counts = {"PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": str(ranks)}
+    torch = {f"PET_{name}": value for name, value in address.items()}
+    return [*_values(address), *_values(counts), {"name": "PET_NODE_RANK", **rank}, *_values(torch)]
+
+
+# --- deployment ---------------------------------------------------------------------------------------------------
+
+
+def _deployment(target: Target, size: Size, request: Request, placed: Placement) -> Part:
+    name = name_of(target, request)
+    own = bool(request.image or request.command)
+    env = _values({"NEURON_RT_NUM_CORES": str(size.ranks)}) if target.hardware.is_neuron else []
+    spec = pod_spec(
+        target,
+        size,
+        container="server",
+        image=request.image or framework_image(target, request.kind),
+        command=request.command if own else _LISTENS,
+        args=(),
+        env=env,
+        restart_policy=None,
+        port=request.port or (None if own else _DEFAULT_PORT),
+        queue=placed.queue is not None,
+    )
+    labels = {_NAME_LABEL: name}
+    found = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": _metadata(name, placed),
+        "spec": {
+            "replicas": request.nodes,
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}},
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": spec},
+        },
+    }
+    notes: Notes = {
+        ("spec", "strategy"): "a new pod takes the place of an old one: there may be no hardware for one more",
+        **_pod_level(target, size, placed),
+        **_yours(request, ("spec", "template", "spec", "containers", 0), "vllm serve MODEL; with --port for its probe"),
+    }
+    return Part(found, notes)
+
+
+# --- PyTorchJob ---------------------------------------------------------------------------------------------------
+
+
+def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement) -> Part:
+    """Workers that meet at the first of them: the operator sets torchrun's options in the environment.
+
+    API: https://github.com/kubeflow/training-operator/tree/v1.9.0/pkg/apis/kubeflow.org/v1
+    """
+    name = name_of(target, request)
+    spec = pod_spec(
+        target,
+        size,
+        container="pytorch",
+        image=request.image or framework_image(target, request.kind),
+        command=_command(request),
+        args=(),
+        env=[],
+        restart_policy=None,
+        queue=placed.queue is not None,
+    )
+    worker = {
+        "replicas": request.nodes,
+        "restartPolicy": "Never",
+        "template": {"metadata": _pod_metadata(target, name), "spec": spec},
+    }
+    found = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": _metadata(name, placed),
+        "spec": {
+            "nprocPerNode": str(size.ranks),
+            "runPolicy": {"backoffLimit": 0, "cleanPodPolicy": "Running", "ttlSecondsAfterFinished": _KEPT_SECONDS},
+            "elasticPolicy": {"rdzvBackend": "c10d", "minReplicas": request.nodes, "maxReplicas": request.nodes},
+            "pytorchReplicaSpecs": {"Worker": worker},
+        },
+    }
+    at = ("spec", "pytorchReplicaSpecs", "Worker", "template", "spec")
+    notes: Notes = {
+        ("spec", "elasticPolicy"): "the first worker is the rendezvous; without a master this is how it is said",
+        ("spec", "runPolicy"): "pods that still run when one has failed are ended",
+        **below(at, pod_notes(target, size, queue=placed.queue is not None)),
+        **_yours(request, (*at, "containers", 0), "torchrun train.py; the operator sets torchrun's options"),
+    }
+    return Part(found, notes)
+
+
+# --- shared -------------------------------------------------------------------------------------------------------
+
+
+def _command(request: Request) -> tuple[str, ...]:
+    """The user's command; the image's own with an image of the user's."""
+    return request.command or (() if request.image else _SHOWS_ITSELF)
+
+
+def _yours(request: Request, container: Path, what: str) -> Notes:
+    """What is there for want of something of the user's."""
+    if request.image:
+        return {}
+    command: Notes = {} if request.command else {("command",): f"yours: --command, such as {what}"}
+    return below(container, {("image",): "yours: --image", **command})
+
+
+def _pod_level(target: Target, size: Size, placed: Placement) -> Notes:
+    notes = below(("spec", "template", "spec"), pod_notes(target, size, queue=placed.queue is not None))
+    if target.is_pool:
+        notes[("spec", "template", "metadata", "annotations")] = "Karpenter leaves the node alone while the pod runs"
+    return notes
+
+
+def _metadata(name: str, placed: Placement) -> dict[str, Any]:
+    namespace = {"namespace": placed.namespace} if placed.namespace else {}
+    queue = {QUEUE_LABEL: placed.queue} if placed.queue else {}
+    return {"name": name, **namespace, "labels": {_NAME_LABEL: name, **queue}}
+
+
+def _pod_metadata(target: Target, name: str) -> dict[str, Any]:
+    keep = {"annotations": dict(_KEEP)} if target.is_pool else {}
+    return {"labels": {_NAME_LABEL: name}, **keep}
+
+
+def _values(values: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "value": value} for name, value in values.items()]

@@ -1,0 +1,159 @@
+"""The pods of a workload: where they run, what they ask for, and as whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Hardware
+from eks_hardware.kubernetes.charts import is_installed
+from eks_hardware.kubernetes.device_plugins import NEURON, NEURON_SCHEDULER, has_several_devices
+from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, tolerations
+from eks_hardware.workloads.comments import Notes, Path
+from eks_hardware.workloads.sizing import Size, mebibytes
+from eks_hardware.workloads.target import Target
+
+_USER = 1000
+_SHARED_MEMORY = "shm"
+_PINS_MEMORY = "IPC_LOCK"
+# What Kueue compares a job's selector with: without these a job may get the flavor of other nodes.
+_FLAVOR_LABELS = ("hardware-type", "accelerator", "workload-type")
+_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+
+
+def pod_spec(
+    target: Target,
+    size: Size,
+    *,
+    container: str,
+    image: str,
+    command: tuple[str, ...],
+    args: tuple[str, ...],
+    env: list[dict[str, Any]],
+    restart_policy: str | None = "Never",
+    port: int | None = None,
+    subdomain: str | None = None,
+    queue: bool = False,
+) -> dict[str, Any]:
+    """The spec of a pod.
+
+    Args:
+        container: name of the one container.
+        restart_policy: None where the kind of workload knows one alone.
+        port: that it listens on.
+        subdomain: headless service that names the pods.
+        queue: whether Kueue holds the pods back until there is room.
+    """
+    main: dict[str, Any] = {"name": container, "image": image}
+    if command:
+        main["command"] = list(command)
+    if args:
+        main["args"] = list(args)
+    main["env"] = [*_home(), *(_named(_environment(target, size))), *env]
+    if port is not None:
+        main["ports"] = [{"containerPort": port}]
+        main["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 10}
+    main["resources"] = {"requests": size.requests, "limits": size.limits}
+    added = {"add": [_PINS_MEMORY]} if _pins_memory(target, size) else {}
+    main["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], **added}}
+    main["volumeMounts"] = [{"name": _SHARED_MEMORY, "mountPath": "/dev/shm"}]
+    spec: dict[str, Any] = {"restartPolicy": restart_policy} if restart_policy else {}
+    if subdomain:
+        spec["subdomain"] = subdomain
+    if _needs_scheduler(target, size):
+        spec["schedulerName"] = NEURON_SCHEDULER
+    spec |= {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "securityContext": {**_user(target, size), "seccompProfile": {"type": "RuntimeDefault"}},
+        "nodeSelector": _selector(target, queue=queue),
+    }
+    if tolerated := tolerations([target.node]):
+        spec["tolerations"] = tolerated
+    spec["containers"] = [main]
+    limit = mebibytes(size.shared_memory_mib)
+    spec["volumes"] = [{"name": _SHARED_MEMORY, "emptyDir": {"medium": "Memory", "sizeLimit": limit}}]
+    return spec
+
+
+def pod_notes(target: Target, size: Size, *, queue: bool = False) -> Notes:
+    """Why fields of the spec are what they are, by their paths in it."""
+    resources: Path = ("containers", 0, "resources")
+    limits: Path = (*resources, "limits")
+    part = "CPU and memory of a node" if size.whole else f"{size.devices} {size.resource} of a node, and its share"
+    smallest = ", the smallest" if len(target.kinds) > 1 else ""
+    found: Notes = {
+        ("nodeSelector",): f"the nodes of {target.called}"
+        + ("; the others are those of its flavor in Kueue" if queue else ""),
+        ("tolerations",): "every taint of these nodes",
+        resources: f"{part} ({size.kind.name}{smallest}), less what daemonsets take",
+        ("volumes",): "data loaders and collectives share memory; what is used counts as the pod's",
+        ("automountServiceAccountToken",): "nothing here talks to the API server",
+        ("securityContext",): "not root; for an image that needs it take out runAsNonRoot, runAsUser and runAsGroup",
+    }
+    if target.runs_system:
+        found[resources] = f"half of a node ({size.kind.name}): CoreDNS and the controllers run here too"
+    if _needs_scheduler(target, size):
+        found[("schedulerName",)] = "hands out Neuron devices that are neighbours"
+    if target.node.ami_family == "bottlerocket" and target.hardware.is_neuron:
+        found[("securityContext",)] = (
+            "not root; Bottlerocket gives the devices to this user (device-ownership-from-security-context)"
+        )
+    if _pins_memory(target, size):
+        found[("securityContext",)] = (
+            f"root with {_PINS_MEMORY} and nothing else: EFA pins memory, and the capability is of use to root only"
+        )
+    if size.huge_pages_mib:
+        found[limits] = "huge pages are for libfabric's buffers; EKS's image sets them aside"
+    return found
+
+
+def _pins_memory(target: Target, size: Size) -> bool:
+    """Whether pods need a capability to pin memory for EFA.
+
+    A container inherits containerd's limit of locked memory, 8 MiB unless a node says otherwise, and a capability is of
+    no use to a user other than root: https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037. EKS's AL2023
+    images set no limit (nodeadm/internal/containerd/base-runtime-spec.json of
+    https://github.com/awslabs/amazon-eks-ami); Bottlerocket raises it where it finds EFA
+    (https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/CHANGELOG.md, 2.7.0).
+    """
+    return bool(size.efa) and target.node.ami_family == "al2023"
+
+
+def _user(target: Target, size: Size) -> dict[str, Any]:
+    if _pins_memory(target, size):
+        return {"runAsUser": 0}
+    return {"runAsNonRoot": True, "runAsUser": _USER, "runAsGroup": _USER, "fsGroup": _USER}
+
+
+def _home() -> list[dict[str, Any]]:
+    # Of a user without an entry in the image's /etc/passwd Python finds neither name nor home.
+    return _named({"HOME": "/tmp", "USER": "worker"})
+
+
+def _named(values: dict[str, str]) -> list[dict[str, Any]]:
+    return [{"name": name, "value": value} for name, value in values.items()]
+
+
+def _environment(target: Target, size: Size) -> dict[str, str]:
+    found: dict[str, str] = {}
+    if target.hardware is Hardware.NVIDIA_GPU:
+        found["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
+    if size.efa:
+        kind = "neuron" if target.hardware.is_neuron else "nccl"
+        found |= facts.workload_images("efa_environment")[kind]
+    return found
+
+
+def _needs_scheduler(target: Target, size: Size) -> bool:
+    """Whether the devices have to be neighbours, which EKS's own scheduler does not see to."""
+    runs = is_installed(target.resolved, NEURON) and has_several_devices(nodes_with(target.resolved, is_neuron))
+    return target.hardware.is_neuron and size.devices > 1 and runs
+
+
+def _selector(target: Target, *, queue: bool) -> dict[str, str]:
+    found = dict(target.label)
+    if queue:
+        found |= {name: target.node.labels[name] for name in _FLAVOR_LABELS if name in target.node.labels}
+        found["kubernetes.io/arch"] = _ARCHITECTURES[target.node.architecture]
+    return found

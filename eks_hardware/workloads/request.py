@@ -1,0 +1,122 @@
+"""What is asked for: the kind of workload, where it runs, and how large it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["job", "deployment", "pytorchjob", "smoke-test"]
+Check = Literal["nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective"]
+
+KINDS: tuple[Kind, ...] = ("job", "deployment", "pytorchjob", "smoke-test")
+CHECKS: tuple[Check, ...] = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective")
+"""Smoke tests, in the order in which they run: what a later one needs, an earlier one has seen."""
+
+# Services and PyTorchJobs begin with a letter, and a pod's name adds `-worker-` and a number to it:
+# https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#rfc-1035-label-names
+NAME_LENGTH = 48
+_NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+_LABEL_LENGTH = 63
+# https://github.com/distribution/reference/blob/main/reference.go, without the Docker Hub's short forms being judged.
+_IMAGE = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?"
+    r"(@sha256:[0-9a-f]{64})?"
+)
+_IMAGE_LENGTH = 512
+# Line breaks and tabs are part of scripts; a text of a manifest has no other control characters.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
+_MOST = 100_000
+
+
+class WorkloadError(ValueError):
+    """A workload that cannot be, with a code, the option at fault, and what to do.
+
+    Attributes:
+        code: stable, upper-case identifier.
+        option: the option at fault: ``--group``.
+    """
+
+    def __init__(self, code: str, option: str, message: str) -> None:
+        self.code = code
+        self.option = option
+        self.message = message
+        super().__init__(f"error {code} {option}: {message}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A workload as the command line asks for it; None leaves a choice to the hardware.
+
+    Attributes:
+        group: name of a node group or a node pool.
+        nodes: pods of a job or PyTorchJob, replicas of a deployment.
+        accelerators: GPUs, Neuron devices, shares or slices of each pod.
+        command: words of the container's command; empty for the image's own.
+        port: that a deployment's containers listen on.
+        queue: local queue of Kueue.
+        checks: smoke tests; empty for every one that fits.
+    """
+
+    kind: Kind
+    group: str
+    nodes: int = 1
+    accelerators: int | None = None
+    image: str | None = None
+    command: tuple[str, ...] = ()
+    port: int | None = None
+    name: str | None = None
+    namespace: str | None = None
+    queue: str | None = None
+    checks: tuple[Check, ...] = ()
+
+    def check(self) -> None:
+        """Refuse texts and numbers that no manifest takes.
+
+        Raises:
+            WorkloadError: WORKLOAD_NAME, WORKLOAD_IMAGE, WORKLOAD_COMMAND, WORKLOAD_NUMBER, WORKLOAD_OPTION.
+        """
+        if self.name is not None and not (_NAME.fullmatch(self.name) and len(self.name) <= NAME_LENGTH):
+            _refuse("--name", self.name, f"at most {NAME_LENGTH} lower-case letters, digits, hyphens, a letter first")
+        for option, given in (("--namespace", self.namespace), ("--queue", self.queue)):
+            if given is not None and not (_LABEL.fullmatch(given) and len(given) <= _LABEL_LENGTH):
+                _refuse(option, given, f"at most {_LABEL_LENGTH} lower-case letters, digits and hyphens")
+        if self.image is not None and not (_IMAGE.fullmatch(self.image) and len(self.image) <= _IMAGE_LENGTH):
+            raise WorkloadError(
+                "WORKLOAD_IMAGE",
+                "--image",
+                f"{shown(self.image)} is no image; write REGISTRY/NAME:TAG, such as registry.example/train:1.0",
+            )
+        for word in self.command:
+            if _CONTROL.search(word):
+                raise WorkloadError(
+                    "WORKLOAD_COMMAND", "--command", f"{shown(word)} has a control character; write it without"
+                )
+        for option, number, most in (
+            ("--nodes", self.nodes, _MOST),
+            ("--accelerators", self.accelerators, _MOST),
+            ("--port", self.port, 65535),
+        ):
+            if number is not None and not 1 <= number <= most:
+                raise WorkloadError("WORKLOAD_NUMBER", option, f"{number} is not from 1 to {most}")
+        self._check_options()
+
+    def _check_options(self) -> None:
+        smoke = self.kind == "smoke-test"
+        if self.checks and not smoke:
+            raise WorkloadError("WORKLOAD_OPTION", "--check", f"a {self.kind} has no checks; use --kind smoke-test")
+        if self.command and smoke:
+            raise WorkloadError("WORKLOAD_OPTION", "--command", "a smoke test brings its own; use --kind job")
+        if self.port is not None and self.kind != "deployment":
+            raise WorkloadError("WORKLOAD_OPTION", "--port", f"a {self.kind} serves nothing; use --kind deployment")
+
+
+def shown(text: str) -> str:
+    """Text of the user's in a message: short, and without anything that a terminal would take for a command."""
+    short = text if len(text) <= 60 else f"{text[:57]}..."
+    return ascii(short)
+
+
+def _refuse(option: str, given: str, allowed: str) -> None:
+    raise WorkloadError("WORKLOAD_NAME", option, f"{shown(given)} is not a name; allowed are {allowed}")

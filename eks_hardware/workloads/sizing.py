@@ -1,0 +1,254 @@
+"""How much of a node a pod asks for: devices, and the share of EFA, huge pages, CPU and memory that goes with them.
+
+CPU and memory are those that pods can have of the smallest node that the pod may come to (``kubernetes/allocatable``),
+less a part for daemonsets.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from eks_hardware.config import facts
+from eks_hardware.config.catalogue import Hardware, InstanceType
+from eks_hardware.config.quantity import amount
+from eks_hardware.config.resolve import ResolvedNodeGroup, advertised
+from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
+from eks_hardware.config.resolve.node_pools import accelerator_resource, node_capacity
+from eks_hardware.kubernetes.allocatable import allocatable
+from eks_hardware.workloads.request import Request, WorkloadError
+from eks_hardware.workloads.target import Target
+
+_MIB = 1 << 20
+_PAGE_MIB = 2
+
+# Ours: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node ask for together.
+_FOR_DAEMONSETS = Fraction(5, 100)
+_DAEMONSETS_CPU = Fraction(4, 10)
+_DAEMONSETS_MEMORY = 1024 * _MIB
+# CoreDNS, Karpenter and every controller run there too.
+_OF_SYSTEM = Fraction(1, 2)
+# Ours: data loaders and NCCL share memory through it. It is a limit, and what is used of it counts as the pod's memory.
+_SHARED_MEMORY = Fraction(1, 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """What one pod of a workload asks for.
+
+    Attributes:
+        resource: extended resource of its accelerators; None on CPU nodes.
+        devices: how many of it, 0 on CPU nodes.
+        whole: whether the pod has its node for itself.
+        ranks: processes of a distributed job in the pod: GPUs, NeuronCores, or 1.
+        efa: EFA interfaces.
+        kind: the smallest instance type that the pod may come to.
+        most: pods that the group or pool has room for at the same time, at its most.
+    """
+
+    resource: str | None
+    devices: int
+    whole: bool
+    ranks: int
+    efa: int
+    huge_pages_mib: int
+    cpu_millicores: int
+    memory_mib: int
+    shared_memory_mib: int
+    kind: InstanceType
+    most: int
+
+    @property
+    def requests(self) -> dict[str, str]:
+        """CPU and memory as Kubernetes quantities."""
+        cores, rest = divmod(self.cpu_millicores, 1000)
+        return {"cpu": f"{self.cpu_millicores}m" if rest else str(cores), "memory": mebibytes(self.memory_mib)}
+
+    @property
+    def limits(self) -> dict[str, str | int]:
+        """Memory, and everything that is handed out whole."""
+        found: dict[str, str | int] = {"memory": mebibytes(self.memory_mib)}
+        if self.resource:
+            found[self.resource] = self.devices
+        if self.efa:
+            found["vpc.amazonaws.com/efa"] = self.efa
+        if self.huge_pages_mib:
+            found[facts.eks("efa_huge_pages")["resource"]] = f"{self.huge_pages_mib}Mi"
+        return found
+
+
+def size(target: Target, request: Request) -> Size:
+    """The size of a pod.
+
+    Raises:
+        WorkloadError: WORKLOAD_ACCELERATORS, WORKLOAD_NODES.
+    """
+    resource = _resource(target)
+    counts = {kind: _devices(target, kind, resource) for kind in target.kinds}
+    devices = _wanted(target, request, counts, resource)
+    fitting = [kind for kind in target.kinds if counts[kind] >= devices]
+    if resource and target.is_pool:
+        # Karpenter makes a larger node where a pod needs one: the pod is cut for the smallest.
+        least = min(counts[kind] for kind in fitting)
+        fitting = [kind for kind in fitting if counts[kind] == least]
+    shares = {kind: Fraction(devices, counts[kind]) if resource else Fraction(1) for kind in fitting}
+    whole = all(share == 1 for share in shares.values())
+    cpu = min(_cpu(target, kind) * shares[kind] for kind in fitting)
+    memory = min(_memory(target, kind) * shares[kind] for kind in fitting)
+    smallest = min(fitting, key=lambda kind: (kind.vcpus, kind.memory_gib, kind.name))
+    efa = min(math.floor(target.node.efa_count * share) for share in shares.values())
+    memory_mib = _rounded(math.floor(memory / _MIB), 1024, 8)
+    found = Size(
+        resource=resource,
+        devices=devices,
+        whole=whole,
+        ranks=_ranks(smallest, devices, counts[smallest], resource),
+        efa=efa,
+        huge_pages_mib=min(_huge_pages(target, kind, shares[kind]) for kind in fitting) if efa else 0,
+        cpu_millicores=_rounded(math.floor(cpu * 1000), 1000, 4),
+        memory_mib=memory_mib,
+        shared_memory_mib=_rounded(math.floor(memory_mib * _SHARED_MEMORY), 1024, 1),
+        kind=smallest,
+        most=_most(target, devices, counts, resource),
+    )
+    _check_nodes(target, request, found)
+    return found
+
+
+def mebibytes(mib: int) -> str:
+    """An amount of memory as a Kubernetes quantity: ``512Mi``, ``900Gi``."""
+    return f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
+
+
+def _rounded(value: int, unit: int, from_units: int) -> int:
+    """Down to whole units, where there are enough of them for that to cost little."""
+    return value // unit * unit if value >= from_units * unit else value // 10 * 10
+
+
+def _resource(target: Target) -> str | None:
+    shares = target.node.gpu_shares
+    return shares.resource if shares else accelerator_resource(target.hardware)
+
+
+def _devices(target: Target, kind: InstanceType, resource: str | None) -> int:
+    offered = advertised(kind, efa_count=target.node.efa_count, shares=target.node.gpu_shares)
+    return offered.get(resource, 0) if resource else 0
+
+
+def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], resource: str | None) -> int:
+    asked, shares = request.accelerators, target.node.gpu_shares
+    if resource is None:
+        if asked is not None:
+            _refuse(f"{target.called} has no accelerators; leave the option out")
+        return 0
+    least, most = min(counts.values()), max(counts.values())
+    if asked is None:
+        return 1 if shares or request.kind == "deployment" else least
+    if shares and not shares.mig_profile and asked > 1:
+        _refuse(
+            f"{asked} shares may be of one GPU and bring no more than one does, so that the device plugin refuses the "
+            "pod; ask for 1, or choose a group without gpu_sharing"
+        )
+    limit = most if target.is_pool else least
+    if asked > limit:
+        largest = max(counts, key=lambda kind: counts[kind]) if target.is_pool else min(counts, key=counts.__getitem__)
+        _refuse(f"a pod runs on one node, and {largest.name} has {limit} {resource}; ask for at most {limit}")
+    _check_allocation(target, asked, counts)
+    return asked
+
+
+def _check_allocation(target: Target, asked: int, counts: dict[InstanceType, int]) -> None:
+    """Neuron devices are handed out with their neighbours, which not every number has."""
+    fact = facts.workload_images("neuron_allocations")
+    sizes: list[int] = fact["sizes"]
+    if target.hardware.is_neuron and fact["devices"] in counts.values() and asked not in sizes:
+        allowed = ", ".join(map(str, sizes))
+        _refuse(f"{asked} Neuron devices of a node with {fact['devices']} are not neighbours; ask for one of {allowed}")
+
+
+def _refuse(message: str) -> None:
+    raise WorkloadError("WORKLOAD_ACCELERATORS", "--accelerators", message)
+
+
+def _ranks(kind: InstanceType, devices: int, count: int, resource: str | None) -> int:
+    if resource != NEURON:
+        return max(devices, 1)
+    return advertised(kind).get(NEURON_CORE, count) * devices // count
+
+
+def _cpu(target: Target, kind: InstanceType) -> Fraction:
+    whole = allocatable(target.node, kind)["cpu"]
+    return _part(target, whole, _DAEMONSETS_CPU)
+
+
+def _memory(target: Target, kind: InstanceType) -> Fraction:
+    whole = allocatable(target.node, kind)["memory"]
+    return _part(target, whole, Fraction(_DAEMONSETS_MEMORY))
+
+
+def _part(target: Target, whole: Fraction, least: Fraction) -> Fraction:
+    if target.runs_system:
+        return whole * _OF_SYSTEM
+    # Of a small node a fixed part would be most of it.
+    return whole - min(max(whole * _FOR_DAEMONSETS, least), whole / 2)
+
+
+def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
+    """MiB of huge pages, of those that EKS's accelerated AL2023 images set aside; nobody does elsewhere."""
+    if target.node.ami_family != "al2023" or target.node.image_id or not kind.accelerator:
+        return 0
+    node = facts.eks("efa_huge_pages")
+    there = min(node["mib"], node["mib_per_vcpu"] * kind.vcpus)
+    wanted: int = min(facts.workload_images("efa_pod")["huge_pages_mib"], math.floor(there * share))
+    return wanted // _PAGE_MIB * _PAGE_MIB
+
+
+def _most(target: Target, devices: int, counts: dict[InstanceType, int], resource: str | None) -> int:
+    """Pods at the same time: of a group at its largest, of a pool within its limits."""
+    node = target.node
+    found = []
+    for kind, count in counts.items():
+        if count < devices:
+            continue
+        pods = count // devices if devices else 1
+        if isinstance(node, ResolvedNodeGroup):
+            found.append(node.max_size * pods)
+            continue
+        capacity = {**node_capacity(kind), **({resource: Fraction(count)} if resource else {})}
+        limits = [math.floor(amount(value) / capacity[name]) for name, value in node.limits.items() if name in capacity]
+        found.append(min(limits, default=1_000_000) * pods)
+    return min(found) if isinstance(node, ResolvedNodeGroup) else max(found)
+
+
+def _check_nodes(target: Target, request: Request, found: Size) -> None:
+    if request.nodes > found.most:
+        pods = "pods of this size" if not found.whole else "nodes"
+        field = "its limits" if target.is_pool else "scaling.max"
+        raise WorkloadError(
+            "WORKLOAD_NODES",
+            "--nodes",
+            f"{target.called} has room for {found.most} {pods} at most; ask for fewer, or raise {field}",
+        )
+    if request.nodes == 1 or request.kind == "deployment":
+        return
+    if target.node.gpu_shares:
+        raise WorkloadError(
+            "WORKLOAD_NODES",
+            "--nodes",
+            f"NCCL runs on whole GPUs, and {target.called} hands out {target.node.gpu_shares.resource}; "
+            "use --nodes 1, or a group without gpu_sharing",
+        )
+    if target.hardware.is_neuron and not found.efa:
+        fix = "ask for whole nodes" if target.node.efa_count else "choose trn1.32xlarge or trn2 with efa: true"
+        raise WorkloadError(
+            "WORKLOAD_EFA",
+            "--nodes",
+            f"Neuron's collectives take EFA between nodes, and these pods have none; {fix}",
+        )
+
+
+def over_tcp(target: Target, request: Request, found: Size) -> bool:
+    """Whether GPUs of several nodes would talk over TCP."""
+    distributed = request.nodes > 1 and request.kind != "deployment"
+    return distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa

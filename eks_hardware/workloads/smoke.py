@@ -1,0 +1,103 @@
+"""Smoke tests: what each looks at, where it applies, and the script that fails where something is missing.
+
+One pod a node runs every check in turn, so that a node is paid for once. What is expected is in the environment and not
+in the script, so that the script can be read, and run by hand.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from eks_hardware.config.catalogue import Hardware
+from eks_hardware.workloads.request import CHECKS, Check, Request, WorkloadError
+from eks_hardware.workloads.sizing import Size
+from eks_hardware.workloads.target import Target
+
+_SCRIPTS = files("eks_hardware.workloads").joinpath("scripts")
+_START = "start.sh"
+# The line of a script that a program stands for.
+_PROGRAMS = ("all_reduce.py.in", "neuron_all_reduce.py.in")
+
+# As `nvidia-smi -L` lists them.
+_GPU_LINES = "^GPU [0-9]+:"
+_MIG_LINES = "^ +MIG "
+
+
+def chosen(target: Target, size: Size, request: Request) -> tuple[Check, ...]:
+    """The checks of a smoke test, in order: those that are asked for, or every one that fits.
+
+    Raises:
+        WorkloadError: WORKLOAD_CHECK.
+    """
+    reasons = {check: _why_not(check, target, size, request.nodes) for check in CHECKS}
+    for check in request.checks:
+        if reason := reasons[check]:
+            raise WorkloadError("WORKLOAD_CHECK", "--check", f"{check} does not fit {target.called}: {reason}")
+    found = tuple(check for check in CHECKS if (check in request.checks or not request.checks) and not reasons[check])
+    if not found:
+        raise WorkloadError(
+            "WORKLOAD_CHECK", "--kind", f"{target.called} has neither accelerators nor EFA to test; use --kind job"
+        )
+    return found
+
+
+def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None:
+    """Why a check cannot be; None where it can."""
+    nvidia, neuron = target.hardware is Hardware.NVIDIA_GPU, target.hardware.is_neuron
+    if check in ("nvidia-smi", "nccl") and not nvidia:
+        return "it has no NVIDIA GPUs"
+    if check in ("neuron-ls", "neuron-collective") and not neuron:
+        return "it has no Neuron devices"
+    if check == "efa" and not target.node.efa_count:
+        return "it has no EFA; set efa: true"
+    if check == "efa" and not size.efa:
+        return "a pod with so few accelerators gets no EFA interface; leave --accelerators out"
+    if check == "nccl" and target.node.gpu_shares:
+        return "NCCL does not run on shares and slices of GPUs"
+    if check in ("nccl", "neuron-collective") and size.ranks * nodes < 2:
+        return "an all-reduce takes at least two; add --nodes 2"
+    if check == "neuron-collective" and _is_first_generation(target):
+        return "nccom-test does not know Inferentia of the first generation"
+    return None
+
+
+def _is_first_generation(target: Target) -> bool:
+    return any(kind.accelerator and kind.accelerator.name == "Inferentia" for kind in target.kinds)
+
+
+def script(checks: tuple[Check, ...], *, nodes: int) -> str:
+    """The bash script of some checks."""
+    parts = [_START, *(_file(check, nodes) for check in checks)]
+    text = "\n".join(_read(part) for part in parts)
+    for program in _PROGRAMS:
+        marker = f"@{program}@\n"
+        if marker in text:
+            text = text.replace(marker, _read(program))
+    return f"{text}echo PASS\n"
+
+
+def environment(target: Target, size: Size, checks: tuple[Check, ...], *, nodes: int) -> dict[str, str]:
+    """What the script expects to find, by the names that it has there."""
+    found: dict[str, str] = {}
+    shares = target.node.gpu_shares
+    if "nvidia-smi" in checks:
+        found["EXPECTED_GPUS"] = str(size.devices)
+        found["EXPECTED_GPU_LINES"] = _MIG_LINES if shares and shares.mig_profile else _GPU_LINES
+    if "neuron-ls" in checks:
+        found["EXPECTED_NEURON_DEVICES"] = str(size.devices)
+    if "efa" in checks or "nccl" in checks:
+        found["EXPECTED_EFA"] = str(size.efa)
+    if "nccl" in checks or "neuron-collective" in checks:
+        found["EXPECTED_RANKS"] = str(size.ranks * nodes)
+    return found
+
+
+def _file(check: Check, nodes: int) -> str:
+    if check == "neuron-collective":
+        # nccom-test reaches other nodes over ssh only.
+        return f"{check}-{'node' if nodes == 1 else 'nodes'}.sh"
+    return f"{check}.sh"
+
+
+def _read(name: str) -> str:
+    return _SCRIPTS.joinpath(name).read_text("utf-8")

@@ -1,0 +1,117 @@
+"""The node group or pool that a workload is for."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+
+from eks_hardware.config import software
+from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
+from eks_hardware.config.models import NodeTemplate, Strategy
+from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+from eks_hardware.kubernetes.nodes import Node
+from eks_hardware.kubernetes.nodes import nodes as all_nodes
+from eks_hardware.workloads.request import WorkloadError, shown
+
+# https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
+_GROUP_LABEL = "eks.amazonaws.com/nodegroup"
+_POOL_LABEL = "karpenter.sh/nodepool"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """The nodes that a workload is for.
+
+    Attributes:
+        resolved: the strategy that they belong to.
+        node: the group or pool.
+        template: the same as the strategy's file says it.
+        kinds: its instance types.
+    """
+
+    resolved: ResolvedStrategy
+    node: Node
+    template: NodeTemplate
+    kinds: tuple[InstanceType, ...]
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def is_pool(self) -> bool:
+        return isinstance(self.node, ResolvedNodePool)
+
+    @property
+    def hardware(self) -> Hardware:
+        return self.node.hardware
+
+    @property
+    def called(self) -> str:
+        """What messages call it: ``node group gpu-training``."""
+        return f"{'node pool' if self.is_pool else 'node group'} {self.name}"
+
+    @property
+    def label(self) -> dict[str, str]:
+        """The label that only its nodes have."""
+        return {_POOL_LABEL if self.is_pool else _GROUP_LABEL: self.name}
+
+    @property
+    def runs_system(self) -> bool:
+        """Whether the cluster's own pods run on its nodes: a system group's, or without one those without a taint."""
+        groups = self.resolved.node_groups
+        if any(group.workload == "system" for group in groups):
+            return self.node.workload == "system"
+        return not self.is_pool and not any(taint.effect != "PREFER_NO_SCHEDULE" for taint in self.node.taints)
+
+    @property
+    def driver(self) -> str | None:
+        """The version of the accelerator's driver in its image; None where it is not known."""
+        if self.node.image_id or not (self.hardware is Hardware.NVIDIA_GPU or self.hardware.is_neuron):
+            return None
+        found = software.image_driver(
+            self.hardware, self.node.ami_family, self._release, self.resolved.kubernetes.kubernetes_version
+        )
+        return found.driver if found else None
+
+    @property
+    def _release(self) -> str | None:
+        """The release of its image as images are called (``v20260714``, ``v1.61.0``); None for the newest."""
+        node = self.node
+        if isinstance(node, ResolvedNodeGroup):
+            # 1.35.6-20260714, and on Bottlerocket 1.61.0-86a3fbfd.
+            pattern = r".*-(\d{8})" if node.ami_family == "al2023" else r"(\d+\.\d+\.\d+)-.*"
+            found = re.fullmatch(pattern, node.release_version or "")
+        else:
+            found = re.fullmatch(r"[a-z0-9]+@v?(\d[0-9.]*)", node.ami_alias or "")
+        return f"v{found[1]}" if found else None
+
+
+def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catalogue: Catalogue) -> Target:
+    """The group or pool of a name.
+
+    Raises:
+        WorkloadError: WORKLOAD_GROUP_UNKNOWN, WORKLOAD_HARDWARE.
+    """
+    nodes = {each.name: each for each in all_nodes(resolved)}
+    if name not in nodes:
+        close = difflib.get_close_matches(name, nodes, n=3, cutoff=0.5)
+        fix = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(nodes)}"
+        raise WorkloadError(
+            "WORKLOAD_GROUP_UNKNOWN", "--group", f"{resolved.name} has no node group or pool {shown(name)}; {fix}"
+        )
+    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
+    template: NodeTemplate = next(each for each in (*strategy.node_groups, *pools) if each.name == name)
+    node = nodes[name]
+    kinds = tuple(catalogue.get(each) for each in node.instance_types)
+    target = Target(resolved=resolved, node=node, template=template, kinds=kinds)
+    if target.hardware is Hardware.OTHER:
+        devices = sorted({kind.accelerator.name for kind in kinds if kind.accelerator})
+        raise WorkloadError(
+            "WORKLOAD_HARDWARE",
+            "--group",
+            f"{target.called} has {', '.join(devices)}, for which no device plugin is installed: pods cannot ask for "
+            "them; choose a group with NVIDIA GPUs, Trainium, Inferentia or CPUs",
+        )
+    return target

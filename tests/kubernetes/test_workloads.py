@@ -1,0 +1,313 @@
+"""Manifests of ``eks-hardware workload``: valid, and their pods land on the nodes that they were made for alone.
+
+The scheduling simulation reads the nodes off what each strategy synthesizes to, so that this holds manifests and
+clusters against each other.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from eks_hardware.config.catalogue import Hardware, load
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.kubernetes import Bundle, bundle
+from eks_hardware.kubernetes.nodes import nodes as all_nodes
+from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
+from eks_hardware.workloads.request import Kind
+from eks_hardware.workloads.sizing import size
+from eks_hardware.workloads.target import find_target
+from helpers.kubernetes.kubernetes_schema import check_objects
+from helpers.kubernetes.placement import KEEPS_AWAY
+from helpers.kubernetes.scheduling import Node, gang_homes, homes, nodes
+from helpers.kubernetes.workloads import workloads
+from helpers.paths import SPECIAL
+from helpers.strategies import FOLDER, SHIPPED
+from helpers.template import Template
+
+Pod = dict[str, Any]
+
+STRATEGIES = (*SHIPPED, *sorted(file.stem for file in SPECIAL.glob("*.yaml")))
+CUSTOM = ("kubeflow.org",)
+_MOST_PODS = 16
+
+# What of a PyTorchJob the command writes. Source: manifests/base/crds/kubeflow.org_pytorchjobs.yaml and
+# pkg/webhooks/pytorch/pytorchjob_webhook.go of https://github.com/kubeflow/training-operator/tree/v1.9.0
+PYTORCH_JOB: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["apiVersion", "kind", "metadata", "spec"],
+    "properties": {
+        "apiVersion": {"const": "kubeflow.org/v1"},
+        "kind": {"const": "PyTorchJob"},
+        "metadata": {
+            "type": "object",
+            "properties": {"name": {"type": "string", "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}},
+        },
+        "spec": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["pytorchReplicaSpecs"],
+            "properties": {
+                "nprocPerNode": {"type": "string", "pattern": "^(auto|cpu|gpu|[1-9][0-9]*)$"},
+                "runPolicy": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {
+                        "backoffLimit": {"type": "integer"},
+                        "cleanPodPolicy": {"enum": ["All", "Running", "None"]},
+                        "ttlSecondsAfterFinished": {"type": "integer"},
+                    },
+                },
+                "elasticPolicy": {
+                    "type": "object",
+                    "additionalProperties": False,
+                    "properties": {
+                        "rdzvBackend": {"enum": ["c10d", "etcd", "etcd-v2"]},
+                        "minReplicas": {"type": "integer"},
+                        "maxReplicas": {"type": "integer"},
+                    },
+                },
+                "pytorchReplicaSpecs": {
+                    "type": "object",
+                    # With an elastic policy the operator wants workers.
+                    "required": ["Worker"],
+                    "additionalProperties": False,
+                    "properties": {
+                        "Worker": {
+                            "type": "object",
+                            "additionalProperties": False,
+                            "properties": {
+                                "replicas": {"type": "integer", "minimum": 1},
+                                "restartPolicy": {"enum": ["Always", "OnFailure", "Never", "ExitCode"]},
+                                "template": {
+                                    "type": "object",
+                                    "properties": {
+                                        "spec": {
+                                            "type": "object",
+                                            "properties": {
+                                                "containers": {
+                                                    "contains": {"properties": {"name": {"const": "pytorch"}}}
+                                                }
+                                            },
+                                        }
+                                    },
+                                },
+                            },
+                        }
+                    },
+                },
+            },
+        },
+    },
+}
+
+
+@cache
+def strategy(name: str) -> Strategy:
+    return load_strategy((FOLDER if name in SHIPPED else SPECIAL) / f"{name}.yaml").strategy
+
+
+@cache
+def resolved(name: str) -> ResolvedStrategy:
+    return resolve(strategy(name))
+
+
+@cache
+def bundle_of(name: str) -> Bundle:
+    return bundle(resolved(name))
+
+
+@cache
+def schedulers(name: str) -> frozenset[str]:
+    return frozenset(each.name for each in workloads(bundle_of(name)) if each.kind == "Deployment")
+
+
+@pytest.fixture(scope="module")
+def candidates(templates: Mapping[str, Template]) -> Mapping[str, tuple[Node, ...]]:
+    return {name: nodes(templates[name], bundle_of(name)) for name in STRATEGIES}
+
+
+def every(*kinds: Kind) -> Iterator[tuple[str, str, Kind]]:
+    """Every group and pool of every strategy, with every kind."""
+    for name in STRATEGIES:
+        for node in all_nodes(resolved(name)):
+            for kind in kinds or KINDS:
+                yield name, node.name, kind
+
+
+ROWS = list(every())
+IDS = ["-".join(row) for row in ROWS]
+
+
+def objects(name: str, group: str, kind: Kind, **fields: Any) -> list[dict[str, Any]] | None:
+    """The objects of a workload as plain data; None where nodes have nothing to be tested or an own image is needed."""
+    request = Request(kind=kind, group=group, **fields)
+    try:
+        found = manifest(strategy(name), resolved(name), request)
+    except WorkloadError as problem:
+        if problem.code in ("WORKLOAD_CHECK", "WORKLOAD_HARDWARE", "WORKLOAD_IMAGE_UNKNOWN"):
+            return None
+        raise
+    plain: list[dict[str, Any]] = json.loads(json.dumps(found.objects))
+    return plain
+
+
+def template_of(item: Mapping[str, Any]) -> Pod:
+    spec = item["spec"]
+    holder = spec["pytorchReplicaSpecs"]["Worker"] if item["kind"] == "PyTorchJob" else spec
+    template: Pod = holder["template"]
+    return template
+
+
+def most(name: str, group: str, kind: Kind) -> int:
+    """Pods of a kind that ``--nodes`` allows; no more than a simulation needs."""
+    target = find_target(strategy(name), resolved(name), group, load())
+    return min(size(target, Request(kind=kind, group=group)).most, _MOST_PODS)
+
+
+def test_every_shipped_strategy_has_workloads() -> None:
+    """Only a smoke test of CPU nodes has nothing to print."""
+    rows = [row for row in ROWS if row[0] in SHIPPED]
+    assert {row[0] for row in rows} == set(SHIPPED)
+    cpu = {(name, node.name) for name in SHIPPED for node in all_nodes(resolved(name)) if node.hardware is Hardware.CPU}
+    assert {row for row in rows if not objects(*row)} == {(*each, "smoke-test") for each in cpu}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_objects_are_valid(row: tuple[str, str, Kind]) -> None:
+    name, group, kind = row
+    version = resolved(name).kubernetes.kubernetes_version
+    found = objects(name, group, kind) or []
+    if kind in ("job", "pytorchjob") and most(*row) > 1 and _distributes(row):
+        found += objects(name, group, kind, nodes=2) or []
+    assert check_objects(found, version, custom_groups=CUSTOM) == []
+    for each in found:
+        if each["kind"] == "PyTorchJob":
+            problems = [error.message for error in Draft202012Validator(PYTORCH_JOB).iter_errors(each)]
+            assert problems == []
+            wrapped = {
+                "apiVersion": "v1",
+                "kind": "PodTemplate",
+                "metadata": {"name": "worker"},
+                "template": template_of(each),
+            }
+            assert check_objects([wrapped], version) == []
+
+
+def _distributes(row: tuple[str, str, Kind]) -> bool:
+    """Whether a job over two nodes is allowed: not on shared GPUs, nor on Neuron without EFA."""
+    name, group, kind = row
+    try:
+        manifest(strategy(name), resolved(name), Request(kind=kind, group=group, nodes=2, image="registry.example/a:1"))
+    except WorkloadError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_pods_land_on_their_nodes_and_nowhere_else(
+    row: tuple[str, str, Kind], candidates: Mapping[str, tuple[Node, ...]]
+) -> None:
+    name, group, _ = row
+    found = objects(*row)
+    if found is None:
+        return
+    pod = template_of(found[-1])
+    assert homes(pod, candidates[name], schedulers=schedulers(name)) == {group}
+    # All that --nodes allows fit at once. The simulation of gangs knows one scheduler.
+    alone = {"spec": {key: value for key, value in pod["spec"].items() if key != "schedulerName"}}
+    assert gang_homes(alone, most(*row), candidates[name]) == {group}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_without_a_toleration_or_a_selector_they_do_not(
+    row: tuple[str, str, Kind], candidates: Mapping[str, tuple[Node, ...]]
+) -> None:
+    name, group, _ = row
+    found = objects(*row)
+    if found is None:
+        return
+    pod = template_of(found[-1])
+    tolerations = pod["spec"].get("tolerations", [])
+    taints = {
+        (taint["key"], taint["effect"])
+        for node in candidates[name]
+        if node.source == group
+        for taint in node.taints
+        if taint["effect"] in KEEPS_AWAY
+    }
+    assert taints == {(each["key"], each["effect"]) for each in tolerations if each["effect"] in KEEPS_AWAY}
+    for index, _toleration in enumerate(tolerations):
+        without = copy.deepcopy(pod)
+        removed = without["spec"]["tolerations"].pop(index)
+        left = homes(without, candidates[name], schedulers=schedulers(name))
+        assert (group in left) == (removed["effect"] not in KEEPS_AWAY)
+    elsewhere = copy.deepcopy(pod)
+    elsewhere["spec"]["nodeSelector"] = {"karpenter.sh/nodepool": "another"}
+    assert homes(elsewhere, candidates[name], schedulers=schedulers(name)) == set()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("nvidia.com/gpu", 9), ("vpc.amazonaws.com/efa", 33), ("hugepages-2Mi", "11Gi"), ("memory", "2Ti")],
+)
+def test_a_pod_that_asks_for_more_lands_nowhere(
+    key: str, value: int | str, candidates: Mapping[str, tuple[Node, ...]]
+) -> None:
+    (job,) = objects("gpu-training", "h100", "job") or []
+    pod = template_of(job)
+    assert homes(pod, candidates["gpu-training"]) == {"h100"}
+    for part in pod["spec"]["containers"][0]["resources"].values():
+        if key in part:
+            part[key] = value
+    assert homes(pod, candidates["gpu-training"]) == set()
+
+
+def test_a_gang_one_larger_has_no_room(candidates: Mapping[str, tuple[Node, ...]]) -> None:
+    _, job = objects("gpu-training", "h100", "job", nodes=8) or []
+    pod = template_of(job)
+    assert gang_homes(pod, 8, candidates["gpu-training"]) == {"h100"}
+    assert gang_homes(pod, 9, candidates["gpu-training"]) == set()
+    with pytest.raises(WorkloadError, match="room for 8 nodes"):
+        objects("gpu-training", "h100", "job", nodes=9)
+
+
+def test_kueue_takes_a_queued_job_for_its_flavor() -> None:
+    """A job's selector and tolerations fit one flavor of its queue, which is that of its nodes."""
+    (job,) = objects("gpu-training", "h100", "job", queue="nvidia-gpu") or []
+    metadata, of = job["metadata"], bundle_of("gpu-training").objects
+    queue = (metadata["namespace"], metadata["labels"]["kueue.x-k8s.io/queue-name"])
+    queues = [each["metadata"] for each in of if each["kind"] == "LocalQueue"]
+    assert queue in [(each["namespace"], each["name"]) for each in queues]
+    selector = template_of(job)["spec"]["nodeSelector"]
+    flavors = [
+        each["metadata"]["name"]
+        for each in of
+        if each["kind"] == "ResourceFlavor" and each["spec"]["nodeLabels"].items() <= selector.items()
+    ]
+    assert flavors == ["h100"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda job: job["spec"].update(workers=2),
+        lambda job: job["spec"]["runPolicy"].update(cleanPodPolicy="Some"),
+        lambda job: job["spec"]["pytorchReplicaSpecs"].pop("Worker"),
+        lambda job: template_of(job)["spec"]["containers"][0].update(name="main"),
+    ],
+)
+def test_the_schema_of_pytorchjobs_refuses(change: Any) -> None:
+    (job,) = objects("gpu-training", "h100", "pytorchjob") or []
+    assert not list(Draft202012Validator(PYTORCH_JOB).iter_errors(job))
+    change(job)
+    assert list(Draft202012Validator(PYTORCH_JOB).iter_errors(job))

@@ -1,0 +1,175 @@
+"""``eks-hardware workload``: what it prints and where, exit codes, and how fast it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import resource
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+import yaml
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware.cli.workload import workload
+from eks_hardware.workloads import CHECKS, KINDS
+from helpers.paths import ROOT
+from helpers.strategies import document, group
+
+app = typer.Typer()
+app.command()(workload)
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+def write(folder: Path, *groups: dict[str, object], **fields: object) -> str:
+    file = folder / "mine.yaml"
+    YAML().dump(document(*groups, **fields), file)
+    return str(file)
+
+
+def own(err: str) -> list[str]:
+    """What the command says itself, after what is warned of in the strategy."""
+    return [line for line in err.splitlines() if line.startswith(("error ", "warning: "))]
+
+
+def test_a_manifest_on_stdout() -> None:
+    code, out, err = run("mixed-hardware", "--group", "gpu-training", "--kind", "job", "--nodes", "2")
+    assert (code, own(err)) == (0, [])
+    assert [each["kind"] for each in yaml.safe_load_all(out)] == ["Service", "Job"]
+    assert out.endswith("\n")
+
+
+def test_a_pool_by_either_option() -> None:
+    by_group = run("mixed-hardware", "--group", "gpu-efa", "--kind", "job")
+    assert by_group == run("mixed-hardware", "--pool", "gpu-efa", "--kind", "job")
+    assert by_group[0] == 0
+
+
+def test_json_says_the_same() -> None:
+    arguments = ("mixed-hardware", "--group", "trainium", "--kind", "smoke-test", "--nodes", "2")
+    _, text, _ = run(*arguments)
+    code, out, err = run(*arguments, "--json")
+    assert (code, own(err)) == (0, [])
+    assert json.loads(out) == list(yaml.safe_load_all(text))
+
+
+def test_warnings_go_to_stderr() -> None:
+    code, out, err = run("gpu-training", "--group", "h100", "--kind", "pytorchjob")
+    assert code == 0
+    assert "warning: PyTorchJobs take Kubeflow's Training Operator" in err
+    assert "warning" not in out
+
+
+def test_a_command_is_quoted_as_for_a_shell() -> None:
+    command = "torchrun train.py --name 'a b' --data \"$(DATA)\""
+    code, out, _ = run("mixed-hardware", "--group", "gpu-training", "--kind", "job", "--command", command)
+    assert code == 0
+    (job,) = yaml.safe_load_all(out)
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    assert container["command"] == ["torchrun", "train.py", "--name", "a b", "--data", "$(DATA)"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["--group", "gpu-trainin"], 2, "error WORKLOAD_GROUP_UNKNOWN --group: "),
+        (["--group", "gpu-training", "--accelerators", "9"], 2, "error WORKLOAD_ACCELERATORS --accelerators: "),
+        (["--group", "gpu-training", "--nodes", "99"], 2, "error WORKLOAD_NODES --nodes: "),
+        (["--group", "gpu-training", "--command", "a 'b"], 2, "error WORKLOAD_COMMAND --command: no closing quotation"),
+        (["--group", "gpu-training", "--queue", "nvidia-gpu"], 2, "error WORKLOAD_QUEUE --queue: "),
+        (["--group", "gpu-training", "--check", "efa"], 2, "error WORKLOAD_OPTION --check: "),
+    ],
+)
+def test_refused(arguments: list[str], code: int, says: str) -> None:
+    found, out, err = run("mixed-hardware", "--kind", "job", *arguments)
+    assert (found, out) == (code, "")
+    assert own(err)[0].startswith(says)
+    assert len(own(err)) == 1
+
+
+@pytest.mark.parametrize("arguments", [["--kind", "job"], ["--group", "a"], ["--group", "a", "--kind", "cronjob"]])
+def test_wrong_usage(arguments: list[str]) -> None:
+    code, out, _ = run("mixed-hardware", *arguments)
+    assert (code, out) == (2, "")
+
+
+def test_checks_may_be_repeated_and_all_is_every_one() -> None:
+    arguments = ("mixed-hardware", "--group", "gpu-training", "--kind", "smoke-test")
+    assert run(*arguments, "--check", "all") == run(*arguments)
+    _, out, _ = run(*arguments, "--check", "nvidia-smi", "--check", "efa")
+    assert "fi_info" in out
+    assert "torchrun /tmp" not in out
+
+
+def test_errors_of_the_strategy(tmp_path: Path) -> None:
+    file = write(tmp_path, group("g6.4xlarge", efa=True))
+    code, out, err = run(file, "--group", "gpu", "--kind", "job")
+    assert (code, out) == (1, "")
+    assert "error EFA_UNSUPPORTED" in err
+
+
+def test_a_file_that_is_not_there() -> None:
+    code, out, err = run("nowhere.yaml", "--group", "gpu", "--kind", "job")
+    assert (code, out) == (1, "")
+    assert "STRATEGY_PATH" in err
+
+
+def test_it_starts_no_node_and_takes_no_time(tmp_path: Path) -> None:
+    code = "import sys; from eks_hardware.cli.workload import workload; import typer; typer.run(workload)"
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "mixed-hardware", "--group", "gpu-training", "--kind", "smoke-test"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert "kind: Job" in done.stdout
+    # Processor time, and no clock: other tests run beside this one.
+    assert (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime) < 1.5
+
+
+# --- the guide ----------------------------------------------------------------------------------------------------
+
+GUIDE = (ROOT / "docs" / "guides" / "job-manifests.md").read_text(encoding="utf-8")
+
+
+def commands() -> Iterator[tuple[list[str], list[str]]]:
+    """The commands of the guide, and what stands below each."""
+    for block in re.findall(r"^```console\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL):
+        for part in block.replace("\\\n", "").split("$ ")[1:]:
+            command, *below = part.splitlines()
+            if command.startswith("eks-hardware workload"):
+                yield shlex.split(re.split(r" [>|] ", command)[0])[2:], below
+
+
+def test_commands_of_the_guide_print_what_it_says() -> None:
+    shown = list(commands())
+    assert len(shown) == 4
+    for arguments, below in shown:
+        code, out, err = run(*arguments)
+        assert own(err) == below
+        assert (code, bool(out)) == ((2, False) if below else (0, True))
+    _, out, _ = run(*shown[0][0])
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    assert out.endswith(f"\n{block}")
+
+
+def test_the_guide_knows_every_kind_and_check() -> None:
+    for name in (*KINDS, *CHECKS):
+        assert f"| `{name}` |" in GUIDE
