@@ -8,11 +8,20 @@ import typer
 
 from eks_hardware import __version__
 from eks_hardware.cli import instances
+from eks_hardware.cli.check_model import check_model
+from eks_hardware.cli.cost import cost
 from eks_hardware.cli.demo import demo
+from eks_hardware.cli.diff import diff
 from eks_hardware.cli.doctor import doctor
+from eks_hardware.cli.explain import explain
+from eks_hardware.cli.init import init
+from eks_hardware.cli.lock import lock
+from eks_hardware.cli.recommend import recommend
 from eks_hardware.cli.render import render
+from eks_hardware.cli.report import report
 from eks_hardware.cli.rules import rules
 from eks_hardware.cli.validate import validate
+from eks_hardware.cli.workload import workload
 
 app = typer.Typer(
     name="eks-hardware",
@@ -21,11 +30,23 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(doctor)
-app.command()(render)
-app.command()(rules)
-app.command()(validate)
+for _command in (
+    recommend,
+    init,
+    validate,
+    lock,
+    explain,
+    cost,
+    diff,
+    report,
+    render,
+    workload,
+    check_model,
+    rules,
+    doctor,
+    demo,
+):
+    app.command()(_command)
 app.add_typer(instances.app, name="instances")
 
 

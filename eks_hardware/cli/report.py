@@ -1,0 +1,69 @@
+"""``eks-hardware report``: a strategy as one HTML page, without Terraform, Node or AWS."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from eks_hardware.cli.resolved import checked
+
+_STDOUT = "-"
+_DOCTYPE = b"<!doctype html"
+
+
+def report(
+    strategy: Annotated[str, typer.Argument(help="A strategy file, or the name of one that would become a stack.")],
+    out: Annotated[Path, typer.Option("--out", help="File to write; - is stdout.", metavar="FILE", show_default=False)],
+    overlay: Annotated[
+        list[str] | None,
+        typer.Option("--overlay", help="Name of an overlay to lay over the file; may be repeated.", metavar="NAME"),
+    ] = None,
+) -> None:
+    """Write a page with a drawing of the cluster, its cost and quotas, and every derived setting.
+
+    The page needs no network. The same strategy gives the same page, until facts or prices change. Exit code 0; 1 with
+    errors in the strategy, which are shown as validate shows them, and then nothing is written, unless it is only over
+    its budget; 2 for wrong usage.
+    """
+    from eks_hardware import __version__
+
+    _check_out(out)
+    found = checked(strategy, overlay)
+
+    from eks_hardware.page import report_of, report_page
+
+    page = report_page(report_of(found.strategy, found.findings, version=__version__)).encode()
+    if str(out) == _STDOUT:
+        typer.echo(page, nl=False)
+    else:
+        _write(out, page)
+        typer.echo(f"{out}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
+    if found.over_budget:
+        raise typer.Exit(1)
+
+
+def _write(out: Path, page: bytes) -> None:
+    try:
+        out.write_bytes(page)
+    except OSError as error:
+        _refuse(f"{out}: {(error.strerror or str(error)).lower()}")
+
+
+def _check_out(out: Path) -> None:
+    """Ends with exit code 2 where something else than a page would be lost."""
+    if out.suffix.lower() in (".yaml", ".yml"):
+        _refuse(f"a page is written, and {out} has the name of a strategy")
+    try:
+        if out.is_file() and out.stat().st_size:
+            with out.open("rb") as file:
+                if file.read(len(_DOCTYPE)).lower() != _DOCTYPE:
+                    _refuse(f"{out} exists and is no HTML page; name another file")
+    except OSError as error:
+        _refuse(f"{out}: {(error.strerror or str(error)).lower()}")
+
+
+def _refuse(problem: str) -> NoReturn:
+    typer.echo(f"error: --out {problem}", err=True)
+    raise typer.Exit(2)
