@@ -84,13 +84,8 @@ def _distance(miss: Miss) -> tuple[int, float, int, bool, float]:
         stage = 1
     else:
         stage = 2
-    return (
-        stage,
-        _lacking(miss),
-        len(codes),
-        miss.kind.hardware is Hardware.CPU,
-        -((chip.memory_gib_total or 0) if chip else 0),
-    )
+    memory_gib = (chip.memory_gib_total or 0.0) if chip else 0.0
+    return stage, _lacking(miss), len(codes), miss.kind.hardware is Hardware.CPU, -memory_gib
 
 
 def _lacking(miss: Miss) -> float:

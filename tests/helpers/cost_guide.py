@@ -99,7 +99,8 @@ def _selections() -> Iterator[str]:
             change = round((now / row["usd_per_hour"] - 1) * 100, 1)
             changed = f"{change:+g} %" if abs(change) >= 0.5 else "as it was"
             yield (
-                f"| {kind.name}{' (withdrawn)' if kind.withdrawn else ''} | {row['for'].replace('<', '&lt;')} | {row['memory']} "
+                f"| {kind.name}{' (withdrawn)' if kind.withdrawn else ''} | {row['for'].replace('<', '&lt;')} "
+                f"| {row['memory']} "
                 f"| {chip.count} x {chip.name}, {chip.memory_gib_each:g} GiB each | {kind.memory_gib:g} GiB "
                 f"| {_usd(row['usd_per_hour'])} | {_usd(now)} | {changed} |"
             )

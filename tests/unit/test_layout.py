@@ -177,8 +177,14 @@ def test_manifests_see_only_config() -> None:
     assert _breaches(("eks_hardware/kubernetes",), r"^eks_hardware\.(?!config\b|kubernetes\b)") == []
 
 
+def test_what_commands_show_does_not_see_the_command_line() -> None:
+    folders = ("advisor", "changes", "explain", "page", "workloads")
+    upwards = r"^eks_hardware\.(cli|constructs|doctor|local|stacks)\b"
+    assert _breaches(tuple(f"eks_hardware/{folder}" for folder in folders), upwards) == []
+
+
 def test_stacks_do_not_see_the_command_line() -> None:
-    allowed = r"config\b|constructs\b|kubernetes\b|stacks\b|_cdk\b|local\.terraform\b"
+    allowed = r"advisor\.loading\b|config\b|constructs\b|kubernetes\b|stacks\b|_cdk\b|local\.terraform\b"
     assert _breaches(("stacks",), rf"^eks_hardware\.(?!{allowed})") == []
 
 

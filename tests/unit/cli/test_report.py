@@ -1,0 +1,150 @@
+"""``eks-hardware report``: what it writes, what it refuses to write over, and that it needs neither Node nor time."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+from eks_hardware import __version__
+from eks_hardware.cli import app
+from helpers.paths import ROOT, TESTS
+from helpers.strategies import SHIPPED, document, group
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["report", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
+    out = tmp_path / "report.html"
+    code, said, _ = run(name, "--out", str(out))
+    text = out.read_text(encoding="utf-8")
+    assert code == 0
+    assert said == f"{out}: {name}, {len(text.encode()) / 1000:,.0f} kB; open it in a browser\n"
+    assert text.startswith("<!doctype html>")
+    assert text.endswith("</html>\n")
+    assert f"Made by eks-hardware {__version__}" in text
+
+
+def test_stdout_has_the_page_and_nothing_else() -> None:
+    """A warning goes elsewhere."""
+    code, page, said = run("mixed-hardware", "--out", "-")
+    assert code == 0
+    assert (page[:15], page[-8:]) == ("<!doctype html>", "</html>\n")
+    assert "ENDPOINT_OPEN" in said
+
+
+def test_a_page_is_replaced(tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    run("development", "--out", str(out))
+    assert run("cpu-inference", "--out", str(out))[0] == 0
+    assert "<title>cpu-inference" in out.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["mine.yaml", "mine.YML", "README.md", "notes"])
+def test_nothing_else_is_written_over(tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    out.write_text("mine\n", encoding="utf-8")
+    code, said, problem = run("development", "--out", str(out))
+    assert (code, said) == (2, "")
+    assert problem.startswith("error: --out ")
+    assert out.read_text(encoding="utf-8") == "mine\n"
+
+
+def test_a_new_file_with_the_name_of_a_strategy_is_not_written(tmp_path: Path) -> None:
+    assert run("development", "--out", str(tmp_path / "new.yaml"))[0] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_file_is_filled(tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    out.touch()
+    assert run("development", "--out", str(out))[0] == 0
+
+
+@pytest.mark.parametrize("place", ["missing/report.html", "."])
+def test_a_place_where_nothing_can_be_written(tmp_path: Path, place: str) -> None:
+    code, said, problem = run("development", "--out", str(tmp_path / place))
+    assert (code, said) == (2, "")
+    assert problem.splitlines()[-1].startswith("error: --out ")
+    assert "Traceback" not in problem
+
+
+def test_errors_in_the_strategy_leave_everything_as_it_was(tmp_path: Path) -> None:
+    out = tmp_path / "report.html"
+    code, said, problem = run(str(TESTS / "corpus" / "bad" / "efa-unsupported.yaml"), "--out", str(out))
+    assert (code, said) == (1, "")
+    assert "EFA_UNSUPPORTED" in problem
+    assert not out.exists()
+
+
+def test_what_is_too_dear_can_be_looked_at(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    YAML().dump(document(budget={"usd_per_month_at_max": 1}), file)
+    out = tmp_path / "mine.html"
+    code, said, problem = run(str(file), "--out", str(out))
+    assert (code, said.startswith(f"{out}: ")) == (1, True)
+    assert "BUDGET_EXCEEDED" in problem
+    assert "error BUDGET_EXCEEDED" in out.read_text(encoding="utf-8")
+
+
+def test_a_strategy_that_is_not_there(tmp_path: Path) -> None:
+    code, _, problem = run("no-such", "--out", str(tmp_path / "report.html"))
+    assert code == 1
+    assert "STRATEGY_PATH" in problem
+
+
+def test_a_folder_of_several_strategies(tmp_path: Path) -> None:
+    code, _, problem = run(str(ROOT / "config" / "strategies"), "--out", str(tmp_path / "report.html"))
+    assert code == 1
+    assert f"has {len(SHIPPED)} strategies; name one" in problem
+
+
+def test_without_out_it_is_wrong_usage() -> None:
+    assert run("development")[0] == 2
+
+
+def test_an_overlay(tmp_path: Path) -> None:
+    pages = []
+    for arguments in ([], ["--overlay", "private"]):
+        out = tmp_path / f"{len(pages)}.html"
+        assert run("development", "--out", str(out), *arguments)[0] == 0
+        pages.append(out.read_text(encoding="utf-8"))
+    assert "public to 0.0.0.0/0" in pages[0]
+    assert "public to" not in pages[1]
+
+
+def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    YAML().dump(document(group("g6.xlarge", name="inference"), description="Ours & <theirs>"), file)
+    out = tmp_path / "mine.html"
+    assert run(str(file), "--out", str(out))[0] == 0
+    text = out.read_text(encoding="utf-8")
+    assert "Ours &amp; &lt;theirs&gt;" in text
+    assert ">inference<" in text
+
+
+def test_neither_node_nor_time(tmp_path: Path) -> None:
+    code = (
+        "import sys; from eks_hardware.cli import app; app(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
+    )
+    command = [sys.executable, "-c", code, "report", "mixed-hardware", "--out", str(tmp_path / "report.html")]
+    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
+    )
+    taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
+    # Time of the processor: 0.45 s, more where both cores are busy, twice that where no module is compiled yet.
+    assert taken < 1, f"report took {taken:.2f} s"
