@@ -201,7 +201,7 @@ def recommend(
     request = _request(_said(said), from_file)
     _refuse_unknown(only or ())
     found = recommend(request, only=tuple(only or ()))
-    _show(found, top=top, explain=explain, as_json=as_json)
+    _show(found, top=top, explain=explain, as_json=as_json, written=write is not None)
     if not found.candidates:
         raise typer.Exit(1)
     if write:
@@ -290,13 +290,13 @@ def _refuse_unknown(only: Sequence[str]) -> None:
 # --- what is answered
 
 
-def _show(found: Recommendation, *, top: int, explain: bool, as_json: bool) -> None:
+def _show(found: Recommendation, *, top: int, explain: bool, as_json: bool, written: bool) -> None:
     from eks_hardware.cli import recommended
 
     if as_json:
         typer.echo(json.dumps(recommended.content(found), indent=2, ensure_ascii=False))
     else:
-        recommended.show(found, top=top, explain=explain)
+        recommended.show(found, top=top, explain=explain, written=written)
 
 
 def _write(found: Recommendation, file: Path, name: str | None, pick: int, force: bool) -> None:

@@ -117,13 +117,14 @@ def _miss(miss: Miss) -> dict[str, Any]:
 # --- text
 
 
-def show(found: Recommendation, *, top: int, explain: bool) -> None:
+def show(found: Recommendation, *, top: int, explain: bool, written: bool = False) -> None:
     """Print the answer.
 
     Args:
         found: the answer.
         top: families to show at most.
         explain: every reason, the parts of each score, and every rejection.
+        written: whether it is written to a file as well, so that nobody need be told how.
     """
     from rich.console import Console
 
@@ -144,8 +145,9 @@ def show(found: Recommendation, *, top: int, explain: bool) -> None:
         console.print(_regions(best[:top], found))
     _section(console, "Not chosen", _rejected(found, explain))
     _section(console, "Notes", ((each, "") for each in found.notes))
-    console.print()
-    _print(console, ["Next: add --write FILE.yaml for a strategy with number 1 (--pick 2 for another)."])
+    if not written:
+        console.print()
+        _print(console, ["Next: add --write FILE.yaml for a strategy with number 1 (--pick 2 for another)."])
 
 
 def _show_nothing(console: Console, found: Recommendation) -> None:

@@ -48,3 +48,16 @@ def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "my-cluster.yaml").write_text(text, encoding="utf-8")
     printed = CliRunner().invoke(app, ["validate", "my-cluster.yaml"]).stdout
     assert f"$ .venv/bin/eks-hardware validate my-cluster.yaml\n{printed}```" in README
+
+
+def test_the_first_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """recommend --write, then validate: each line that is shown is printed, in that order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (tmp_path / "config" / "strategies").mkdir(parents=True)
+    recommend, validate, _ = README.split("```console\n", 1)[1].split("```", 1)[0].split("\n\n")
+    for shown, broken in ((recommend, " \\\n    "), (validate, "")):
+        command, printed = shown.removeprefix("$ eks-hardware ").replace(broken or "\0", " ").split("\n", 1)
+        lines = iter(line.rstrip() for line in CliRunner().invoke(app, command.split()).output.splitlines())
+        missing = [line for line in printed.splitlines() if line != "..." and line not in lines]
+        assert missing == []
