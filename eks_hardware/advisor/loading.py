@@ -56,7 +56,7 @@ def _fill(loaded: LoadedStrategy, *, overlays: tuple[str, ...]) -> Filled:
     if not _has_choices(loaded):
         return Filled(loaded)
     # Only here: most strategies ask nothing, and a command starts without the recommender.
-    from eks_hardware.advisor.fill import fill
+    from eks_hardware.advisor.strategies.fill import fill
 
     return fill(loaded, overlays=overlays)
 
@@ -70,6 +70,6 @@ def _has_choices(loaded: LoadedStrategy) -> bool:
 
 
 def _has_lock(file: Path) -> bool:
-    from eks_hardware.advisor.lock import lock_path
+    from eks_hardware.advisor.strategies.lock import lock_path
 
     return lock_path(file).is_file()

@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from eks_hardware.advisor import policy
-from eks_hardware.advisor.draft import Draft
-from eks_hardware.advisor.fit import Fitter, fit
-from eks_hardware.advisor.gates import maturity, type_gates
-from eks_hardware.advisor.latency import latency_gates, quick_enough
+from eks_hardware.advisor.fitting.fit import Fitter, fit
+from eks_hardware.advisor.fitting.gates import maturity, type_gates
 from eks_hardware.advisor.model import Candidate, Gate, Miss, Recommendation, Request
-from eks_hardware.advisor.reasons import notes_of, reasons_of, short
-from eks_hardware.advisor.rejected import nearest_of, rejections_of
-from eks_hardware.advisor.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.ranking import policy
+from eks_hardware.advisor.ranking.draft import Draft
+from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
+from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
+from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
 from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.config.catalogue.store import label_name
 from eks_hardware.config.cost import Purchase, instance_figure
@@ -30,7 +30,7 @@ _PRICED_AS: Mapping[str, Purchase | None] = {
     "capacity-block": None,
 }
 _SOLD_AS = {"reserved": "on-demand"}
-_POLICY = "eks_hardware/advisor/policy.json"
+_POLICY = "eks_hardware/advisor/ranking/policy.json"
 _CPU_SIZES = 2
 _REGIONS = 3
 

@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from eks_hardware.advisor.migration import ChipCheck, ModelCheck
+    from eks_hardware.advisor.fitting.migration import ChipCheck, ModelCheck
     from eks_hardware.advisor.model import Fit, Request
 
 _MOST_MISSES = 6
@@ -51,7 +51,7 @@ def check_model(
 
     Exit code 0: yes, with changes, or unknown; 1: no, or the config.json cannot be used; 2: wrong usage.
     """
-    from eks_hardware.advisor.migration import check_model as check
+    from eks_hardware.advisor.fitting.migration import check_model as check
 
     request = _request(hf_config, _task(task, target), framework)
     found = check(request, target.value)
@@ -69,8 +69,8 @@ def _task(task: Task | None, target: Target) -> Task:
 
 def _request(path: Path, task: Task, framework: str | None) -> Request:
     """What is asked; ends with exit code 1 for a config.json that cannot be used, 2 for an unknown framework."""
-    from eks_hardware.advisor.hf_config import read_hf_config
     from eks_hardware.advisor.model import Request, ShapeError
+    from eks_hardware.advisor.shapes.hf_config import read_hf_config
     from eks_hardware.config.models import Workload
     from eks_hardware.config.models.needs import Framework
     from eks_hardware.config.models.workload import ModelShape

@@ -68,8 +68,8 @@ def init(
     Asks for what the flags do not say, at a terminal only. Exit code 1: nothing fits; 2: wrong usage, or the file is
     there already.
     """
-    from eks_hardware.advisor.strategy_text import WriteError, refuse_name
-    from eks_hardware.advisor.write import write_new
+    from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
+    from eks_hardware.advisor.strategies.write import write_new
 
     if hardware and (model or hf_config):
         raise typer.BadParameter("--hardware says what to take, --model what to choose for; give one of the two")
@@ -119,7 +119,7 @@ def _ask(answers: _Answers, *, yes: bool) -> _Answers:
 def _tasks(hardware: str | None) -> Sequence[str]:
     if hardware is None:
         return _TASKS
-    from eks_hardware.advisor.starters import KINDS, purposes
+    from eks_hardware.advisor.strategies.starters import KINDS, purposes
 
     return purposes(next(each for each in KINDS if each == hardware))
 
@@ -153,13 +153,13 @@ def _strategy(name: str, answers: _Answers) -> str:
     region = answers.region or _DEFAULT_REGION
     _refuse_unknown_region(region)
     if answers.hardware:
-        from eks_hardware.advisor.starters import KINDS, starter_groups
-        from eks_hardware.advisor.strategy_text import strategy_text
+        from eks_hardware.advisor.strategies.starters import KINDS, starter_groups
+        from eks_hardware.advisor.strategies.strategy_text import strategy_text
 
         kind = next(each for each in KINDS if each == answers.hardware)
         groups = starter_groups(kind, answers.task, region)
         return strategy_text(name, region, groups, heading=(f"A first strategy, for {kind}.",))
-    from eks_hardware.advisor.write import strategy_yaml
+    from eks_hardware.advisor.strategies.write import strategy_yaml
 
     return strategy_yaml(_recommended(answers, region), name=name)
 
@@ -167,7 +167,7 @@ def _strategy(name: str, answers: _Answers) -> str:
 def _refuse_unknown_region(region: str) -> None:
     from difflib import get_close_matches
 
-    from eks_hardware.advisor.strategy_text import WriteError
+    from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.config.catalogue import load
 
     regions = load().regions
@@ -182,7 +182,7 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
 
     from eks_hardware.advisor.model import Request
     from eks_hardware.advisor.recommend import recommend
-    from eks_hardware.advisor.shape import ShapeError, shape_of
+    from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
     from eks_hardware.config.errors import StrategyError
     from eks_hardware.config.loader import load_document
     from eks_hardware.config.models import Workload

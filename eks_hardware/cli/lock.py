@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.advisor.lock import Entry, LockError
-    from eks_hardware.advisor.relock import Choice, Relocked
+    from eks_hardware.advisor.strategies.lock import Entry, LockError
+    from eks_hardware.advisor.strategies.relock import Choice, Relocked
     from eks_hardware.config.errors import StrategyError
     from eks_hardware.config.loader import LoadedStrategy
 
@@ -39,7 +39,7 @@ def lock(
     synth read it. Exit code 1: errors in a strategy, or with --check another choice; 2: wrong usage, or a folder
     that cannot be written to.
     """
-    from eks_hardware.advisor.lock import LockError
+    from eks_hardware.advisor.strategies.lock import LockError
 
     if check and upgrade:
         raise typer.BadParameter("--check only looks, and --upgrade changes; give one of the two")
@@ -79,7 +79,7 @@ def _read(files: list[str] | None, overlay: list[str] | None) -> tuple[Sequence[
 
 
 def _refuse_unknown(groups: list[str] | None, strategies: Sequence[LoadedStrategy]) -> None:
-    from eks_hardware.advisor.questions import described_nodes
+    from eks_hardware.advisor.strategies.questions import described_nodes
 
     names = {node.name for each in strategies for node in described_nodes(each).values()}
     unknown = [each for each in groups or () if each not in names]
@@ -96,8 +96,8 @@ def _relocked(
     compare: bool,
 ) -> list[tuple[LoadedStrategy, Relocked]]:
     """What becomes of every lock file, before any is written."""
-    from eks_hardware.advisor.lock import LockError
-    from eks_hardware.advisor.relock import relock
+    from eks_hardware.advisor.strategies.lock import LockError
+    from eks_hardware.advisor.strategies.relock import relock
     from eks_hardware.config.errors import Finding, StrategyError
 
     relocked: list[tuple[LoadedStrategy, Relocked]] = []
@@ -115,7 +115,7 @@ def _relocked(
 
 
 def _write(loaded: LoadedStrategy, found: Relocked) -> None:
-    from eks_hardware.advisor.lock import lock_path, write
+    from eks_hardware.advisor.strategies.lock import lock_path, write
     from eks_hardware.config.loader.yaml_source import display_name
 
     if _says_nothing(loaded, found) or loaded.path is None:

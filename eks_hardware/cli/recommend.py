@@ -222,7 +222,7 @@ def _said(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _request(said: dict[str, Any], file: Path | None) -> Request:
-    from eks_hardware.advisor.workload_file import read_workload, request_of
+    from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
     from eks_hardware.config.errors import StrategyError
 
     folder = file.parent if file else None
@@ -303,7 +303,7 @@ def _write(found: Recommendation, file: Path, name: str | None, pick: int, force
     from dataclasses import replace
 
     from eks_hardware.advisor.recommend import best_of_families
-    from eks_hardware.advisor.write import WriteError, name_of, strategy_yaml, write_new
+    from eks_hardware.advisor.strategies.write import WriteError, name_of, strategy_yaml, write_new
 
     shown = best_of_families(found.candidates)
     if pick > len(shown):

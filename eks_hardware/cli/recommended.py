@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from eks_hardware.advisor import policy
-from eks_hardware.advisor.reasons import plain, short
+from eks_hardware.advisor.ranking import policy
+from eks_hardware.advisor.ranking.reasons import plain, short
 from eks_hardware.advisor.recommend import best_of_families
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.advisor.hf_config import read_hf_config
 from eks_hardware.advisor.model import Request, Shape
-from eks_hardware.advisor.shape import shape_of
+from eks_hardware.advisor.shapes.hf_config import read_hf_config
+from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.config.models import Workload
 from helpers.paths import ROOT
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.estimate import Speed, speed
-from eks_hardware.advisor.exchange import exchange, network_gbps
-from eks_hardware.advisor.fit import fit
+from eks_hardware.advisor.fitting.fit import fit
 from eks_hardware.advisor.model import Fit, Parallelism, Request
-from eks_hardware.advisor.workload_file import read_workload, request_of
+from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
+from eks_hardware.advisor.speed.estimate import Speed, speed
+from eks_hardware.advisor.speed.exchange import exchange, network_gbps
 from eks_hardware.config.catalogue import load
 
 REGION = "us-east-1"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor import lock
-from eks_hardware.advisor.fill import fill
 from eks_hardware.advisor.loading import load_strategy
 from eks_hardware.advisor.model import Gate, Miss
-from eks_hardware.advisor.relock import Relocked, relock
+from eks_hardware.advisor.strategies import lock
+from eks_hardware.advisor.strategies.fill import fill
+from eks_hardware.advisor.strategies.relock import Relocked, relock
 from eks_hardware.config import loader
 from eks_hardware.config.catalogue import load
 from eks_hardware.config.errors import Finding, StrategyError

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eks_hardware.advisor.devices import available, degrees, host_gib
-from eks_hardware.advisor.fit import Fitter, fit
+from eks_hardware.advisor.fitting.devices import available, degrees, host_gib
+from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.model import Fit, Miss, Request
 from eks_hardware.config.catalogue import Hardware, load
 from helpers.advisor import request_for

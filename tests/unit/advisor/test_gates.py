@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.gates import gates, maturity, weight_format
+from eks_hardware.advisor.fitting.gates import gates, maturity, weight_format
 from eks_hardware.advisor.model import Gate, Request
 from eks_hardware.config.catalogue import load
 from helpers.advisor import request_for

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eks_hardware.advisor.hf_config import from_hf_config, read_hf_config
 from eks_hardware.advisor.model import Shape, ShapeError
+from eks_hardware.advisor.shapes.hf_config import from_hf_config, read_hf_config
 from helpers.advisor import CONFIGS, config_file, public_shape
 
 # Numbers of elements that the checkpoints' own metadata (safetensors) say.

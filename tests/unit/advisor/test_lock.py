@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor import lock
+from eks_hardware.advisor.strategies import lock
 from eks_hardware.config.loader.discovery import discover
 from eks_hardware.config.models import Needs
 from helpers.paths import ROOT
@@ -216,7 +216,7 @@ def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
 _WRITER = """
 import sys
 from pathlib import Path
-from eks_hardware.advisor import lock
+from eks_hardware.advisor.strategies import lock
 path = Path(sys.argv[1])
 (one,) = lock.read(path)
 for number in range(150):

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.memory_inference import InferenceMemory, Serving, weight_bytes
-from eks_hardware.advisor.memory_training import TrainingMemory, TrainingRun
+from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving, weight_bytes
+from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Parallelism
 from helpers.advisor import public_shape
 

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eks_hardware.advisor import policy
 from eks_hardware.advisor.model import Shape
+from eks_hardware.advisor.ranking import policy
 from eks_hardware.config.catalogue import load as catalogue
 from eks_hardware.config.models import Workload
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from eks_hardware.advisor.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
 from eks_hardware.config.models import Workload
 
 BUDGETS = ("cost", "balanced", "performance")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.advisor.model import ShapeError
-from eks_hardware.advisor.shape import kind_of, shape_of
+from eks_hardware.advisor.shapes.shape import kind_of, shape_of
 from eks_hardware.config import facts
 from eks_hardware.config.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape

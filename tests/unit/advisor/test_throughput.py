@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eks_hardware.advisor.throughput import (
+from eks_hardware.advisor.speed.throughput import (
     Estimate,
     decode_tokens_per_second,
     prefill_seconds,

@@ -12,10 +12,10 @@ import pytest
 
 from eks_hardware.advisor.model import Candidate, Recommendation, Request
 from eks_hardware.advisor.recommend import recommend
-from eks_hardware.advisor.shape import shape_of
-from eks_hardware.advisor.starters import KINDS, Kind, purposes, starter_groups
-from eks_hardware.advisor.strategy_text import WriteError, strategy_text
-from eks_hardware.advisor.write import name_of, strategy_yaml, write_new
+from eks_hardware.advisor.shapes.shape import shape_of
+from eks_hardware.advisor.strategies.starters import KINDS, Kind, purposes, starter_groups
+from eks_hardware.advisor.strategies.strategy_text import WriteError, strategy_text
+from eks_hardware.advisor.strategies.write import name_of, strategy_yaml, write_new
 from eks_hardware.config.catalogue import load
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.loader import parse_strategy

@@ -12,7 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from eks_hardware.advisor.migration import check_model as check
+from eks_hardware.advisor.fitting.migration import check_model as check
 from eks_hardware.cli.check_model import check_model
 from helpers.advisor import CONFIGS, config_file, request_for
 

@@ -145,5 +145,6 @@ def test_the_workflow_of_the_guide_runs() -> None:
 
 
 def test_the_ignore_of_the_guide_silences(tmp_path: Path) -> None:
-    (tmp_path / "guide.yaml").write_text(OPEN + blocks("pull-requests.md")[1], encoding="utf-8")
+    example = next(block for block in blocks("pull-requests.md") if block.startswith("ignore:"))
+    (tmp_path / "guide.yaml").write_text(OPEN + example, encoding="utf-8")
     assert run("--strict", "guide.yaml") == (0, "1 file: 0 errors, 0 warnings, 1 ignored\n", "")

@@ -36,9 +36,9 @@ FORWARDING = {
     ("config/models/base.py", "_no_control_characters_or_template"),
     ("config/rules/__init__.py", "_all"),
     ("config/rules/__init__.py", "_rest"),
-    ("eks_hardware/advisor/fill.py", "_of_lock"),
-    ("eks_hardware/advisor/questions.py", "_shape"),
-    ("eks_hardware/advisor/workload_file.py", "request_of"),
+    ("eks_hardware/advisor/strategies/fill.py", "_of_lock"),
+    ("eks_hardware/advisor/strategies/questions.py", "_shape"),
+    ("eks_hardware/advisor/ranking/workload_file.py", "request_of"),
 }
 
 # What a rule finds in a strategy, and these in a file of another kind.

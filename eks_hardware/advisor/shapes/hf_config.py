@@ -12,9 +12,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.advisor.hf_fields import Fields, read_text, shown
-from eks_hardware.advisor.hf_parameters import Dimensions, Experts, Latent, Row, count
 from eks_hardware.advisor.model import Shape, ShapeError
+from eks_hardware.advisor.shapes.hf_fields import Fields, read_text, shown
+from eks_hardware.advisor.shapes.hf_parameters import Dimensions, Experts, Latent, Row, count
 from eks_hardware.config import facts
 
 _MOST_PARAMETERS = 10**15

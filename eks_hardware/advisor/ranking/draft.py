@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eks_hardware.advisor import throughput
-from eks_hardware.advisor.estimate import Speed
 from eks_hardware.advisor.model import Fit, Maturity
+from eks_hardware.advisor.speed import throughput
+from eks_hardware.advisor.speed.estimate import Speed
 from eks_hardware.config.cost import Figure
 
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from eks_hardware.advisor import lock
-from eks_hardware.advisor.choose import NothingFitsError, Recommender, choose, too_few_nodes
-from eks_hardware.advisor.questions import (
+from eks_hardware.advisor.strategies import lock
+from eks_hardware.advisor.strategies.choose import NothingFitsError, Recommender, choose, too_few_nodes
+from eks_hardware.advisor.strategies.questions import (
     Node,
     Question,
     QuestionError,

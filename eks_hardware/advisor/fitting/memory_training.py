@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from eks_hardware.advisor.memory_inference import billions, weight_bytes
+from eks_hardware.advisor.fitting.memory_inference import billions, weight_bytes
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
 from eks_hardware.config import facts
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from eks_hardware.advisor.devices import cores_of, degrees
-from eks_hardware.advisor.fit import Fitter
-from eks_hardware.advisor.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
+from eks_hardware.advisor.fitting.devices import cores_of, degrees
+from eks_hardware.advisor.fitting.fit import Fitter
+from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from eks_hardware.advisor.estimate import Speed, speed
-from eks_hardware.advisor.fit import memory_of
+from eks_hardware.advisor.fitting.fit import memory_of
 from eks_hardware.advisor.model import Fit, Gate, Miss, Parallelism, Request
+from eks_hardware.advisor.speed.estimate import Speed, speed
 from eks_hardware.config.catalogue import Hardware
 
-_SOURCE = "estimate: eks_hardware/advisor/throughput.py"
+_SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 
 
 def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:

@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from eks_hardware.advisor.strategy_text import Group, WriteError
-from eks_hardware.advisor.write import last_sdk
+from eks_hardware.advisor.strategies.strategy_text import Group, WriteError
+from eks_hardware.advisor.strategies.write import last_sdk
 from eks_hardware.config.catalogue import Catalogue, load
 
 Kind = Literal["gpu", "trainium", "inferentia", "cpu", "mixed"]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from eks_hardware.advisor.lock import AtTheTime, Chosen, Entry
 from eks_hardware.advisor.model import Candidate, Miss, Recommendation
-from eks_hardware.advisor.questions import Node, Question
+from eks_hardware.advisor.strategies.lock import AtTheTime, Chosen, Entry
+from eks_hardware.advisor.strategies.questions import Node, Question
 from eks_hardware.config import software
 from eks_hardware.config.catalogue import Catalogue, InstanceType, load
 from eks_hardware.config.errors import Finding

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from eks_hardware.advisor.memory_inference import InferenceMemory
-from eks_hardware.advisor.memory_training import TrainingMemory
+from eks_hardware.advisor.fitting.memory_inference import InferenceMemory
+from eks_hardware.advisor.fitting.memory_training import TrainingMemory
 from eks_hardware.advisor.model import Parallelism
 
 GIB = 2**30

@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from eks_hardware.advisor import lock
-from eks_hardware.advisor.choose import Answer, NothingFitsError, Recommender, choose, too_few_nodes
-from eks_hardware.advisor.questions import (
+from eks_hardware.advisor.strategies import lock
+from eks_hardware.advisor.strategies.choose import Answer, NothingFitsError, Recommender, choose, too_few_nodes
+from eks_hardware.advisor.strategies.questions import (
     Node,
     Question,
     QuestionError,

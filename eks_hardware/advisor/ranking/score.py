@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eks_hardware.advisor import policy
 from eks_hardware.advisor.model import Maturity
+from eks_hardware.advisor.ranking import policy
 from eks_hardware.config.models import Workload
 
 Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]

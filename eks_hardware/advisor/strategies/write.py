@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-from eks_hardware.advisor.choose import interchangeable, needs_of
 from eks_hardware.advisor.model import Candidate, Recommendation
-from eks_hardware.advisor.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
+from eks_hardware.advisor.strategies.choose import interchangeable, needs_of
+from eks_hardware.advisor.strategies.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
 from eks_hardware.config import facts, software
 from eks_hardware.config.catalogue import Catalogue, InstanceType
 from eks_hardware.config.loader.discovery import SUFFIXES

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from eks_hardware.advisor.lock import Asked, Entry
 from eks_hardware.advisor.model import Request, Shape
-from eks_hardware.advisor.shape import ShapeError, shape_of
+from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
+from eks_hardware.advisor.strategies.lock import Asked, Entry
 from eks_hardware.config.errors import Finding
 from eks_hardware.config.loader import LoadedStrategy
 from eks_hardware.config.models import NodeGroup, NodePool, Workload

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from eks_hardware.advisor import remedy
-from eks_hardware.advisor.devices import available, cores_of, host_gib, pool_of
-from eks_hardware.advisor.gates import compute_format, efa_gate, learns, software_gates, type_gates, weight_format
-from eks_hardware.advisor.layout import Layout, Short, serve, train
-from eks_hardware.advisor.memory_inference import GIB, InferenceMemory, Serving
-from eks_hardware.advisor.memory_training import TrainingMemory, TrainingRun
+from eks_hardware.advisor.fitting import remedy
+from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of
+from eks_hardware.advisor.fitting.gates import (
+    compute_format,
+    efa_gate,
+    learns,
+    software_gates,
+    type_gates,
+    weight_format,
+)
+from eks_hardware.advisor.fitting.layout import Layout, Short, serve, train
+from eks_hardware.advisor.fitting.memory_inference import GIB, InferenceMemory, Serving
+from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Fit, Gate, MemoryPart, Miss, Request
 from eks_hardware.config import facts, software
 from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load

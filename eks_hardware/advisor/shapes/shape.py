@@ -7,8 +7,8 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.advisor.hf_config import read_hf_config
 from eks_hardware.advisor.model import Shape, ShapeError
+from eks_hardware.advisor.shapes.hf_config import read_hf_config
 from eks_hardware.config import facts
 from eks_hardware.config.models.workload import ModelShape, count
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eks_hardware.advisor.layout import Pool
+from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Accelerator, InstanceType

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eks_hardware.advisor import throughput
-from eks_hardware.advisor.exchange import exchange
-from eks_hardware.advisor.gates import compute_format, learns, weight_format
-from eks_hardware.advisor.memory_inference import kv_value_bytes, weight_bytes
+from eks_hardware.advisor.fitting.gates import compute_format, learns, weight_format
+from eks_hardware.advisor.fitting.memory_inference import kv_value_bytes, weight_bytes
 from eks_hardware.advisor.model import Fit, Request
-from eks_hardware.advisor.throughput import Estimate
+from eks_hardware.advisor.speed import throughput
+from eks_hardware.advisor.speed.exchange import exchange
+from eks_hardware.advisor.speed.throughput import Estimate
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Accelerator
 from eks_hardware.config.catalogue.performance import Performance, performance

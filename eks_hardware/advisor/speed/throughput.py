@@ -6,7 +6,7 @@ docs/guides/throughput.md says what to expect of them.
 
 from __future__ import annotations
 
-from eks_hardware.advisor.roofline import (
+from eks_hardware.advisor.speed.roofline import (
     LEAST,
     PER_TERA,
     Devices,

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware.advisor.model import Request
-from eks_hardware.advisor.shape import ShapeError, shape_of
+from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
 from eks_hardware.config.catalogue import load
 from eks_hardware.config.errors import Finding, StrategyError
 from eks_hardware.config.loader import Document, load_document

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from eks_hardware.advisor.gates import learns, software_gates, weight_format
-from eks_hardware.advisor.layout import Layout
+from eks_hardware.advisor.fitting.gates import learns, software_gates, weight_format
+from eks_hardware.advisor.fitting.layout import Layout
 from eks_hardware.advisor.model import Request
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType

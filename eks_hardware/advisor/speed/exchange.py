@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from eks_hardware.advisor import policy
 from eks_hardware.advisor.model import Fit, Request
+from eks_hardware.advisor.ranking import policy
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.catalogue.performance import performance

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eks_hardware.advisor import policy
-from eks_hardware.advisor.draft import Draft
 from eks_hardware.advisor.model import Candidate, Rejection, Request
-from eks_hardware.advisor.score import BASES, Basis, Scored, basis_why, way_of
+from eks_hardware.advisor.ranking import policy
+from eks_hardware.advisor.ranking.draft import Draft
+from eks_hardware.advisor.ranking.score import BASES, Basis, Scored, basis_why, way_of
 from eks_hardware.config.models import Workload
 
 _BASIS_WORDS: dict[Basis, str] = {

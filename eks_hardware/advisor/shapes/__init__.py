@@ -1,0 +1,1 @@
+"""The model: its shape, from its config.json, from what the workload says, or estimated."""
