@@ -1,0 +1,50 @@
+"""What the guide of ``workload: {...}`` shows is what the commands print."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from eks_hardware.cli import app
+from helpers.paths import ROOT
+
+GUIDE = (ROOT / "docs" / "guides" / "workload.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", GUIDE, flags=re.DOTALL)
+(STRATEGY,) = (text for kind, text in BLOCKS if kind == "yaml")
+FIRST, OTHER = [text for kind, text in BLOCKS if kind == "console"][:2]
+
+
+@pytest.fixture(autouse=True)
+def strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "assistant.yaml"
+    file.write_text(STRATEGY, encoding="utf-8")
+    return file
+
+
+def steps(console: str) -> list[tuple[str, str]]:
+    """Each command of ours in a block, with what is printed under it."""
+    parts = console.split("$ ")[1:]
+    lines = [part.partition("\n") for part in parts if part.startswith("eks-hardware ")]
+    return [(command.removeprefix("eks-hardware "), printed) for command, _, printed in lines]
+
+
+def printed_by(command: str) -> str:
+    return CliRunner().invoke(app, command.split()).output
+
+
+def test_the_choice_is_locked_once() -> None:
+    commands = [command.split()[0] for command, _ in steps(FIRST)]
+    assert commands == ["validate", "lock", "validate"]
+    for command, printed in steps(FIRST):
+        assert printed_by(command) == printed
+
+
+def test_another_question_makes_the_lock_outdated(strategy: Path) -> None:
+    printed_by("lock assistant.yaml")
+    strategy.write_text(STRATEGY.replace("parameters: 8B", "parameters: 70B"), encoding="utf-8")
+    ((command, printed),) = steps(OTHER)
+    assert printed_by(command).startswith(printed.strip())
