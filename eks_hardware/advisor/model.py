@@ -222,6 +222,7 @@ class Candidate:
         purchase: how it is bought: ``on-demand``, ``spot``, ...
         usd_per_hour: of all nodes, None where the price is unknown.
         price_as_of: day, or month, of the price.
+        price_at_most: the price is an upper bound: that of on demand, for spot of which no source has a price.
         tokens_per_second: estimate for all nodes, None where too little is known.
         hours: estimate of the whole training run, None where too little is known.
         usd_per_million_tokens: from the two.
@@ -240,6 +241,7 @@ class Candidate:
     purchase: str
     usd_per_hour: float | None
     price_as_of: str | None
+    price_at_most: bool
     tokens_per_second: float | None
     hours: float | None
     usd_per_million_tokens: float | None

@@ -127,7 +127,9 @@ class _Search:
             return
         offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
         if not offering:
-            self.misses.append(self._not_offered(kind))
+            # Another region is no help to what does not work there either.
+            anywhere = self._fitter.on(kind)
+            self.misses.append(anywhere if isinstance(anywhere, Miss) else self._not_offered(kind))
             return
         found = [self._in_region(kind, region) for region in offering]
         drafts = [draft for each in found if not isinstance(each, Miss) for draft in each]
@@ -188,11 +190,16 @@ class _Search:
         fitted, estimated = quick
         sold = [each for each in self._request.workload.purchase if _SOLD_AS.get(each, each) in kind.usage_classes]
         stands, why = maturity(self._request, kind)
-        unsure = tuple(each.text for each in latency_gates(self._request, estimated) if each.passed is None)
+        unsure = tuple(each for each in latency_gates(self._request, estimated) if each.passed is None)
+        if unsure:  # what has to answer in time is not proposed on hardware of which nobody knows
+            return Miss(kind=kind, missing_gib=None, gates=unsure, text=unsure[0].text, remedy=None)
         drafts = []
         for purchase in sold:
             priced_as = _PRICED_AS[purchase]
             figure = priced_as and instance_figure(self._catalogue, kind.name, region, priced_as)
+            at_most = figure is None and purchase == "spot"
+            if at_most:
+                figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
             if figure is None and kind.hardware is Hardware.CPU:
                 continue  # there are plenty with one
             drafts.append(
@@ -201,10 +208,10 @@ class _Search:
                     region=region,
                     purchase=purchase,
                     figure=figure,
+                    at_most=at_most and figure is not None,
                     speed=estimated,
                     maturity=stands,
                     maturity_why=why,
-                    unsure=unsure,
                 )
             )
         return drafts or _miss(kind, "PRICE", f"no source has a price of {kind.family} in {region}")
@@ -263,6 +270,7 @@ def _weighed(draft: Draft, request: Request, branch: policy.Branch, cautions: Se
         speed=draft.speed.per_replica,
         policy=0.0 if warned else branch.rank(kind),
         maturity=draft.maturity,
+        nodes=draft.fit.nodes,
         place=(request.regions.index(draft.region), request.workload.purchase.index(draft.purchase)),
         name=kind.name,
     )
@@ -285,6 +293,7 @@ def _candidate(
         purchase=draft.purchase,
         usd_per_hour=draft.usd_per_hour,
         price_as_of=draft.figure.as_of if draft.figure else None,
+        price_at_most=draft.at_most,
         tokens_per_second=draft.speed.tokens_per_second,
         hours=draft.speed.hours,
         usd_per_million_tokens=draft.usd_per_million_tokens,

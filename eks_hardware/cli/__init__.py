@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -61,4 +62,14 @@ def _root(
 
 def main() -> None:
     """Run the command line."""
-    app()
+    try:
+        app()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # A full disk behind a redirected output, as far as a command does not know better.
+        if error.filename is not None:
+            raise
+        typer.echo(f"error: the output cannot be written: {(error.strerror or str(error)).lower()}", err=True)
+        sys.stdout = None  # type: ignore[assignment]  # or Python fails again when it flushes
+        raise SystemExit(1) from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.advisor.model import Recommendation, Request
+    from eks_hardware.advisor.model import Candidate, Recommendation, Request
     from eks_hardware.config.errors import Finding, StrategyError
 
 # Field of a workload file -> option, where it is not the field's own name.
@@ -201,11 +201,15 @@ def recommend(
     request = _request(_said(said), from_file)
     _refuse_unknown(only or ())
     found = recommend(request, only=tuple(only or ()))
+    # First, so that it is there whoever stops reading, and a wrong name or number is not found below a long table.
+    chosen = _write(found, write, name, pick, force) if write and found.candidates else None
     _show(found, top=top, explain=explain, as_json=as_json, written=write is not None)
     if not found.candidates:
         raise typer.Exit(1)
-    if write:
-        _write(found, write, name, pick, force)
+    if write and chosen:
+        from eks_hardware.advisor.strategies.write import name_of
+
+        _say_written(write, name or name_of(write), chosen)
 
 
 # --- what is asked
@@ -299,7 +303,7 @@ def _show(found: Recommendation, *, top: int, explain: bool, as_json: bool, writ
         recommended.show(found, top=top, explain=explain, written=written)
 
 
-def _write(found: Recommendation, file: Path, name: str | None, pick: int, force: bool) -> None:
+def _write(found: Recommendation, file: Path, name: str | None, pick: int, force: bool) -> Candidate:
     from dataclasses import replace
 
     from eks_hardware.advisor.recommend import best_of_families
@@ -316,9 +320,17 @@ def _write(found: Recommendation, file: Path, name: str | None, pick: int, force
         write_new(file, text, force=force)
     except WriteError as error:
         _refuse(str(error))
+    return chosen
+
+
+def _say_written(file: Path, name: str, chosen: Candidate) -> None:
+    import shlex
+
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
+    path = shlex.quote(str(file))
     typer.echo(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.", err=True)
-    typer.echo(f"Next: eks-hardware validate {file}", err=True)
+    typer.echo(f"Next: eks-hardware validate {path}", err=True)
+    typer.echo(f"      EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name}", err=True)
 
 
 # --- errors

@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from eks_hardware.advisor.model import Candidate, Miss, Recommendation, Request
+    from eks_hardware.config.cost import Purchase
 
 _UNKNOWN = "?"
 _REASONS = 3
+_SHOWN = 10
 # Reasons that need no sentence for each family; `--explain` and `--json` have them one by one.
 _TOGETHER = {
     "OFFERED": "OFFERED, not in these regions",
@@ -71,6 +73,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
         "purchase": each.purchase,
         "usd_per_hour": each.usd_per_hour,
         "price_as_of": each.price_as_of,
+        "price_at_most": each.price_at_most,
         "tokens_per_second": each.tokens_per_second,
         "hours": each.hours,
         "usd_per_million_tokens": each.usd_per_million_tokens,
@@ -151,6 +154,10 @@ def show(found: Recommendation, *, top: int, explain: bool, written: bool = Fals
 
 
 def _show_nothing(console: Console, found: Recommendation) -> None:
+    if not found.nearest:
+        console.print("\n[bold]Nothing fits.[/]")
+        console.print(_listed([(f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]]))
+        return
     console.print("\n[bold]Nothing fits.[/] Nearest:")
     rows = []
     for each in found.nearest:
@@ -236,7 +243,7 @@ def _table(best: Sequence[Candidate]) -> Table:
             _nodes(each),
             _devices(each),
             f"{fit.memory_gib:.1f}/{fit.available_gib:.1f}",
-            _usd(each.usd_per_hour),
+            _price(each),
             _usd(work),
             f"{each.score:.0f}",
         )
@@ -256,6 +263,10 @@ def _devices(each: Candidate) -> str:
     held = chip.count * each.fit.nodes
     used = each.fit.devices * (each.fit.replicas_per_node if each.fit.nodes == 1 else 1)
     return f"{each.fit.devices} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
+
+
+def _price(each: Candidate) -> str:
+    return f"<={_usd(each.usd_per_hour)}" if each.price_at_most else _usd(each.usd_per_hour)
 
 
 def _usd(value: float | None) -> str:
@@ -294,12 +305,34 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
     if fit.replicas_per_node > 1:
         yield f"{fit.replicas_per_node} replicas a node", ""
     if best.tokens_per_second is not None:
-        hours = f", {best.hours:,.0f} hours for the run" if best.hours is not None else ""
+        hours = f", {_hours(best.hours)} for the run" if best.hours is not None else ""
         yield f"{best.tokens_per_second:,.0f} tokens/s{hours} (estimate)", "speed"
+    if best.usd_per_hour is not None and best.purchase in ("on-demand", "reserved"):
+        yield _for_longer(best), "for longer"
     for index, each in enumerate(best.assumptions):
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
         yield each, "" if index else "mind"
+
+
+def _for_longer(best: Candidate) -> str:
+    """What the nodes cost an hour with a commitment."""
+    from eks_hardware.config.catalogue import load
+    from eks_hardware.config.cost import instance_figure
+
+    def usd(purchase: Purchase) -> str | None:
+        figure = instance_figure(load(), best.fit.kind.name, best.region, purchase)
+        return _usd(figure.usd_per_hour * best.fit.nodes) if figure else None
+
+    year, three = usd("reserved-1y"), usd("reserved-3y")
+    reserved = "unknown" if year is None and three is None else f"{year or '?'} for 1 year, {three or '?'} for 3"
+    plan, longer = usd("savings-plan-1y"), usd("savings-plan-3y")
+    plans = "unknown" if plan is None and longer is None else f"{plan or '?'} for 1 year, {longer or '?'} for 3"
+    return f"$/h reserved: {reserved}; savings plans: {plans}"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
 def _ways(best: Candidate) -> Iterator[tuple[str, int]]:

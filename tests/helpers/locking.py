@@ -72,6 +72,7 @@ def candidate(
         purchase=purchase,
         usd_per_hour=usd_per_hour,
         price_as_of="2026-07-20",
+        price_at_most=False,
         tokens_per_second=None,
         hours=None,
         usd_per_million_tokens=None,

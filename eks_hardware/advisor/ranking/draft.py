@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eks_hardware.advisor.model import Fit, Maturity
+from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.estimate import Speed
 from eks_hardware.config.cost import Figure
@@ -19,20 +20,20 @@ class Draft:
         region: where.
         purchase: how it is bought.
         figure: price of one instance, None where unknown.
+        at_most: the price is an upper bound: that of on demand, which spot does not exceed.
         speed: estimates.
         maturity: of the software on it.
         maturity_why: why so.
-        unsure: what is asked and no estimate can tell, a sentence each.
     """
 
     fit: Fit
     region: str
     purchase: str
     figure: Figure | None
+    at_most: bool
     speed: Speed
     maturity: Maturity
     maturity_why: str
-    unsure: tuple[str, ...]
 
     @property
     def usd_per_hour(self) -> float | None:
@@ -46,6 +47,6 @@ class Draft:
 
     @property
     def usd_per_run(self) -> float | None:
-        """US dollars of the whole training run."""
+        """US dollars of the whole training run, of which the policy counts an hour at least."""
         hours, hourly = self.speed.hours, self.usd_per_hour
-        return None if hours is None or hourly is None else hours * hourly
+        return None if hours is None or hourly is None else max(hours, policy.load().least_hours) * hourly

@@ -153,6 +153,10 @@ class Policy:
         cost_basis_why: a sentence for each.
         of_unknown_speed: the share of its part for cost that hardware of unknown speed gets, by task or way of
             serving: an hour of it may do less.
+        several_nodes: what a score is multiplied by where one replica takes several nodes, by task or way of serving.
+        several_nodes_why: why, in a sentence.
+        least_hours: the shortest time that a run is counted for.
+        least_hours_why: why, in a sentence.
         halvings: how often cost may double, or speed halve, until that part of the score is 0.
         maturity_scores: the part of the score, by maturity.
         kinds: kind of model, by its architecture.
@@ -172,6 +176,10 @@ class Policy:
     cost_basis: Mapping[str, tuple[str, ...]]
     cost_basis_why: Mapping[str, str]
     of_unknown_speed: Mapping[str, float]
+    several_nodes: Mapping[str, float]
+    several_nodes_why: str
+    least_hours: float
+    least_hours_why: str
     halvings: Mapping[str, float]
     maturity_scores: Mapping[str, float]
     kinds: Mapping[str, str]
@@ -278,6 +286,10 @@ def load() -> Policy:
         cost_basis={name: tuple(row["figures"]) for name, row in table["cost_basis"].items()},
         cost_basis_why={name: row["why"] for name, row in table["cost_basis"].items()},
         of_unknown_speed={name: row["of_unknown_speed"] for name, row in table["cost_basis"].items()},
+        several_nodes=dict.fromkeys(table["several_nodes"]["ways"], table["several_nodes"]["factor"]),
+        several_nodes_why=table["several_nodes"]["why"],
+        least_hours=table["run"]["least_hours"],
+        least_hours_why=table["run"]["why"],
         halvings={"cost": table["halvings"]["cost"], "speed": table["halvings"]["speed"]},
         maturity_scores=table["maturity"],
         kinds={name: kind for kind, names in table["kinds"].items() for name in names},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from eks_hardware.advisor.model import Candidate, Rejection, Request
@@ -18,6 +19,8 @@ _BASIS_WORDS: dict[Basis, str] = {
 _SAME = 1.005  # what rounds to 1.00
 _TIGHT = 0.95
 _HOURS = 24
+_MONTH_DAYS = 30
+_LONG_HOURS = 90 * _HOURS
 _NAMED = 4
 _POLICY: dict[policy.Match, str] = {
     "named": "what the policy names",
@@ -74,8 +77,11 @@ def _reasons(
     used = draft.fit.memory_gib / draft.fit.available_gib
     if used > _TIGHT:
         yield f"tight: {used:.0%} of the memory of a device"
-    yield from draft.unsure
     yield from draft.fit.notes
+    if draft.fit.nodes > 1 and draft.speed.hours is None and not draft.fit.parallelism.data > 1:
+        yield f"over {draft.fit.nodes} nodes: {policy.load().several_nodes_why}"
+    if draft.at_most:
+        yield f"no source has a spot price of {kind.name}: counted at the on-demand price, which spot does not exceed"
     if draft.figure is None:
         yield _no_price(draft)
     elif draft.figure.note:
@@ -96,10 +102,17 @@ def _speed(draft: Draft, scored: Scored) -> str:
     if scored.times_slower is None:
         return "speed unknown"
     hours = draft.speed.hours
-    run = "" if hours is None else f": {hours / _HOURS:,.3g} days" if hours > _HOURS else f": {hours:.3g} hours"
+    run = "" if hours is None else f": {_span(hours)}"
     if scored.times_slower < _SAME:
         return f"fastest{run}"
     return f"{scored.times_slower:.3g} times slower than the fastest{run}"
+
+
+def _span(hours: float) -> str:
+    if hours > _HOURS:
+        days = hours / _HOURS
+        return f"{days:,.0f} days" if days >= 10 else f"{days:.1f} days"
+    return f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
 def _no_price(draft: Draft) -> str:
@@ -141,14 +154,23 @@ def _notes(
     if dates:
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         yield f"prices are of {span}, without tax, and of instances only; `eks-hardware cost` adds the rest"
-    unpriced = [each.fit.kind.family for each in best if each.purchase != "spot" or each.usd_per_hour is None]
-    if "spot" in workload.purchase and unpriced:
-        rest = f" and {len(unpriced) - _NAMED} more" if len(unpriced) > _NAMED else ""
-        yield f"no source has spot prices of {', '.join(unpriced[:_NAMED])}{rest}: as spot they cost less than here"
+    bounded = [each.fit.kind.family for each in best if each.price_at_most]
+    if bounded:
+        rest = f" and {len(bounded) - _NAMED} more" if len(bounded) > _NAMED else ""
+        yield f"no source has spot prices of {', '.join(bounded[:_NAMED])}{rest}: as spot they cost less than here"
     if any(each.purchase == "spot" for each in best):
         yield "spot prices are a snapshot and move all the time: take them for an order of magnitude"
     yield "an offering is no capacity: a region may have a type and none of it free"
     first = best[0]
+    if first.hours is not None and first.hours > _LONG_HOURS:
+        days = first.hours / _HOURS
+        nodes = math.ceil(first.fit.nodes * days / _MONTH_DAYS)
+        now = f"{first.fit.nodes} x {first.fit.kind.name}"
+        yield f"the run takes {days:,.0f} days on {now}: about {nodes:,} would take {_MONTH_DAYS}, for much the same"
+    if first.hours is not None and first.hours < policy.load().least_hours:
+        yield policy.load().least_hours_why
+    if any(each.maturity == "archived" for each in best) and first.maturity != "archived":
+        yield "software that its maker has ended stands behind all that is kept up, whatever its score"
     if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":
         kind = first.fit.kind.name
         yield f"{kind} is sought after, so that AWS sells capacity blocks of it: plan for one, or for a reservation"

@@ -25,7 +25,8 @@ def code_of(miss: Miss) -> str:
 def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Rejection, ...]:
     """One rejection for each family without a candidate; CPU families that nobody would try share one.
 
-    The reason is the most common one among its types; of those that lack memory the one that lacks least speaks.
+    The type that came furthest speaks: what sits there and is too slow or has no price before what lacks memory, that
+    before what a gate refuses, and among these the most common gate.
 
     Args:
         misses: every miss.
@@ -41,7 +42,8 @@ def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Reje
 
 
 def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
-    code, _ = Counter(map(code_of, misses)).most_common(1)[0]
+    codes = Counter(map(code_of, misses))
+    code = max(codes, key=lambda each: (each in _NEARLY, each == _MEMORY, codes[each]))
     # Of a family the largest type is the one that was most likely to do.
     spoken = min(
         (each for each in misses if code_of(each) == code), key=lambda each: (_lacking(each), -each.kind.vcpus)

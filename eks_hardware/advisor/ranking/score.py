@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from eks_hardware.advisor.model import Maturity
@@ -27,6 +27,7 @@ class Weighed:
         speed: tokens per second, None where unknown.
         policy: how far it is what the policy's branch names, from 0 to 1.
         maturity: of the software on it.
+        nodes: that one job or one replica takes.
         place: of its region and purchase in what was asked: breaks ties.
         name: of the instance type: breaks the rest.
     """
@@ -35,6 +36,7 @@ class Weighed:
     speed: float | None
     policy: float
     maturity: Maturity
+    nodes: int
     place: tuple[int, ...]
     name: str
 
@@ -72,7 +74,8 @@ def score(weighed: Sequence[Weighed], *, workload: Workload, basis: Basis) -> tu
     """Weigh candidates against each other.
 
     Cost and speed count by their logarithm, against the best of all: what is twice as dear loses as much whether it
-    costs one dollar or a hundred. What is unknown counts 0, and is never guessed.
+    costs one dollar or a hundred. What is unknown counts 0, and is never guessed. Whatever is better in every way that
+    is measured (cost, speed, maturity, number of nodes) scores no less.
 
     Args:
         weighed: the candidates.
@@ -98,9 +101,38 @@ def score(weighed: Sequence[Weighed], *, workload: Workload, basis: Basis) -> tu
             "maturity": rules.maturity_scores[each.maturity],
             "speed": _share(slower, rules.halvings["speed"]),
         }
-        total = _MOST * sum(weights[name] * value for name, value in parts.items())
+        spread = rules.several_nodes.get(way_of(workload), 1.0) if each.nodes > 1 else 1.0
+        total = _MOST * spread * sum(weights[name] * value for name, value in parts.items())
         found.append(Scored(parts=parts, total=total, times_the_cheapest=dearer, times_slower=slower))
-    return tuple(found)
+    return _below_what_is_better(weighed, found, basis)
+
+
+def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], basis: Basis) -> tuple[Scored, ...]:
+    """Nothing scores more than what is better in every way that can be measured, whatever the policy prefers."""
+    order = sorted(range(len(weighed)), key=lambda index: _rounded(weighed[index].costs[basis]))
+    capped = []
+    for each, found in zip(weighed, scored, strict=True):
+        most = found.total
+        for index in order:
+            other = weighed[index]
+            if _rounded(other.costs[basis]) > _rounded(each.costs[basis]):
+                break
+            if scored[index].total < most and _is_better(other, each, basis):
+                most = scored[index].total
+        capped.append(replace(found, total=most))
+    return tuple(capped)
+
+
+def _is_better(one: Weighed, other: Weighed, basis: Basis) -> bool:
+    """Whether it costs no more, is as fast and as mature and on as few nodes, and is ahead in one of these."""
+    scores = policy.load().maturity_scores
+    if one.costs[basis] is None or one.speed is None or other.speed is None:
+        return False
+    cost, than = _rounded(one.costs[basis]), _rounded(other.costs[basis])
+    mine, yours = scores[one.maturity], scores[other.maturity]
+    if cost > than or one.speed < other.speed or mine < yours or one.nodes > other.nodes:
+        return False
+    return (cost, -one.speed, -mine, one.nodes) != (than, -other.speed, -yours, other.nodes)
 
 
 def order(weighed: Weighed, scored: Scored, *, budget: str, basis: Basis) -> tuple[object, ...]:
@@ -116,6 +148,7 @@ def order(weighed: Weighed, scored: Scored, *, budget: str, basis: Basis) -> tup
         weighed.maturity == "archived",
         -round(scored.total, 2),
         _rounded(cost),
+        -(weighed.speed or 0.0),
         _rounded(hourly),
         weighed.place,
         weighed.name,

@@ -219,10 +219,98 @@ def test_too_slow_is_out_and_more_devices_are_tried() -> None:
     assert impossible.nearest[0].remedy
 
 
-def test_unknown_latency_is_said_and_no_reason_to_refuse() -> None:
+def test_what_has_to_answer_in_time_is_not_proposed_where_nobody_knows_how_long_it_takes() -> None:
+    """A guess would be locked, and paid for."""
     said = {"task": "inference", "model": {"parameters": "110M", "architecture": "bert"}, "precision": "fp16"}
+    assert answer(**said, only=("g5g",)).candidates
     found = answer(**said, latency={"first_token_ms": 1000}, only=("g5g",))
-    assert any("measure it first" in each for each in found.candidates[0].reasons)
+    assert found.candidates == ()
+    assert why_not(found) == {"g5g": "LATENCY"}
+    assert "measure it first" in found.nearest[0].text
+
+
+def test_an_impossible_latency_has_no_answer() -> None:
+    found = answer(**CHAT, latency={"per_token_ms": 0.0001})
+    assert found.candidates == ()
+    assert {each.code for each in found.rejections if each.accelerator} >= {"LATENCY"}
+
+
+# --- what nobody would take
+
+
+@pytest.mark.parametrize("budget", ["cost", "balanced", "performance"])
+@pytest.mark.parametrize("purchase", [("on-demand",), ("spot", "on-demand")])
+@pytest.mark.parametrize(
+    "work",
+    [
+        {"task": "inference", "model": {"parameters": "8B"}, "framework": "vllm"},
+        {"task": "inference", "model": {"parameters": "8B"}, "context_length": 500_000, "framework": "vllm"},
+        {"task": "inference", "model": {"parameters": "70B"}, "concurrent_sequences": 16, "context_length": 8192},
+        {"task": "inference", "model": {"parameters": "671B", "active_parameters": "37B"}, "precision": "fp8"},
+        {"task": "inference", "serving": "batch", "model": {"parameters": "110M", "architecture": "bert"}},
+        {"task": "training", "model": {"parameters": "7B"}, "training_tokens": "100B"},
+        {"task": "training", "model": {"parameters": "70B"}, "training_tokens": "1T"},
+        {"task": "fine-tuning", "method": "qlora", "model": {"parameters": "8B"}, "training_tokens": "100M"},
+        {"task": "development", "model": {"parameters": "1B"}},
+    ],
+    ids=lambda work: "-".join(str(each) for each in (work["task"], *work["model"].values())),
+)
+def test_nothing_stands_before_what_is_cheaper_faster_and_simpler(
+    work: dict[str, Any], purchase: tuple[str, ...], budget: str
+) -> None:
+    found = answer("us-west-2", "us-east-1", **work, budget=budget, purchase=purchase, interruptible=True)
+    assert found.candidates
+    basis = basis_of_all(found)
+    for place, each in enumerate(found.candidates):
+        for later in found.candidates[place + 1 :]:
+            assert not is_plainly_better(later, each, basis), (each.fit.kind.name, later.fit.kind.name)
+
+
+def basis_of_all(found: Recommendation) -> str:
+    """The figure of cost that the answer says it compares."""
+    said = next(note for note in found.notes if note.startswith("cost is compared"))
+    words = {"for the run": "usd_per_run", "per million": "usd_per_million_tokens", "by the hour": "usd_per_hour"}
+    return next(figure for word, figure in words.items() if word in said)
+
+
+def is_plainly_better(one: Candidate, other: Candidate, basis: str) -> bool:
+    """A tenth cheaper by what is compared, a tenth faster, on no more nodes and of no less mature software."""
+    cost, than = getattr(one, basis), getattr(other, basis)
+    per_replica = [
+        each.tokens_per_second and each.tokens_per_second / each.fit.replicas_per_node for each in (one, other)
+    ]
+    if None in (cost, than, *per_replica):
+        return False
+    return (
+        cost < 0.9 * than
+        and per_replica[0] > 1.1 * per_replica[1]
+        and one.fit.nodes <= other.fit.nodes
+        and (one.maturity == other.maturity or one.maturity == "mature")
+    )
+
+
+def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
+    """A p6-b300 at its spot price is no answer for a model that a g5.xlarge serves for a dollar."""
+    found = answer(**CHAT, purchase=("spot",), interruptible=True)
+    first = found.candidates[0]
+    assert first.fit.kind.family.startswith("g")
+    assert first.price_at_most
+    assert first.usd_per_hour == answer(**CHAT, only=(first.fit.kind.name,)).candidates[0].usd_per_hour
+    assert any("which spot does not exceed" in each for each in first.reasons)
+
+
+def test_a_small_run_takes_small_hardware() -> None:
+    """Not eight of the largest GPUs for some minutes."""
+    work = {"task": "fine-tuning", "method": "qlora", "model": {"parameters": "8B"}, "training_tokens": "100M"}
+    found = answer(**work, budget="cost")
+    assert (found.candidates[0].usd_per_hour or 0) < 10
+    whole = next(each for each in found.candidates if (each.hours or 0) < 1)
+    assert whole.usd_per_run == pytest.approx(whole.usd_per_hour)
+
+
+def test_a_run_of_years_says_how_many_nodes_it_takes() -> None:
+    found = answer(task="training", model={"parameters": "8B"}, training_tokens="15T")
+    assert any("would take 30" in note for note in found.notes)
 
 
 # --- what is not recommended

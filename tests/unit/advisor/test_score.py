@@ -28,6 +28,7 @@ def candidate(
     speed: float | None = 100.0,
     policy: float = 0.4,
     maturity: Any = "mature",
+    nodes: int = 1,
     place: int = 0,
 ) -> Weighed:
     costs: dict[Basis, float | None] = {
@@ -35,7 +36,7 @@ def candidate(
         "usd_per_million_tokens": tokens,
         "usd_per_run": run,
     }
-    return Weighed(costs=costs, speed=speed, policy=policy, maturity=maturity, place=(place,), name=name)
+    return Weighed(costs=costs, speed=speed, policy=policy, maturity=maturity, nodes=nodes, place=(place,), name=name)
 
 
 def ranked(weighed: list[Weighed], workload: Workload) -> list[str]:
@@ -150,3 +151,22 @@ def test_an_hour_of_unknown_speed_counts_for_less_where_it_has_to_serve() -> Non
 def test_archived_software_stands_behind_what_is_kept_up() -> None:
     ended = candidate("ended", hourly=0.1, speed=1e6, policy=1.0, maturity="archived")
     assert ranked([ended, candidate("kept", hourly=9.0)], asked(budget="cost")) == ["kept", "ended"]
+
+
+def test_nothing_precedes_what_is_better_in_every_way() -> None:
+    """However much the policy prefers it."""
+    named = candidate("named", hourly=32.0, speed=50.0, policy=1.0, nodes=2)
+    better = candidate("better", hourly=22.0, speed=60.0, policy=0.0)
+    assert ranked([named, better], asked()) == ["better", "named"]
+    (of_named, of_better) = scored([named, better])
+    assert of_named.total <= of_better.total
+
+
+def test_a_replica_over_several_nodes_counts_for_less() -> None:
+    one, two = scored([candidate("one"), candidate("two", nodes=2)])
+    assert two.total == pytest.approx(0.7 * one.total)
+
+
+def test_a_training_run_over_several_nodes_does_not() -> None:
+    one, two = scored([candidate("one"), candidate("two", nodes=2)], task="training")
+    assert two.total == one.total

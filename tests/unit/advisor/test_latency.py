@@ -1,0 +1,68 @@
+"""Latency targets: met, missed by a little, and met over more devices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.advisor.fitting.fit import fit
+from eks_hardware.advisor.model import Fit, Miss, Request
+from eks_hardware.advisor.shapes.shape import shape_of
+from eks_hardware.advisor.speed.estimate import speed
+from eks_hardware.advisor.speed.latency import quick_enough
+from eks_hardware.config.catalogue import load
+from eks_hardware.config.models import Workload
+
+
+def request(per_token_ms: float | None, **shape: Any) -> Request:
+    latency = {} if per_token_ms is None else {"latency": {"per_token_ms": per_token_ms}}
+    model = {"parameters": "8B", "layers": 32, "hidden_size": 4096, "attention_heads": 32, "kv_heads": 8, **shape}
+    work = Workload.model_validate({"task": "inference", "model": model, "framework": "vllm", **latency})
+    return Request(workload=work, shape=shape_of(work.model), regions=("us-west-2",))
+
+
+def tried(asked: Request, name: str) -> Fit | Miss:
+    fitted = fit(asked, load().get(name), "us-west-2")
+    assert isinstance(fitted, Fit)
+    found = quick_enough(asked, fitted)
+    return found if isinstance(found, Miss) else found[0]
+
+
+def on_one_device(name: str, **shape: Any) -> float:
+    """Milliseconds between two tokens where one device does it."""
+    asked = request(None, **shape)
+    fitted = fit(asked, load().get(name), "us-west-2")
+    assert isinstance(fitted, Fit)
+    assert fitted.devices == 1
+    found = speed(asked, fitted).per_token_ms
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("share", "met"), [(1.01, True), (0.99, False), (0.6, False)])
+def test_a_target_is_met_or_it_is_not(share: float, met: bool) -> None:
+    """On a node of one device, where no more can help."""
+    found = tried(request(share * on_one_device("g6e.xlarge")), "g6e.xlarge")
+    assert isinstance(found, Fit) is met
+    if isinstance(found, Miss):
+        assert "ms are asked for" in found.text
+
+
+def test_more_devices_of_a_node_are_taken_where_one_is_too_slow() -> None:
+    found = tried(request(0.6 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
+    assert isinstance(found, Fit)
+    assert (found.devices, found.replicas_per_node) == (2, 2)
+
+
+def test_devices_share_the_attention_heads_evenly() -> None:
+    """Of 6 heads two devices take three each, and four could not."""
+    shape = {"attention_heads": 6, "kv_heads": 6, "hidden_size": 6144}
+    alone = on_one_device("g6e.12xlarge", **shape)
+    two = tried(request(0.7 * alone, **shape), "g6e.12xlarge")
+    assert isinstance(two, Fit)
+    assert two.devices == 2
+    assert isinstance(tried(request(0.3 * alone, **shape), "g6e.12xlarge"), Miss)
+    four = tried(request(0.3 * on_one_device("g6e.12xlarge")), "g6e.12xlarge")
+    assert isinstance(four, Fit)
+    assert four.devices == 4
