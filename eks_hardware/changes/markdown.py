@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 
 from eks_hardware.changes.compare import Changes
 from eks_hardware.changes.outline import Point, counted, dollars, listed, outline, summary, title
@@ -16,13 +17,24 @@ from eks_hardware.changes.sentences import VERBS, sentence
 from eks_hardware.config.cost import LEVELS
 
 _LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
-_MOST_ROWS = 200
-"""Rows of the folded table: a comment of GitHub takes 65,536 characters."""
+_MOST = 62_000
+"""Characters of a whole comment, with some left for what others put around it: GitHub takes 65,536.
+
+Source: https://github.com/google/go-github/pull/440
+"""
+_MOST_POINTS, _MOST_HARDWARE, _MOST_CAPACITY, _MOST_UNPRICED = 24_000, 14_000, 8_000, 2_000
+"""Characters of each part; the table of resources has what they leave."""
+_AROUND = 2_000
+"""Characters around the rows of the table of resources."""
+_MOST_IN_SPAN = 1_000
+"""Characters of one value."""
 
 
 def as_markdown(changes: Changes) -> str:
-    """Summary, tables, and every resource in a folded part."""
-    return "\n".join(_lines(changes)).rstrip("\n") + "\n"
+    """Summary, tables, and every resource in a folded part, all within what GitHub takes as a comment."""
+    lines = list(_lines(changes))
+    lines += _resources(changes, _MOST - _size(lines))
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def code(text: str, *, in_table: bool = False) -> str:
@@ -32,6 +44,8 @@ def code(text: str, *, in_table: bool = False) -> str:
     ('``a`b``', '`a\\|b`')
     """
     flat = re.sub(r"[\x00-\x1f\x7f]+", " ", text).strip()
+    if len(flat) > _MOST_IN_SPAN:
+        flat = f"{flat[:_MOST_IN_SPAN].rstrip()} ..."
     if not flat:
         return ""
     fence = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
@@ -54,12 +68,14 @@ def _lines(changes: Changes) -> Iterator[str]:
         yield ""
     points = outline(changes).points
     if points:
-        yield from (f"- {_point(point)}" for point in points)
+        lines, more = _within(_MOST_POINTS, [f"- {_point(point)}" for point in points])
+        yield from lines
+        if more:
+            yield f"- ... and {more} more"
         yield ""
     yield from _hardware(changes)
     yield from _capacity(changes)
     yield from _cost(changes)
-    yield from _resources(changes)
 
 
 def _headline(changes: Changes) -> str:
@@ -79,12 +95,28 @@ def _point(point: Point) -> str:
     return ": ".join([f"{code(said.owner)}: {causes}the {said.noun}{name} is {verb}", *said.consequences]) + more
 
 
-def _table(heading: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+def _size(lines: Iterable[str]) -> int:
+    """Characters of lines with their ends."""
+    return sum(len(each) + 1 for each in lines)
+
+
+def _within(most: int, lines: Sequence[str]) -> tuple[Sequence[str], int]:
+    """The first lines that fit, and how many more there are."""
+    for index, size in enumerate(accumulate(len(each) + 1 for each in lines)):
+        if size > most:
+            return lines[:index], len(lines) - index
+    return lines, 0
+
+
+def _table(
+    heading: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), most: int = _MOST
+) -> Iterator[str]:
     yield f"| {' | '.join(heading)} |"
     yield f"|{'|'.join('---:' if index in right else '---' for index in range(len(heading)))}|"
-    for row in rows:
-        yield f"| {' | '.join(row)} |"
-    yield ""
+    lines, more = _within(most, [f"| {' | '.join(row)} |" for row in rows])
+    yield from (*lines, "")
+    if more:
+        yield from (f"... and {more} more rows", "")
 
 
 def _hardware(changes: Changes) -> Iterator[str]:
@@ -99,7 +131,7 @@ def _hardware(changes: Changes) -> Iterator[str]:
         for index, each in enumerate(part.differences):
             first = (name, action) if index == 0 else ("", "")
             rows.append((*first, each.name, _cell(each.before), _cell(each.after)))
-    yield from _table(("", "", "", "before", "after"), rows)
+    yield from _table(("", "", "", "before", "after"), rows, most=_MOST_HARDWARE)
 
 
 def _capacity(changes: Changes) -> Iterator[str]:
@@ -110,7 +142,7 @@ def _capacity(changes: Changes) -> Iterator[str]:
     capacity = changes.capacity
     amounts = (*capacity.nodes, *capacity.accelerators, *capacity.vcpu_quotas)
     rows = [(_cell(each.name), _cell(each.before or ""), _cell(each.after or "")) for each in amounts]
-    yield from _table(("", "before", "after"), rows, right=(1, 2))
+    yield from _table(("", "before", "after"), rows, right=(1, 2), most=_MOST_CAPACITY)
 
 
 def _cost(changes: Changes) -> Iterator[str]:
@@ -128,11 +160,13 @@ def _cost(changes: Changes) -> Iterator[str]:
     yield from _table(("US dollars", "before", "after", "change"), rows, right=(1, 2, 3))
     unknown = dict.fromkeys((*cost.unknown_after, *cost.unknown_before))
     if unknown:
-        yield f"Without a known price, and not counted: {', '.join(map(code, unknown))}."
+        names, more = _within(_MOST_UNPRICED, [code(each) for each in unknown])
+        rest = [f"{more} more"] if more else []
+        yield f"Without a known price, and not counted: {', '.join([*names, *rest])}."
         yield ""
 
 
-def _resources(changes: Changes) -> Iterator[str]:
+def _resources(changes: Changes, most: int) -> Iterator[str]:
     if not changes.resources:
         return
     found = outline(changes)
@@ -149,10 +183,7 @@ def _resources(changes: Changes) -> Iterator[str]:
     every = sorted(changes.resources, key=lambda each: (order.index(each.action), each.only_tags, not each.own))
     rows = [
         (each.action.value, _cell(each.resource.address), "; ".join(map(_cell, sentence(each).causes)))
-        for each in every[:_MOST_ROWS]
+        for each in every
     ]
-    yield from _table(("", "address", "why"), rows)
-    if len(every) > _MOST_ROWS:
-        yield f"... and {len(every) - _MOST_ROWS} more"
-        yield ""
+    yield from _table(("", "address", "why"), rows, most=most - _AROUND)
     yield "</details>"

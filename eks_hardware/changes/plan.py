@@ -7,7 +7,7 @@ argument that is not known counts as changed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -53,11 +53,13 @@ class ResourceChange:
         action: what Terraform does.
         resource: as it will be; as it was where it goes.
         causes: arguments that change; those that force a replacement first.
+        freed: whether what has it in use goes in the same apply, and so before it.
     """
 
     action: Action
     resource: Resource
     causes: tuple[Cause, ...] = ()
+    freed: bool = False
 
     @property
     def own(self) -> bool:
@@ -69,6 +71,14 @@ class ResourceChange:
     def only_tags(self) -> bool:
         """Whether nothing but tags changes."""
         return bool(self.causes) and all(each.argument == TAGS for each in self.causes)
+
+    @property
+    def unless(self) -> tuple[str, ...]:
+        """What spares it the replacement after all; empty where nothing does."""
+        decisive = [each for each in self.causes if each.replaces]
+        if not all(each.before is None and "unless" in each.row for each in decisive):
+            return ()
+        return tuple(each.row["unless"] for each in decisive)
 
 
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
@@ -98,6 +108,17 @@ class _Plan:
         self._known: dict[tuple[str, str, tuple[str, ...]], ResourceChange | None] = {}
 
     def changes(self) -> Iterator[ResourceChange]:
+        found = tuple(self._found())
+        gone = {
+            (each.resource.type, each.resource.owner)
+            for each in found
+            if each.action in (Action.REPLACE, Action.DESTROY)
+        }
+        for each in found:
+            freed = (each.resource.facts.get("used_by"), each.resource.owner) in gone
+            yield replace(each, freed=True) if freed else each
+
+    def _found(self) -> Iterator[ResourceChange]:
         for resource in self._after.values():
             if change := self._of(resource):
                 yield change

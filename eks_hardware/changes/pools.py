@@ -20,21 +20,32 @@ class PoolChange:
 
     Attributes:
         name: of the pool.
-        action: ``created``, ``deleted`` or ``changed``.
-        fields: what changes in its NodePool and EC2NodeClass: ``NodePool template.labels``.
+        action: ``created``, ``deleted``, ``changed``, or ``replaced``: it goes with its release, and comes again.
+        fields: what changes in its NodePool and EC2NodeClass: ``NodePool template.labels``; and the version that its
+            image is for.
         nodes: which of its nodes Karpenter replaces: ``all``, those that no longer match (``unmatched``), ``none``.
         held: whether its disruption budgets let no node be replaced for that.
     """
 
     name: str
-    action: Literal["created", "deleted", "changed"]
+    action: Literal["created", "deleted", "changed", "replaced"]
     fields: tuple[str, ...] = ()
     nodes: Nodes = "none"
     held: bool = False
 
 
-def pool_changes(before: Bundle, after: Bundle) -> tuple[PoolChange, ...]:
-    """Every node pool whose objects change, those that stay first."""
+def pool_changes(
+    before: Bundle, after: Bundle, *, kubernetes_versions: tuple[str, str], uninstalled: bool = False
+) -> tuple[PoolChange, ...]:
+    """Every node pool whose nodes or objects change, those that stay first.
+
+    Args:
+        before: what was on the cluster.
+        after: what will be.
+        kubernetes_versions: minor versions of the control plane, before and after.
+        uninstalled: whether the release of the objects is uninstalled: Kubernetes deletes a pool's nodes with it, and
+            budgets do not hold that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
+    """
     old, new = _by_kind(before), _by_kind(after)
     found: list[PoolChange] = []
     for name, pool in new["NodePool"].items():
@@ -46,7 +57,12 @@ def pool_changes(before: Bundle, after: Bundle) -> tuple[PoolChange, ...]:
             for kind in ("NodePool", "EC2NodeClass")
             for field, nodes in _fields(kind, old[kind].get(name, {}), new[kind].get(name, {}))
         ]
-        if rows:
+        if kubernetes_versions[0] != kubernetes_versions[1] and all(_by_alias(each, name) for each in (old, new)):
+            version = " -> ".join(kubernetes_versions)
+            rows.append((f"kubernetes_version {version}", facts.replacements("karpenter")["kubernetes_version"]))
+        if uninstalled:
+            found.append(PoolChange(name, "replaced", tuple(field for field, _ in rows), "all"))
+        elif rows:
             nodes = max((each for _, each in rows), key=("none", "unmatched", "all").index)
             found.append(PoolChange(name, "changed", tuple(field for field, _ in rows), nodes, _held(pool)))
     gone = (PoolChange(name, "deleted", nodes="all") for name in old["NodePool"] if name not in new["NodePool"])
@@ -59,6 +75,12 @@ def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:
         if each["kind"] in objects:
             objects[each["kind"]][each["metadata"]["name"]] = each
     return objects
+
+
+def _by_alias(objects: Mapping[str, Mapping[str, Object]], name: str) -> bool:
+    """Whether a pool's image is chosen by an alias."""
+    node_class = objects["EC2NodeClass"].get(name, {})
+    return any("alias" in each for each in node_class.get("spec", {}).get("amiSelectorTerms", ()))
 
 
 def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nodes]]:

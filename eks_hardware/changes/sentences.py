@@ -79,23 +79,30 @@ def _name(resource: Resource) -> str:
 
 def _consequences(change: ResourceChange) -> Iterable[str]:
     facts = change.resource.facts
-    if change.action is Action.REPLACE:
-        return [facts["replaced"]] if "replaced" in facts else []
-    if change.action is Action.DESTROY:
-        return [facts["destroyed"]] if "destroyed" in facts else []
+    if change.action in (Action.REPLACE, Action.DESTROY):
+        key = "replaced" if change.action is Action.REPLACE else "destroyed"
+        found = [facts[key]] if key in facts and not change.freed else []
+        return [*found, *(f"not if {each}" for each in change.unless)]
     if change.action is Action.UPDATE:
         # Where its nodes go anyway, nothing else matters to them.
-        rows = [each.row for each in change.causes if "effect" in each.row]
-        rows = [each for each in rows if each.get("rolls")] or rows
-        found = list(dict.fromkeys(each["effect"] for each in rows))
+        causes = [each for each in change.causes if "effect" in each.row]
+        causes = [each for each in causes if each.row.get("rolls")] or causes
+        found = list(dict.fromkeys(_effect(each) for each in causes))
         return found or ([facts["updated"]] if "updated" in facts and not change.only_tags else [])
     return []
+
+
+def _effect(cause: Cause) -> str:
+    row = cause.row
+    effect: str = row["added"] if cause.before is None and "added" in row else row["effect"]
+    return effect
 
 
 def difference(cause: Cause) -> str:
     """What changes in an argument, in the words of the strategy."""
     if cause.argument == TAGS:
-        return f"tags {_mapping_difference(cause.before or {}, cause.after or {})}"
+        text = _mapping_difference(cause.before or {}, cause.after or {})
+        return f"tags {text}" if len(text) <= _LONG else "tags changed"
     shown: str = cause.row.get("shown", cause.argument)
     if cause.through is not None:
         verb = "gets a new version" if cause.through.type == "aws_launch_template" else "is made anew"
@@ -104,6 +111,8 @@ def difference(cause: Cause) -> str:
     if isinstance(cause.before, Mapping) and isinstance(cause.after, Mapping):
         text = _mapping_difference(cause.before, cause.after)
         return f"{shown} {text}" if len(text) <= _LONG else f"{shown} changed"
+    if _is_nested(cause.before) or _is_nested(cause.after):
+        return f"{shown} changed"
     before, after = (_text(each, lower=bool(cause.row.get("lower"))) for each in (cause.before, cause.after))
     if len(before) + len(after) > _LONG or before == after:
         return f"{shown} changed"
@@ -116,16 +125,29 @@ def _text(value: Any, *, lower: bool = False) -> str:
     if isinstance(value, Reference):
         return [part for part in value.path if part != "Resource"][-1]
     if isinstance(value, tuple) and any(isinstance(each, Reference) for each in value):
-        return ", ".join(_text(each) for each in value)
+        # What it refers to has no name in the strategy; it says nothing where there is something else to say.
+        plain = tuple(each for each in value if not isinstance(each, Reference))
+        return ", ".join(_text(each) for each in plain or value)
     text = ", ".join(lines(value))
     return text.lower().replace("_", "-") if lower else text
+
+
+def _is_nested(value: Any) -> bool:
+    """Whether a value can be read as YAML only. IAM statements cannot: they have names, and are counted."""
+    if isinstance(value, Mapping):
+        return any(isinstance(each, Mapping | list | tuple) for each in value.values())
+    if isinstance(value, tuple):
+        return any("Sid" not in each if isinstance(each, Mapping) else _is_nested(each) for each in value)
+    return False
 
 
 def _mapping_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """``+team=a, -old=b, tier=1 -> 2``"""
     parts = []
     for key in dict.fromkeys((*before, *after)):
-        if key not in before:
+        if _is_nested(before.get(key)) or _is_nested(after.get(key)):
+            parts += [f"{key} changed"] if before.get(key) != after.get(key) else []
+        elif key not in before:
             parts.append(f"+{key}={_text(after[key])}")
         elif key not in after:
             parts.append(f"-{key}={_text(before[key])}")
@@ -147,6 +169,9 @@ def pool_sentence(change: PoolChange) -> Sentence:
     verb: str = change.action
     if change.action == "deleted":
         verb, consequences = "DELETED", ("its nodes drain and go",)
+    elif change.action == "replaced":
+        verb = "REPLACED"
+        consequences = ("its nodes drain and go as its release is uninstalled, whatever its disruption budgets say",)
     elif change.action == "changed":
         text = _POOL_NODES[change.nodes]
         if change.nodes != "none":

@@ -38,7 +38,7 @@ def diff(
         _FailOn | None,
         typer.Option(
             "--fail-on",
-            help="End with exit code 3 if a resource is replaced; with destroy also if one only goes.",
+            help="End with exit code 3 if a resource or a node pool is replaced; with destroy also if one only goes.",
         ),
     ] = None,
 ) -> None:
@@ -79,7 +79,7 @@ def _fails(found: Changes, fail_on: _FailOn) -> bool:
     """Whether something that runs goes; what is left behind unmanaged counts as replaced."""
     from eks_hardware.changes import Action
 
-    replaced = bool(found.of(Action.REPLACE, Action.FORGET))
+    replaced = bool(found.of(Action.REPLACE, Action.FORGET)) or any(each.action == "replaced" for each in found.pools)
     if fail_on is _FailOn.REPLACE:
         return replaced
     return replaced or bool(found.of(Action.DESTROY)) or any(each.action == "deleted" for each in found.pools)

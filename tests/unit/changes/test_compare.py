@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,8 +12,11 @@ from eks_hardware.advisor.loading import load_strategy
 from eks_hardware.changes import Action, Changes, compare, sentence
 from eks_hardware.changes.machine import as_json
 from eks_hardware.changes.markdown import as_markdown
+from eks_hardware.changes.pools import pool_changes
 from eks_hardware.changes.sentences import pool_sentence
 from eks_hardware.changes.text import as_text
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes import Bundle, bundle
 from helpers.paths import SPECIAL, TESTS
 from helpers.strategies import SHIPPED, SYSTEM, gpu_pool, group, pools, shipped, strategy
 
@@ -262,9 +266,160 @@ def test_sentences() -> None:
     ]
     changes = compared(cluster(), cluster(service_cidr="172.20.0.0/16"))
     assert sentences(changes, REPLACE) == [
-        "cluster: service_cidr none -> 172.20.0.0/16: the control plane is REPLACED: everything that runs on it is lost"
+        "cluster: service_cidr none -> 172.20.0.0/16: the control plane is REPLACED: everything that runs on it is "
+        "lost: not if EKS chose just this range when it made the control plane"
     ]
+    assert "is replaced, unless EKS chose just this range" in changes.notes[0]
     assert "EKS deletes none that still has node groups" in changes.notes[0]
+    # One that was stated is known.
+    changes = compared(cluster(service_cidr="172.20.0.0/16"), cluster(service_cidr="192.168.0.0/16"))
+    assert sentences(changes, REPLACE) == [
+        "cluster: service_cidr 172.20.0.0/16 -> 192.168.0.0/16: the control plane is REPLACED: everything that runs "
+        "on it is lost"
+    ]
+    assert "the control plane is replaced: EKS" in changes.notes[0]
+
+
+KEPT = {"secrets_encryption": {"enabled": False}}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (KEPT, {}, "EKS neither changes the key nor takes encryption away later"),
+        (
+            {"secrets_encryption": {"kms_key_arn": KEY.format(1)}},
+            {"secrets_encryption": {"kms_key_arn": KEY.format(2)}},
+            "EKS keeps the key for good, and the provider asks for no other: the apply says nothing, and every plan "
+            "shows it again",
+        ),
+    ],
+    ids=["first key", "another key"],
+)
+def test_encryption(before: dict[str, Any], after: dict[str, Any], expected: str) -> None:
+    changes = compared(cluster(**before), cluster(**after))
+    [said] = [each for each in sentences(changes, UPDATE) if "EKS" in each]
+    assert said.endswith(f"the control plane is updated in place: {expected}")
+    assert ["its role loses the use of that key" in each for each in changes.notes] == (
+        [] if before == KEPT else [True]
+    )
+
+
+VERSIONS = {
+    ("1.34", "1.35"): None,
+    ("1.33", "1.35"): "EKS upgrades one minor at a time and refuses a jump: deploy 1.34 first",
+    ("1.33", "1.36"): "refuses a jump: deploy 1.34 first",
+    (
+        "1.35",
+        "1.34",
+    ): "EKS takes it within 7 days of the upgrade from 1.34, and not while nodes run 1.35",
+    ("1.35", "1.33"): "EKS rolls back one minor at the most, and refuses more",
+}
+
+
+@pytest.mark.parametrize(("versions", "note"), VERSIONS.items(), ids=map(" to ".join, VERSIONS))
+def test_versions_that_eks_refuses(versions: tuple[str, str], note: str | None) -> None:
+    changes = compared(*(cluster(kubernetes_version=each) for each in versions))
+    [said] = [each for each in sentences(changes, UPDATE) if "control plane" in each]
+    assert "one minor at a time, and back only within 7 days of the upgrade" in said
+    if note is None:
+        assert changes.notes == ()
+    else:
+        assert f"Kubernetes {' -> '.join(versions)}" in changes.notes[0]
+        assert note in changes.notes[0]
+
+
+def test_a_replaced_control_plane_takes_any_version() -> None:
+    changes = compared(
+        cluster(kubernetes_version="1.33"), cluster(kubernetes_version="1.35", secrets_encryption={"enabled": False})
+    )
+    assert ["Kubernetes" in each for each in changes.notes] == [False]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "argument"),
+    [
+        (node(), node(disk={"size_gib": 300}, labels={"team": "a"}), "launch_template.version"),
+        (node(), node(ami={"release_version": "1.35.0-20260801"}, labels={"team": "a"}), "release_version"),
+        (
+            cluster(kubernetes_version="1.34"),
+            {**cluster(kubernetes_version="1.35"), **node(labels={"team": "a"})},
+            "version",
+        ),
+    ],
+    ids=["launch template", "release", "version"],
+)
+def test_where_nodes_go_nothing_else_is_said(before: dict[str, Any], after: dict[str, Any], argument: str) -> None:
+    found = compared(before, after).of(UPDATE)
+    [change] = [each for each in found if each.resource.type == NODE_GROUP and each.resource.owner.endswith("[gpu]")]
+    assert {each.argument for each in change.causes} == {argument, "labels"}
+    assert str(sentence(change)).endswith("is updated in place: its nodes are replaced, as many at once as update says")
+
+
+def test_nested_values_and_references_are_not_written_out() -> None:
+    changes = compared(node(kubelet={"max_pods": 50}), node(kubelet={"max_pods": 50}, ami={"family": "bottlerocket"}))
+    assert sentences(changes, UPDATE)[0].startswith("node_groups[gpu]: user data changed; disk changed: ")
+    changes = compared(of(EFA), of(group("p4d.24xlarge", zones=["usw2-az1"])))
+    assert (
+        "EFA interfaces 5 interfaces, 4 EFA, (0,0) interface, (0,1) efa-only, (1..3,0) efa-only -> none"
+        in (sentences(changes, UPDATE)[0])
+    )
+    tolerations = {"tolerations": [{"operator": "Exists"}]}
+    changes = compared(cluster(), cluster(addons={"metrics-server": {"configuration": {**tolerations, "replicas": 3}}}))
+    [said] = sentences(changes, UPDATE)
+    assert "\n" not in said
+    assert "tolerations:" not in said
+    changes = compared(of(GROUP), of(GROUP, tags={f"team-{index}": "a" * 100 for index in range(30)}))
+    assert max(map(len, sentences(changes, UPDATE))) < 300
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (of(), "node_groups[gpu]: the placement group is DESTROYED"),
+        (of(group("p4d.24xlarge")), "node_groups[gpu]: the placement group is DESTROYED"),
+        (
+            of(group("p4d.24xlarge", zones=["usw2-az1"])),
+            "node_groups[gpu]: the placement group is DESTROYED: EC2 deletes no placement group that has running "
+            "instances: its nodes have to go before",
+        ),
+    ],
+    ids=["its nodes go", "its nodes are replaced", "its nodes stay"],
+)
+def test_a_placement_group_goes_after_its_nodes(after: dict[str, Any], expected: str) -> None:
+    """Terraform destroys what uses it before; an update of what uses it comes later."""
+    assert expected in sentences(compared(of(EFA), after), DESTROY)
+
+
+def test_what_aws_does_not_delete_is_said() -> None:
+    changes = compared(of(network={"zones": 3}), of(network={"zones": 2}))
+    [said] = [each for each in sentences(changes, DESTROY) if "subnet private-" in each]
+    assert "AWS deletes no subnet that still has network interfaces" in said
+    changes = compared(of(EFA), of(group("p4d.24xlarge", zones=["usw2-az1"])))
+    assert any("AWS deletes no security group that is in use" in each for each in sentences(changes, DESTROY))
+
+
+SUBNETS = {f"usw2-az{index}": f"subnet-0000000000000000{index}" for index in (1, 2)}
+
+
+def existing(vpc_id: str) -> dict[str, Any]:
+    return of(network={"existing": {"vpc_id": vpc_id, "private_subnets": SUBNETS}})
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (of(), existing("vpc-00000000000000001")),
+        (existing("vpc-00000000000000001"), of()),
+        (existing("vpc-00000000000000001"), existing("vpc-00000000000000002")),
+    ],
+    ids=["own to existing", "existing to own", "existing to existing"],
+)
+def test_a_control_plane_does_not_move(before: dict[str, Any], after: dict[str, Any]) -> None:
+    if "network" in before and "network" in after:
+        moved = {zone: subnet_id.replace("0000", "1111") for zone, subnet_id in SUBNETS.items()}
+        after["network"]["existing"]["private_subnets"] = moved
+    assert "EKS does not move a control plane" in compared(before, after).notes[0]
 
 
 def test_another_network_carries_everything() -> None:
@@ -276,6 +431,14 @@ def test_another_network_carries_everything() -> None:
     assert found["aws_eks_cluster", UPDATE] == 1
     assert [each.own for each in changes.resources if each.resource.type == NODE_GROUP] == [False, False]
     assert "EKS does not move" in changes.notes[0]
+    cidrs = [
+        cause.replaces
+        for each in changes.resources
+        if each.resource.type == "aws_subnet"
+        for cause in each.causes
+        if cause.argument == "cidr_block"
+    ]
+    assert cidrs == [True] * 8
 
 
 def test_tags_reach_everything_and_replace_every_node() -> None:
@@ -357,6 +520,109 @@ def test_budgets_of_a_training_pool_hold_its_nodes() -> None:
     [pool] = changes.pools
     assert (pool.nodes, pool.held) == ("all", True)
     assert "old nodes stay until they are empty" in str(pool_sentence(pool))
+
+
+UPGRADED: dict[str, tuple[dict[str, Any], list[tuple[str, bool]]]] = {
+    "latest": ({"instance_families": ["g5"]}, [("all", False)]),
+    "pinned": ({"instance_families": ["g5"], "ami": {"version": "v20260701"}}, [("all", False)]),
+    "training": ({"instance_types": ["p5.48xlarge"], "workload": "training"}, [("all", True)]),
+    "own image": ({"instance_families": ["g5"], "ami": {"image_id": "ami-0123456789abcdef0"}}, []),
+}
+
+
+@pytest.mark.parametrize(("fields", "expected"), UPGRADED.values(), ids=UPGRADED)
+@pytest.mark.parametrize("versions", [("1.34", "1.35"), ("1.35", "1.34")], ids=["forth", "back"])
+def test_another_version_replaces_nodes_whose_image_follows_it(
+    versions: tuple[str, str], fields: dict[str, Any], expected: list[tuple[str, bool]]
+) -> None:
+    before, after = ({**cluster(kubernetes_version=each), **pools(gpu_pool("burst", **fields))} for each in versions)
+    changes = compared(before, after)
+    assert [(each.nodes, each.held) for each in changes.pools] == expected
+    assert all(f"kubernetes_version {' -> '.join(versions)}" in str(pool_sentence(each)) for each in changes.pools)
+
+
+def test_an_alias_instead_of_an_image_is_said_once() -> None:
+    """What changes to or from an alias drifts for its terms."""
+    own = gpu_pool("burst", instance_families=["g5"], ami={"image_id": "ami-0123456789abcdef0"})
+    before = {**cluster(kubernetes_version="1.34"), **pools(own)}
+    after = {**cluster(kubernetes_version="1.35"), **pools({**own, "ami": {}})}
+    [pool] = compared(before, after).pools
+    assert (pool.fields, pool.nodes) == (("EC2NodeClass amiFamily", "EC2NodeClass amiSelectorTerms"), "unmatched")
+
+
+SPECS = {
+    "EC2NodeClass": {
+        "subnetSelectorTerms": "unmatched",
+        "securityGroupSelectorTerms": "unmatched",
+        "capacityReservationSelectorTerms": "unmatched",
+        "amiSelectorTerms": "unmatched",
+        "amiFamily": "unmatched",
+        "blockDeviceMappings": "all",
+        "userData": "all",
+    },
+    "NodePool": {"template.spec.requirements": "unmatched", "template.metadata.labels": "all", "limits": "none"},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "nodes"), [(kind, *row) for kind, rows in SPECS.items() for row in rows.items()]
+)
+def test_drift_by_field(kind: str, field: str, nodes: str) -> None:
+    """As Karpenter: static fields are hashed, the others are held against the running instance."""
+
+    def another(value: Any, path: list[str]) -> Any:
+        return {**value, path[0]: another(value.get(path[0], {}), path[1:])} if path else ["another"]
+
+    old = bundle(resolve(strategy(**pools(gpu_pool("burst", instance_families=["g5"], kubelet={"max_pods": 50})))))
+    [release] = [each for each in old.object_releases if each.name == "karpenter-resources"]
+    objects = tuple(
+        {**each, "spec": another(each["spec"], field.split("."))} if each["kind"] == kind else each
+        for each in release.objects
+    )
+    new = Bundle(tuple(replace(each, objects=objects) if each is release else each for each in old.object_releases))
+    [pool] = pool_changes(old, new, kubernetes_versions=("1.35", "1.35"))
+    assert pool.nodes == nodes
+
+
+# Helm releases that go though what they installed is wanted.
+
+HELM = {"delivery": "helm"}
+TWO = pools(
+    gpu_pool("burst", instance_families=["g5"]), gpu_pool("train", instance_types=["p5.48xlarge"], workload="training")
+)
+UNINSTALLED = {
+    "manifests": (HELM, {"delivery": "manifests"}, "charts leave Terraform"),
+    "another stack's manifests": ({**HELM, "stack": "separate"}, {"delivery": "manifests"}, "charts leave Terraform"),
+    "a stack of their own": (HELM, {**HELM, "stack": "separate"}, "charts change stacks"),
+    "the same stack": ({**HELM, "stack": "separate"}, HELM, "charts change stacks"),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "note"), UNINSTALLED.values(), ids=UNINSTALLED)
+def test_nodes_go_with_the_release_of_their_pools(before: dict[str, Any], after: dict[str, Any], note: str) -> None:
+    changes = compared({**of(), **TWO, "kubernetes": before}, {**of(), **TWO, "kubernetes": after})
+    assert [(each.name, each.action, each.nodes) for each in changes.pools] == [
+        ("burst", "replaced", "all"),
+        ("train", "replaced", "all"),
+    ]
+    assert changes.notes[0].startswith(note)
+    assert changes.notes[1] == (
+        "the release karpenter-resources is uninstalled: every node that Karpenter made drains and goes "
+        "(burst, train), whatever the disruption budgets say"
+    )
+    assert "REPLACED: its nodes drain and go" in str(pool_sentence(changes.pools[0]))
+
+
+def test_without_karpenter_no_node_goes_with_a_release() -> None:
+    changes = compared(of(GROUP, kubernetes=HELM), of(GROUP, kubernetes={"delivery": "manifests"}))
+    assert [each.partition(":")[0] for each in changes.notes] == ["charts leave Terraform"]
+    assert changes.pools == ()
+
+
+def test_pools_that_go_with_karpenter_are_deleted() -> None:
+    changes = compared({**of(GROUP), **TWO, "kubernetes": HELM}, {**of(GROUP), "kubernetes": HELM})
+    assert {each.action for each in changes.pools} == {"deleted"}
+    assert changes.notes == ()
 
 
 def test_pools_come_and_go() -> None:

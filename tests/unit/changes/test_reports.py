@@ -137,6 +137,34 @@ def test_no_value_stands_outside_of_code(changes: Changes, text: str) -> None:
     assert not re.search(r"[<>@\[\]`&]|https?:|#\d", rest)
 
 
+# GitHub takes 65,536 characters.
+
+MANY = document(*(group("g5.xlarge", name=f"group-{index}", labels={"team": "a" * 60}) for index in range(300)))
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["come", "go"])
+def test_a_comment_is_one_that_github_takes(turned: bool) -> None:
+    pair = [strategy(), Strategy.model_validate(MANY)]
+    changes = compare(*(reversed(pair) if turned else pair))
+    text = as_markdown(changes)
+    assert 40_000 < len(text) < 65_000
+    assert text.endswith("</details>\n")
+    assert re.search(r"^\.\.\. and \d+ more rows$", text, re.MULTILINE)
+    # What goes is said first, and nothing is cut within a row.
+    rows = [line for line in text.splitlines() if line.startswith("|")]
+    assert all(line.endswith((" |", "---|", ":|")) for line in rows)
+    if turned:
+        assert re.search(r"^- \.\.\. and \d+ more$", text, re.MULTILINE)
+
+
+def test_one_value_does_not_take_the_whole_comment(changes: Changes) -> None:
+    part = PartChange("node_groups[gpu]", "changed", (Difference("labels", "a" * 50_000, "b" * 50_000),))
+    notes = tuple(f"note {index}" for index in range(5))
+    text = as_markdown(replace(changes, hardware=(part,) * 10, notes=notes))
+    assert len(text) < 65_000
+    assert "a ...`" in text
+
+
 def test_every_row_of_a_table_has_its_columns(changes: Changes) -> None:
     width = 0
     for line in as_markdown(changes).splitlines():

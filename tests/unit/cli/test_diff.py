@@ -45,6 +45,8 @@ SCALED = document(group("g5.xlarge")), document(group("g5.xlarge", scaling={"max
 GONE = document(group("g5.xlarge")), document()
 POOL_GONE = document(**pools(gpu_pool("a", instance_families=["g5"]))), document(karpenter={})
 MOVED = document(), document(region="us-east-1")
+_POOL = pools(gpu_pool("a", instance_families=["g5"]))
+UNINSTALLED = document(**_POOL, kubernetes={"delivery": "helm"}), document(**_POOL)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -69,8 +71,8 @@ def test_formats(files: Any, format_: str) -> None:
 
 @pytest.mark.parametrize(
     ("pair", "replace", "destroy"),
-    [(SPOT, 3, 3), (SCALED, 0, 0), (GONE, 0, 3), (POOL_GONE, 0, 3), (MOVED, 3, 3)],
-    ids=["replaced", "updated", "gone", "pool gone", "moved"],
+    [(SPOT, 3, 3), (SCALED, 0, 0), (GONE, 0, 3), (POOL_GONE, 0, 3), (MOVED, 3, 3), (UNINSTALLED, 3, 3)],
+    ids=["replaced", "updated", "gone", "pool gone", "moved", "release of pools gone"],
 )
 def test_fail_on(files: Any, pair: tuple[dict[str, Any], dict[str, Any]], replace: int, destroy: int) -> None:
     names = files(*pair)
