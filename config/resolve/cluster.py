@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware.config import facts, names
@@ -13,6 +14,10 @@ from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import Reasons, ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
+
+_NETWORK_POLICY = "https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html"
+_PREFIXES = "https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html"
+_CUSTOM_NETWORKING = "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html"
 
 
 def has_admin(cluster: Cluster) -> bool:
@@ -47,7 +52,12 @@ def resolve_cluster(
     return ResolvedCluster(
         name=why.strategy("name", name),
         region=why.strategy("region", region),
-        partition=why.rule("partition", partition, f"{region} belongs to it"),
+        partition=why.rule(
+            "partition",
+            partition,
+            f"{region} belongs to it",
+            source="https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html",
+        ),
         kubernetes_version=why.given(
             "kubernetes_version",
             cluster.kubernetes_version,
@@ -124,15 +134,17 @@ def resolve_cluster(
             cluster.deletion_protection,
             when=cluster.deletion_protection is not None,
             otherwise="left alone: not every provider of the version range knows it",
+            source="facts/eks.json provider_versions",
         ),
         support_type=why.given(
             "support_type",
             cluster.upgrade_policy.upper(),
             when="upgrade_policy" in given,
             otherwise="STANDARD: extended support costs about six times as much an hour",
+            source="facts/prices.json row control_plane",
         ),
         zonal_shift=why.given(
-            "zonal_shift", cluster.zonal_shift, when="zonal_shift" in given, otherwise="off unless asked for"
+            "zonal_shift", cluster.zonal_shift, when="zonal_shift" in given, otherwise="off unless it is asked for"
         ),
         control_plane_tier=why.given(
             "control_plane_tier",
@@ -144,6 +156,7 @@ def resolve_cluster(
             "custom_networking",
             custom_networking,
             "pods have subnets of their own" if custom_networking else "pods share the nodes' subnets",
+            source=_CUSTOM_NETWORKING,
         ),
         addons=why.rule(
             "addons",
@@ -196,6 +209,15 @@ def enabled_addons(cluster: Cluster, needed: Iterable[str] = ()) -> tuple[str, .
     )
 
 
+@dataclass(frozen=True)
+class _Derived:
+    """Configuration values of an add-on, why they are what they are, and where that stands."""
+
+    values: Mapping[str, Any]
+    why: str
+    source: str
+
+
 def _addons(
     cluster: Cluster,
     *,
@@ -215,9 +237,7 @@ def _addons(
             given or Addon(),
             role_name=names.limited(name, region, addon_name, limit=names.IAM_ROLE),
             partition=partition,
-            derived=vpc_cni_configuration(custom_networking)
-            if addon_name == "vpc-cni"
-            else fact.get("configuration", {}),
+            derived=_derived_configuration(addon_name, fact, custom_networking=custom_networking),
             asked_for=given is not None,
             statements=needed.get(addon_name, ()),
         )
@@ -230,7 +250,7 @@ def _addon(
     *,
     role_name: str,
     partition: str,
-    derived: Mapping[str, Any],
+    derived: _Derived,
     asked_for: bool,
     statements: Sequence[Statement],
 ) -> ResolvedAddon:
@@ -239,28 +259,26 @@ def _addon(
     policies = fact.get("policies", ()) if asked_for or not statements else ()
     own = () if policies else tuple(frozen(each) for each in statements)
     account = fact.get("service_account") if policies or own else None
-    source = fact.get("source") if account else None
+    row = f"facts/addons.json row {name}"
+    source = fact.get("source", row) if account else row
     identity = "its pods call AWS under a role of their own" if account else "needs no AWS permission"
     return ResolvedAddon(
-        name=why.given("name", name, when=asked_for, otherwise=fact["why"], source=f"facts/addons.json row {name}"),
-        before_nodes=why.rule(
-            "before_nodes", fact["before_nodes"], fact["why"], source=f"facts/addons.json row {name}"
-        ),
+        name=why.given("name", name, when=asked_for, otherwise=fact["why"], source=row),
+        before_nodes=why.rule("before_nodes", fact["before_nodes"], fact["why"], source=row),
         version=why.given(
             "version",
             given.version,
             when=given.version is not None,
-            otherwise="EKS's default for the version",
+            otherwise="EKS's default for the cluster's Kubernetes version",
         ),
-        configuration=why.rule(
-            "configuration",
-            frozen(merged(derived, given.configuration)),
-            "derived values, the strategy's over them" if given.configuration else "derived",
-        ),
+        configuration=_configuration(derived, given, why),
         service_account=why.rule("service_account", account, identity, source=source),
         namespace=why.rule("namespace", fact["namespace"] if account else None, identity, source=source),
         role_name=why.rule(
-            "role_name", role_name if account else None, "cluster, region and add-on, at most 64 characters"
+            "role_name",
+            role_name if account else None,
+            "cluster, region and add-on, at most 64 characters" if account else identity,
+            source=source,
         ),
         policy_arns=why.rule(
             "policy_arns",
@@ -269,18 +287,42 @@ def _addon(
             source=source,
         ),
         statements=why.rule(
-            "statements", own, "what the strategy's storage needs" if own else "managed policies say it all"
+            "statements",
+            own,
+            "what the strategy's storage needs" if own else ("managed policies say it all" if account else identity),
+            source=source,
         ),
         reasons=why.frozen(),
     )
 
 
+def _configuration(derived: _Derived, given: Addon, why: Reasons) -> Mapping[str, Any]:
+    field = "configuration"
+    values = frozen(merged(derived.values, given.configuration))
+    if not derived.values:
+        return why.given(field, values, when=bool(given.configuration), otherwise=derived.why, source=derived.source)
+    text = f"{derived.why}; the strategy's values over them" if given.configuration else derived.why
+    return why.rule(field, values, text, source=derived.source)
+
+
+def _derived_configuration(name: str, fact: Mapping[str, Any], *, custom_networking: bool) -> _Derived:
+    if name == "vpc-cni":
+        text = "network policies are enforced, and prefixes in place of single addresses give room for more pods"
+        source = f"{_NETWORK_POLICY}; {_PREFIXES}"
+        if custom_networking:
+            text += "; pods are in subnets of their own"
+            source += f"; {_CUSTOM_NETWORKING}"
+        return _Derived(vpc_cni_configuration(custom_networking), text, source)
+    row = f"facts/addons.json row {name}"
+    if "configuration" not in fact:
+        return _Derived({}, "the add-on's own defaults", row)
+    return _Derived(fact["configuration"], fact["configuration_why"], f"{row}, {fact['source']}")
+
+
 def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
     """Network policy and prefix delegation; with pod subnets also custom networking.
 
-    Sources: https://docs.aws.amazon.com/eks/latest/userguide/cni-network-policy.html,
-    https://docs.aws.amazon.com/eks/latest/userguide/cni-increase-ip-addresses.html,
-    https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network.html
+    Sources: ``_NETWORK_POLICY``, ``_PREFIXES``, ``_CUSTOM_NETWORKING``.
     """
     environment = {"ENABLE_PREFIX_DELEGATION": "true", "WARM_PREFIX_TARGET": "1"}
     if custom_networking:

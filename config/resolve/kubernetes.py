@@ -42,12 +42,12 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
     efa = [each for each in nodes if each.efa]
     if kubernetes.prometheus:
         # First, so that others find its ServiceMonitor.
-        yield "kube-prometheus-stack", "kubernetes.prometheus"
+        yield "kube-prometheus-stack", "kubernetes.prometheus is true"
     if strategy.karpenter:
         yield "karpenter-crd", "Karpenter's resource definitions, in a chart of their own so that they are upgraded"
         yield "karpenter", "the strategy has a karpenter section"
     if kubernetes.gpu_operator:
-        yield "gpu-operator", "kubernetes.gpu_operator"
+        yield "gpu-operator", "kubernetes.gpu_operator is true"
     elif gpu:
         yield "nvidia-device-plugin", f"AL2023 nodes with NVIDIA GPUs: {_paths(gpu)}"
     if neuron:
@@ -55,13 +55,13 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
     if efa:
         yield "aws-efa-k8s-device-plugin", f"nodes with EFA: {_paths(efa)}"
     if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
-        yield "dcgm-exporter", "kubernetes.dcgm_exporter; the GPU Operator brings its own"
+        yield "dcgm-exporter", "kubernetes.dcgm_exporter is true; the GPU Operator brings its own"
     if kubernetes.load_balancer_controller:
-        yield "aws-load-balancer-controller", "kubernetes.load_balancer_controller"
+        yield "aws-load-balancer-controller", "kubernetes.load_balancer_controller is true"
     if kubernetes.cluster_autoscaler:
-        yield "cluster-autoscaler", "kubernetes.cluster_autoscaler"
+        yield "cluster-autoscaler", "kubernetes.cluster_autoscaler is true"
     if kubernetes.kueue:
-        yield "kueue", "kubernetes.kueue"
+        yield "kueue", "kubernetes.kueue is true"
 
 
 def _path(node: ResolvedNodeGroup | ResolvedNodePool) -> str:
@@ -102,7 +102,8 @@ def resolve_kubernetes(
         feature_gates=why.rule(
             "feature_gates",
             MappingProxyType(_feature_gates(strategy, overlays=overlays)),
-            "the strategy's; nodeOverlay tells Karpenter of shared GPUs" if overlays else "the strategy's",
+            "the strategy's; nodeOverlay tells Karpenter of shared GPUs" if overlays else "the strategy's alone",
+            source="facts/karpenter.json settings; facts/karpenter.json node_overlay",
         ),
         karpenter_replicas=why.given(
             "karpenter_replicas",
@@ -160,7 +161,9 @@ def _chart(key: str, strategy: Strategy, reason: str) -> ResolvedChart:
             otherwise=f"the release this toolkit was written for ({fact['as_of']})",
             source=f"facts/charts.json row {key}",
         ),
-        namespace=why.rule("namespace", namespace, "where the chart's documentation puts it"),
+        namespace=why.rule("namespace", namespace, "where the chart's documentation puts it", source=fact["source"])
+        if namespace == fact["namespace"]
+        else why.strategy("namespace", namespace, "karpenter.namespace of the strategy"),
         values=why.given("values", frozen(given.values), when=bool(given.values), otherwise="derived values alone"),
         reasons=why.frozen(),
     )
@@ -187,13 +190,18 @@ def _service_roles(strategy: Strategy, wanted: Mapping[str, str]) -> Iterator[Se
         why = Reasons()
         name, region = strategy.name, strategy.region
         yield ServiceRole(
-            key=why.rule("key", key, wanted[key]),
+            key=why.rule("key", key, wanted[key], source=f"facts/charts.json row {key}"),
             role_name=why.rule(
                 "role_name",
                 names.limited(name, region, key, limit=names.IAM_ROLE),
                 "cluster, region and chart, at most 64 characters",
             ),
-            namespace=why.rule("namespace", facts.chart(key)["namespace"], "where the chart runs"),
+            namespace=why.rule(
+                "namespace",
+                facts.chart(key)["namespace"],
+                "where the chart runs",
+                source=f"facts/charts.json row {key}",
+            ),
             service_account=why.rule(
                 "service_account", role.service_account, "of the chart's pods", source=role.source
             ),

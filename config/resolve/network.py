@@ -53,6 +53,7 @@ def resolve_network(
             network.pod_cidr,
             when=network.pod_cidr is not None,
             otherwise="pods share the nodes' subnets",
+            source="https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
         ),
         zone_ids=why.rule(
             "zone_ids",
@@ -85,7 +86,10 @@ def resolve_network(
         gateway_endpoints=why.rule(
             "gateway_endpoints",
             () if existing else tuple(sorted({"s3", *network.gateway_endpoints})),
-            "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing",
+            "none: the VPC is someone else's"
+            if existing
+            else "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing",
+            source="https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html",
         ),
         interface_endpoints=why.given(
             "interface_endpoints",
@@ -94,12 +98,13 @@ def resolve_network(
             otherwise="all that nodes need: there is no NAT gateway"
             if nat == "none"
             else "none: NAT gateways reach AWS",
-            source="facts/eks.json interface_endpoints" if nat == "none" else None,
+            source="facts/eks.json interface_endpoints",
         ),
         endpoint_zone_ids=why.rule(
             "endpoint_zone_ids",
             () if existing else tuple(sorted(zones.base)),
             "not in zones that were added for one group: an endpoint costs per zone, and not every service is in each",
+            source="facts/prices.json row interface_endpoint",
         ),
         flow_logs=why.given(
             "flow_logs",

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from eks_hardware.config import facts, names
-from eks_hardware.config.catalogue import Hardware, InstanceType
+from eks_hardware.config.catalogue import EfaInterface, Hardware, InstanceType
 from eks_hardware.config.models import NodeGroup, NodePool, NodeTemplate
 from eks_hardware.config.resolve import user_data
 from eks_hardware.config.resolve.merge import merged
@@ -50,12 +50,31 @@ EFA_LABEL = {"vpc.amazonaws.com/efa.present": "true"}
 NO_OPERANDS_LABEL = {"nvidia.com/gpu.deploy.operands": "false"}
 
 
+# Cluster Autoscaler takes a node with this label for not ready as long as it advertises no `nvidia.com/gpu`; without it
+# a second node starts while the first one's device plugin does. A node whose shares have another name would never be
+# ready: GPULabel in
+# https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go
+# and cluster-autoscaler/processors/customresources/gpu_processor.go.
+AUTOSCALER_GPU_LABEL = "k8s.amazonaws.com/accelerator"
+
+
 def ami_family(node: NodeGroup | NodePool) -> str:
     """The operating system of a group or pool: that of a group's AMI type where the strategy names one."""
     wanted = node.ami.type if isinstance(node, NodeGroup) else None
     if wanted is None:
         return node.ami.family
     return "bottlerocket" if wanted.startswith(AMI_PREFIXES["bottlerocket"]) else "al2023"
+
+
+def noted_family(node: NodeGroup | NodePool, why: Reasons, *, source: str) -> str:
+    """The operating system of a group or pool; notes the reason, with its source."""
+    field = "ami_family"
+    family = ami_family(node)
+    if isinstance(node, NodeGroup) and node.ami.type:
+        return why.rule(field, family, f"the operating system of {node.ami.type}", source=source)
+    if "family" in node.ami.model_fields_set:
+        return why.strategy(field, family)
+    return why.default(field, family, "AL2023 unless the strategy names another", source=source)
 
 
 def types_reason(template: NodeTemplate) -> str:
@@ -181,11 +200,48 @@ def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, .
     return (ResolvedTaint(key, "true", "NO_SCHEDULE"), *own)
 
 
-def taint_reason(template: NodeTemplate, hardware: Hardware) -> str:
-    """Why nodes are tainted or not."""
-    if hardware not in _TAINT_KEYS:
-        return "nothing to keep other pods from"
-    return "only pods that ask for the accelerator land here" if template.accelerator_taint else "switched off"
+def noted_taints(template: NodeTemplate, kind: InstanceType, why: Reasons, *, source: str) -> tuple[ResolvedTaint, ...]:
+    """The taints of a group or pool; notes the reason, with its source."""
+    field = "taints"
+    chosen = taints(template, kind.hardware)
+    if len(chosen) > len(template.taints):
+        text = "only pods that ask for the accelerator land here"
+        return why.rule(field, chosen, f"{text}; and the strategy's own" if template.taints else text, source=source)
+    if chosen:
+        return why.strategy(field, chosen)
+    if kind.hardware in _TAINT_KEYS:
+        return why.strategy(field, chosen, "accelerator_taint is false")
+    text = "for which there is no usual taint" if kind.accelerator else "to keep other pods from"
+    return why.rule(field, chosen, f"{describe(kind)} {text}", source=source)
+
+
+def noted_efa(template: NodeTemplate, kind: InstanceType, why: Reasons, *, source: str) -> tuple[EfaInterface, ...]:
+    """Network interfaces of a group or pool with EFA, none without it; notes the reason, with its source."""
+    field = "efa_interfaces"
+    cards = len(kind.network_cards)
+    most = f"{kind.max_efa_interfaces} EFA interfaces on {cards} network cards"
+    if template.efa:
+        return why.catalogue(field, kind.efa_interfaces, f"{kind.name} has {most}", source=source)
+    could = f"could have {most}" if kind.supports_efa else "has no EFA"
+    return why.default(field, (), f"efa is not asked for; {kind.name} {could}", source=source)
+
+
+def max_pods_reason(max_pods: int | None) -> str:
+    """Why a node takes as many pods as it does where its file names no number."""
+    if max_pods is None:
+        return "kubelet's own number: the addresses of the type are not known"
+    return "addresses of the first network card with prefix delegation, within EKS's limit"
+
+
+SHELL = "facts/storage.json lustre_client"
+"""Where the lines of a node's script stand."""
+
+
+def shell_reason(shell: Sequence[str], *, bottlerocket: bool) -> str:
+    """Why a node runs a script before it joins, or none."""
+    if not shell:
+        return "no storage of the strategy needs a client on the nodes"
+    return "Bottlerocket runs no shell script" if bottlerocket else "the Lustre client, before the node joins"
 
 
 def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: bool) -> tuple[BlockDevice, ...]:
@@ -213,7 +269,7 @@ def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: b
 def disk_reason(template: NodeTemplate, hardware: Hardware) -> str:
     """Why the disk has its size."""
     if template.disk.size_gib is not None:
-        return "size as the strategy says"
+        return "size as the strategy says, device names as the image has them"
     return "accelerator images are large" if hardware is not Hardware.CPU else "room for images and logs"
 
 
@@ -238,7 +294,7 @@ def placement_group(
         page = "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661"
         return why.rule(field, None, text, source=page)
     if not template.efa:
-        return why.rule(field, None, "only EFA needs one")
+        return why.rule(field, None, "without EFA nothing needs nodes close together", source=source)
     if not supported:
         return why.catalogue(field, None, "the type cannot be in a cluster placement group", source=source)
     return why.rule(field, name, "EFA nodes are placed close together", source=source)

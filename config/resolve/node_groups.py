@@ -50,7 +50,6 @@ def resolve_node_group(
     given = group.model_fields_set
     capacity_block = group.capacity == "capacity-block"
     ami_type, bottlerocket = _ami(group, types)
-    efa = first.efa_interfaces if group.efa else ()
     store = node.instance_store(group, types)
     shares = gpu_shares(group, types, bottlerocket=bottlerocket)
     max_pods = node.max_pods(group, types, custom_networking=custom_networking)
@@ -66,7 +65,9 @@ def resolve_node_group(
     return ResolvedNodeGroup(
         name=why.strategy("name", group.name),
         cluster_name=why.strategy("cluster_name", cluster_name),
-        workload=why.given("workload", group.purpose, when="workload" in given, otherwise="general purpose"),
+        workload=why.given(
+            "workload", group.purpose, when="workload" in given, otherwise="general: no purpose is stated"
+        ),
         hardware=why.catalogue(
             "hardware", hardware, node.describe(first), source=sources.of_hardware(first, catalogue)
         ),
@@ -77,31 +78,41 @@ def resolve_node_group(
             f"the architecture of {first.name}",
             source=catalogue.cited(first, "instances"),
         ),
-        ami_type=why.strategy("ami_type", ami_type)
-        if group.ami.type
+        ami_type=why.strategy("ami_type", ami_type, "your own image" if group.ami.image_id else "as the strategy says")
+        if group.ami.type or group.ami.image_id
         else why.catalogue(
             "ami_type",
             ami_type,
-            _ami_reason(group, first, ami_type),
-            source=None if group.ami.image_id else catalogue.cited(first, "ami_types"),
+            f"{group.ami.family} with what {first.accelerator.name if first.accelerator else first.architecture} needs",
+            source=catalogue.cited(first, "ami_types"),
         ),
-        ami_family=why.rule(
-            "ami_family", "bottlerocket" if bottlerocket else "al2023", "the operating system of the AMI type"
-        ),
+        ami_family=node.noted_family(group, why, source=catalogue.cited(first, "ami_types")),
         image_id=why.given(
             "image_id",
             group.ami.image_id,
             when=group.ami.image_id is not None,
-            otherwise="EKS's image of the AMI type",
+            otherwise=f"EKS's own image of {ami_type}",
+            source=catalogue.cited(first, "ami_types"),
         ),
         release_version=why.given(
             "release_version",
             group.ami.release_version,
             when=group.ami.release_version is not None,
             otherwise="the newest when the group is made or its launch template changes",
+            source=f"{sources.NODE_GROUP} (releaseVersion)",
         ),
-        kubernetes_version=why.rule("kubernetes_version", kubernetes_version, "the cluster's"),
-        capacity=why.given("capacity", group.capacity, when="capacity" in given, otherwise="on demand"),
+        kubernetes_version=why.rule(
+            "kubernetes_version",
+            kubernetes_version,
+            "that of the cluster, the only one that EKS takes",
+            source=f"cluster.kubernetes_version; {sources.NODE_GROUP} (version)",
+        ),
+        capacity=why.given(
+            "capacity",
+            group.capacity,
+            when="capacity" in given,
+            otherwise="neither spot nor a reservation is asked for",
+        ),
         capacity_type=why.rule(
             "capacity_type",
             _CAPACITY_TYPES[group.capacity],
@@ -114,19 +125,21 @@ def resolve_node_group(
             "a capacity block is launched under its own market type"
             if capacity_block
             else "only capacity blocks have one",
+            source=sources.CAPACITY_TYPES,
         ),
         capacity_target=why.given(
             "capacity_target",
             _capacity_target(group),
             when=group.reservation is not None,
-            otherwise="any capacity of the zone",
+            otherwise="no reservation is named: any capacity of the zones",
         ),
         instance_type_in_launch_template=why.rule(
             "instance_type_in_launch_template",
             capacity_block,
             "EKS takes a capacity block's type from the launch template"
             if capacity_block
-            else "EKS takes several types",
+            else "EKS takes the types of a group, so that it can have several",
+            source=sources.LAUNCH_TEMPLATES,
         ),
         zone_ids=why.given(
             "zone_ids",
@@ -135,12 +148,14 @@ def resolve_node_group(
             otherwise="one zone: EFA traffic does not leave it" if group.efa else "the zones that offer its types",
             source=sources.of_zones(types, catalogue, one_zone=group.efa),
         ),
-        min_size=why.given("min_size", scaling.min, when="min" in scaling.model_fields_set, otherwise="from zero"),
+        min_size=why.given(
+            "min_size", scaling.min, when="min" in scaling.model_fields_set, otherwise="no node unless one is asked for"
+        ),
         desired_size=why.given(
             "desired_size",
             scaling.min if scaling.desired is None else scaling.desired,
             when=scaling.desired is not None,
-            otherwise="min",
+            otherwise=f"as many as min_size, {scaling.min}",
         ),
         max_size=why.strategy("max_size", scaling.max),
         autoscaled=why.given(
@@ -155,20 +170,8 @@ def resolve_node_group(
             "hardware, workload, accelerator, and what plugins and an autoscaler look for",
             source=sources.of_labels(group, labels, first),
         ),
-        taints=why.rule(
-            "taints",
-            node.taints(group, hardware),
-            node.taint_reason(group, hardware),
-            source=sources.of_taints(hardware),
-        ),
-        efa_interfaces=why.catalogue(
-            "efa_interfaces",
-            efa,
-            f"{first.name} has {first.max_efa_interfaces} EFA interfaces on {len(first.network_cards)} network cards"
-            if efa
-            else "EFA is not asked for",
-            source=sources.of_efa(first, catalogue) if efa else None,
-        ),
+        taints=node.noted_taints(group, first, why, source=sources.of_taints(first, catalogue)),
+        efa_interfaces=node.noted_efa(group, first, why, source=sources.of_efa(group, first, catalogue)),
         placement_group_name=node.placement_group(
             group,
             cluster_name,
@@ -181,7 +184,7 @@ def resolve_node_group(
             "block_devices",
             node.block_devices(group, hardware, bottlerocket=bottlerocket),
             node.disk_reason(group, hardware),
-            source=sources.of_disks(hardware, bottlerocket=bottlerocket),
+            source=sources.of_disks(group, hardware, bottlerocket=bottlerocket),
         ),
         instance_store=why.given(
             "instance_store",
@@ -197,7 +200,7 @@ def resolve_node_group(
         else why.catalogue(
             "max_pods",
             max_pods,
-            "addresses of the first network card with prefix delegation, within EKS's limit",
+            node.max_pods_reason(max_pods),
             source=sources.of_max_pods(first, catalogue),
         ),
         user_data=why.rule(
@@ -211,7 +214,12 @@ def resolve_node_group(
             "Bottlerocket settings" if bottlerocket else "spec of an AL2023 NodeConfig",
             source=sources.of_user_data(bottlerocket=bottlerocket),
         ),
-        shell=why.rule("shell", () if bottlerocket else shell, "runs before the node joins" if shell else "nothing"),
+        shell=why.rule(
+            "shell",
+            () if bottlerocket else shell,
+            node.shell_reason(shell, bottlerocket=bottlerocket),
+            source=node.SHELL,
+        ),
         gpu_shares=why.given(
             "gpu_shares", shares, when=group.gpu_sharing is not None, otherwise="a pod gets whole accelerators"
         ),
@@ -240,6 +248,7 @@ def resolve_node_group(
             _max_unavailable(group),
             when=group.update.max_unavailable is not None,
             otherwise="one node at a time",
+            source=sources.NODE_UPDATES,
         ),
         max_unavailable_percentage=why.given(
             "max_unavailable_percentage",
@@ -252,6 +261,7 @@ def resolve_node_group(
             group.update.strategy.upper() if group.update.strategy else None,
             when=group.update.strategy is not None,
             otherwise="EKS's: new nodes start before old ones go",
+            source=sources.NODE_UPDATES,
         ),
         launch_template_name=why.rule(
             "launch_template_name",
@@ -262,6 +272,7 @@ def resolve_node_group(
             "tags",
             MappingProxyType({**_autoscaler_tags(group, first, shares), **group.tags}),
             "the strategy's, and for an autoscaler what a node will advertise",
+            source=_AUTOSCALER_TAGS,
         ),
         instance_tags=why.rule(
             "instance_tags",
@@ -283,15 +294,12 @@ def _ami(group: NodeGroup, types: tuple[InstanceType, ...]) -> tuple[str, bool]:
     return ("CUSTOM" if group.ami.image_id else str(wanted)), node.ami_family(group) == "bottlerocket"
 
 
-def _ami_reason(group: NodeGroup, kind: InstanceType, ami_type: str) -> str:
-    if ami_type == "CUSTOM":
-        return "your own image"
-    return f"{group.ami.family} with what {kind.accelerator.name if kind.accelerator else kind.architecture} needs"
-
-
 # Cluster Autoscaler knows labels, taints, CPU, memory and whole NVIDIA GPUs of a group without nodes; of what else a
-# node will advertise only these tags tell it:
-# https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/README.md
+# node will advertise only these tags tell it.
+_AUTOSCALER_TAGS = (
+    "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/"
+    "cluster-autoscaler/cloudprovider/aws/README.md"
+)
 _AUTOSCALER_RESOURCE = "k8s.io/cluster-autoscaler/node-template/resources/"
 
 
@@ -308,18 +316,10 @@ def _autoscaler_tags(group: NodeGroup, kind: InstanceType, shares: GpuShares | N
     return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
 
 
-# Cluster Autoscaler takes a node with this label for not ready as long as it advertises no `nvidia.com/gpu`; without it
-# a second node starts while the first one's device plugin does. A node whose shares have another name would never be
-# ready: GPULabel in
-# https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go
-# and cluster-autoscaler/processors/customresources/gpu_processor.go.
-_AUTOSCALER_GPU_LABEL = "k8s.amazonaws.com/accelerator"
-
-
 def _autoscaler_labels(group: NodeGroup, types: tuple[InstanceType, ...], shares: GpuShares | None) -> dict[str, str]:
     if not group.scaling.autoscaled or any(GPU not in advertised(kind, shares=shares) for kind in types):
         return {}
-    return {_AUTOSCALER_GPU_LABEL: next(kind.accelerator.label_name for kind in types if kind.accelerator)}
+    return {node.AUTOSCALER_GPU_LABEL: next(kind.accelerator.label_name for kind in types if kind.accelerator)}
 
 
 def _capacity_target(group: NodeGroup) -> CapacityTarget | None:

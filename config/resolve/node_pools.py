@@ -16,6 +16,7 @@ from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Catalogue, EfaInterface, Hardware, InstanceType
 from eks_hardware.config.models import AmiVersions, Disruption, NodePool
 from eks_hardware.config.resolve import node, sources, user_data
+from eks_hardware.config.resolve.advertised import huge_pages
 from eks_hardware.config.resolve.gpu_sharing import GPU, gpu_shares, sharing_labels, sharing_settings
 from eks_hardware.config.resolve.merge import frozen, merged
 from eks_hardware.config.resolve.model import GpuShares, Reasons
@@ -50,6 +51,8 @@ _NEVER_WHILE_BUSY = (
     DisruptionBudget("0", ("Underutilized", "Drifted")),
     DisruptionBudget("100%", ("Empty",)),
 )
+
+_DISRUPTION_SOURCE = "facts/karpenter.json disruption"
 
 # A training job that loses a node loses its progress since the last checkpoint, and an empty accelerated node costs
 # the most: https://karpenter.sh/docs/concepts/disruption/
@@ -182,7 +185,9 @@ def resolve_node_pool(
     return ResolvedNodePool(
         name=why.strategy("name", pool.name),
         cluster_name=why.strategy("cluster_name", cluster_name),
-        workload=why.given("workload", pool.purpose, when="workload" in given, otherwise="general purpose"),
+        workload=why.given(
+            "workload", pool.purpose, when="workload" in given, otherwise="general: no purpose is stated"
+        ),
         hardware=why.catalogue(
             "hardware", hardware, node.describe(first), source=sources.of_hardware(first, catalogue)
         ),
@@ -200,21 +205,27 @@ def resolve_node_pool(
             f"the architecture of {first.name}",
             source=catalogue.cited(first, "instances"),
         ),
-        ami_family=why.given("ami_family", pool.ami.family, when=bool(pool.ami.model_fields_set), otherwise="al2023"),
-        ami_alias=why.rule(
+        ami_family=node.noted_family(pool, why, source=catalogue.cited(first, "ami_types")),
+        ami_alias=why.strategy("ami_alias", None, "your own image")
+        if pool.ami.image_id
+        else why.rule(
             "ami_alias",
-            None if pool.ami.image_id else f"{pool.ami.family}@{version}",
-            "your own image" if pool.ami.image_id else version_reason,
-            source=None if pool.ami.image_id or pool.ami.version else "facts/karpenter.json ami_aliases",
+            f"{pool.ami.family}@{version}",
+            version_reason,
+            source="facts/karpenter.json ami_aliases",
         ),
         image_id=why.given(
-            "image_id", pool.ami.image_id, when=pool.ami.image_id is not None, otherwise="EKS's image of the alias"
+            "image_id",
+            pool.ami.image_id,
+            when=pool.ami.image_id is not None,
+            otherwise="EKS's own image, by the alias",
+            source="facts/karpenter.json ami_aliases",
         ),
         capacity_types=why.given(
             "capacity_types",
             tuple(dict.fromkeys(_CAPACITY_TYPES[each] for each in pool.capacity)),
             when="capacity" in given,
-            otherwise="on demand",
+            otherwise="neither spot nor a reservation is asked for",
         ),
         reservations=why.strategy(
             "reservations",
@@ -224,7 +235,7 @@ def resolve_node_pool(
             ),
         )
         if reserved
-        else why.default("reservations", (), "none asked for"),
+        else why.default("reservations", (), "no reservation is named"),
         zone_ids=why.given(
             "zone_ids",
             zone_ids,
@@ -236,13 +247,16 @@ def resolve_node_pool(
             "subnet_ids",
             MappingProxyType({zone: each for zone, each in (subnet_ids or {}).items() if zone in zone_ids}),
             "subnets that are not tagged are named" if subnet_ids else "found by their discovery tag",
+            source=sources.SUBNET_SELECTOR,
         ),
         limits=why.rule(
             "limits",
             _limits(pool, types, shares),
             "the strategy's, and the CPUs that belong to them",
-            source=catalogue.cited(first, "instances") if first.accelerator else None,
-        ),
+            source=catalogue.cited(first, "instances"),
+        )
+        if accelerator_resource(hardware) in pool.limits
+        else why.strategy("limits", _limits(pool, types, shares)),
         weight=why.given("weight", pool.weight, when=pool.weight is not None, otherwise="no pool is preferred"),
         labels=why.rule(
             "labels",
@@ -250,26 +264,14 @@ def resolve_node_pool(
             "hardware, workload, accelerator, and what plugins select on",
             source=sources.of_labels(pool, labels, first),
         ),
-        taints=why.rule(
-            "taints",
-            node.taints(pool, hardware),
-            node.taint_reason(pool, hardware),
-            source=sources.of_taints(hardware),
-        ),
-        efa_interfaces=why.catalogue(
-            "efa_interfaces",
-            efa,
-            f"{first.name} has {first.max_efa_interfaces} EFA interfaces on {len(first.network_cards)} network cards"
-            if efa
-            else "EFA is not asked for",
-            source=sources.of_efa(first, catalogue) if efa else None,
-        ),
+        taints=node.noted_taints(pool, first, why, source=sources.of_taints(first, catalogue)),
+        efa_interfaces=node.noted_efa(pool, first, why, source=sources.of_efa(pool, first, catalogue)),
         network_interfaces=_network_interfaces(efa, types, why),
         efa_security_group_name=why.rule(
             "efa_security_group_name",
             efa_security_group_name if efa else None,
-            "EFA needs all traffic from and to itself" if efa else "EFA is not asked for",
-            source=sources.EFA_GROUP if efa else None,
+            "EFA needs all traffic from and to itself" if efa else "without EFA the cluster's security group will do",
+            source=sources.EFA_GROUP,
         ),
         placement_group_name=node.placement_group(
             pool,
@@ -283,7 +285,7 @@ def resolve_node_pool(
             "block_devices",
             node.block_devices(pool, hardware, bottlerocket=bottlerocket),
             node.disk_reason(pool, hardware),
-            source=sources.of_disks(hardware, bottlerocket=bottlerocket),
+            source=sources.of_disks(pool, hardware, bottlerocket=bottlerocket),
         ),
         instance_store=why.given(
             "instance_store",
@@ -310,7 +312,12 @@ def resolve_node_pool(
             "what an EC2NodeClass has no field for",
             source=sources.of_user_data(bottlerocket=bottlerocket),
         ),
-        shell=why.rule("shell", () if bottlerocket else shell, "runs before the node joins" if shell else "nothing"),
+        shell=why.rule(
+            "shell",
+            () if bottlerocket else shell,
+            node.shell_reason(shell, bottlerocket=bottlerocket),
+            source=node.SHELL,
+        ),
         metadata_hop_limit=why.rule(
             "metadata_hop_limit",
             2 if pool.pods_use_imds else 1,
@@ -350,9 +357,9 @@ def _types_reason(pool: NodePool, region: str) -> str:
 
 def _ami_version(pool: NodePool, versions: AmiVersions) -> tuple[str, str]:
     if pool.ami.version:
-        return pool.ami.version, "as the pool says"
+        return pool.ami.version, "the release that ami.version of the pool names"
     if chosen := getattr(versions, pool.ami.family):
-        return chosen, "karpenter.ami_versions"
+        return chosen, "the release that karpenter.ami_versions names"
     fact = facts.karpenter("ami_aliases")
     return fact["suggested"][pool.ami.family], f"no fault of it is known ({fact['as_of']}); an image never moves alone"
 
@@ -403,7 +410,9 @@ def _network_interfaces(
         only = (EfaInterface(0, 0, "interface"),)
         reason = "one interface: without it Karpenter would offer EFA that the pool does not have"
         return why.rule(field, only, reason, source="facts/karpenter.json efa")
-    return why.rule(field, (), "the one default interface")
+    return why.rule(
+        field, (), "the one default interface: no type of the pool has EFA", source="facts/karpenter.json efa"
+    )
 
 
 def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | None) -> Iterator[CapacityOverlay]:
@@ -421,25 +430,29 @@ def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | No
 
 
 def _huge_pages(pool: NodePool, types: tuple[InstanceType, ...]) -> Iterator[CapacityOverlay]:
-    """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told.
-
-    Only for EKS's accelerated AL2023 images, whose EFA software allocates them.
-    """
-    if not has_huge_pages(pool, types):
-        return
-    pages = facts.eks("efa_huge_pages")
+    """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
+    resource = facts.eks("efa_huge_pages")["resource"]
     by_amount: dict[int, list[str]] = {}
     for kind in types:
-        by_amount.setdefault(min(pages["mib"], pages["mib_per_vcpu"] * kind.vcpus), []).append(kind.name)
+        by_amount.setdefault(_promised_mib(pool, kind), []).append(kind.name)
     for mib, names in sorted(by_amount.items()):
-        yield CapacityOverlay(
-            f"{pool.name}-huge-pages-{mib}", tuple(names), MappingProxyType({pages["resource"]: f"{mib}Mi"})
-        )
+        if mib:
+            yield CapacityOverlay(
+                f"{pool.name}-huge-pages-{mib}", tuple(names), MappingProxyType({resource: f"{mib}Mi"})
+            )
 
 
 def has_huge_pages(pool: NodePool, types: Sequence[InstanceType]) -> bool:
     """Whether the pool's nodes are known to have huge pages for EFA."""
-    return bool(pool.efa and pool.ami.family == "al2023" and not pool.ami.image_id and types and types[0].accelerator)
+    return any(_promised_mib(pool, kind) for kind in types)
+
+
+def _promised_mib(pool: NodePool, kind: InstanceType) -> int:
+    if not pool.efa:
+        return 0
+    return huge_pages(
+        kind, ami_family=pool.ami.family, own_image=bool(pool.ami.image_id), settings=pool.user_data
+    ).promised_mib
 
 
 def _user_data(pool: NodePool, hardware: Hardware, *, store: str, sharing: Mapping[str, object]) -> dict[str, object]:
@@ -475,24 +488,28 @@ def _disruption(disruption: Disruption, workload: str) -> ResolvedDisruption:
             policy[disruption.consolidation] if disruption.consolidation else default.policy,
             when=disruption.consolidation is not None,
             otherwise=default.why,
+            source=_DISRUPTION_SOURCE,
         ),
         consolidate_after=why.given(
             "consolidate_after",
             _duration(disruption.consolidate_after or default.after),
             when=disruption.consolidate_after is not None,
-            otherwise=f"usual for {workload}",
+            otherwise=f"{default.why}; not for a gap of less than {default.after}",
+            source=_DISRUPTION_SOURCE,
         ),
         expire_after=why.given(
             "expire_after",
             _duration(disruption.expire_after or default.expire),
             when=disruption.expire_after is not None,
             otherwise=default.why if default.expire == "Never" else "a node is not older than its patches",
+            source=_DISRUPTION_SOURCE,
         ),
         termination_grace_period=why.given(
             "termination_grace_period",
             disruption.termination_grace_period,
             when=disruption.termination_grace_period is not None,
             otherwise="a drain takes as long as its pods' disruption budgets want",
+            source=_DISRUPTION_SOURCE,
         ),
         budgets=why.given(
             "budgets",
@@ -501,6 +518,7 @@ def _disruption(disruption: Disruption, workload: str) -> ResolvedDisruption:
             else default.budgets,
             when=budgets is not None,
             otherwise=default.why,
+            source=_DISRUPTION_SOURCE,
         ),
         reasons=why.frozen(),
     )

@@ -6,23 +6,38 @@ from collections.abc import Mapping, Sequence
 
 from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.config.models import NodeTemplate
-from eks_hardware.config.resolve import node
+from eks_hardware.config.resolve import gpu_sharing, node
 
 CAPACITY_TYPES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html"
 DEFAULT_TAGS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html"
 EFA_GROUP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security"
 EFA_ONE_ZONE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits"
 INSTANCE_METADATA = "https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html"
+LAUNCH_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
+NODE_GROUP = "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html"
 NODE_ROLE = "https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html"
+NODE_UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
 PLACEMENT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html"
+SUBNET_SELECTOR = "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms"
 
+_AUTOSCALER_GPU = (
+    "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/"
+    "aws_cloud_provider.go"
+)
 _EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
+_GP3 = "https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html"
 _NVIDIA_PLUGIN = "https://github.com/NVIDIA/k8s-device-plugin"
 _NEURON_PLUGIN = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/kubernetes-getting-started.html"
 _EFA_PLUGIN = "https://github.com/aws/eks-charts"
 _BOTTLEROCKET_PLUGIN = "https://github.com/bottlerocket-os/bottlerocket/issues/3992"
 
+_MIG = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
+_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
+
 _OF_LABELS = {
+    gpu_sharing.MIG_CONFIG_LABEL: f"gpu_sharing, as the MIG manager reads it, {_MIG}",
+    gpu_sharing.PLUGIN_CONFIG_LABEL: f"gpu_sharing, as the device plugin reads it, {_TIME_SLICING}",
+    node.AUTOSCALER_GPU_LABEL: f"GPULabel of Cluster Autoscaler, {_AUTOSCALER_GPU}",
     **dict.fromkeys(node.EFA_LABEL, f"affinity of the EFA device plugin, {_EFA_PLUGIN}"),
     **dict.fromkeys(node.NVIDIA_PLUGIN_LABEL, f"affinity of the NVIDIA device plugin, {_NVIDIA_PLUGIN}"),
     **dict.fromkeys(node.NEURON_PLUGIN_LABEL, f"affinity of the Neuron device plugin, {_NEURON_PLUGIN}"),
@@ -46,25 +61,30 @@ def of_labels(template: NodeTemplate, labels: Mapping[str, str], kind: InstanceT
     table = "accelerators.json" if kind.accelerator else "instances.json"
     known = {
         "hardware-type": f"{table} row {kind.accelerator.name if kind.accelerator else kind.name}",
-        "workload-type": "the workload",
+        "workload-type": "workload in the strategy",
         "accelerator": f"instances.json row {kind.name}",
         **_OF_LABELS,
     }
     said = dict.fromkeys(template.labels, "the strategy")
-    other = "GPU sharing, or the autoscaler"
-    return "; ".join(f"{key}: {said.get(key) or known.get(key, other)}" for key in labels)
+    return "; ".join(f"{key}: {said.get(key) or known[key]}" for key in labels)
 
 
-def of_taints(hardware: Hardware) -> str | None:
-    """The page that the key of an accelerated node's taint comes from."""
-    return _OF_TAINTS.get(hardware)
+def of_taints(kind: InstanceType, catalogue: Catalogue) -> str:
+    """The page that the key of an accelerated node's taint comes from; the row that names no accelerator."""
+    return _OF_TAINTS.get(kind.hardware) or catalogue.cited(kind, "instances")
 
 
-def of_disks(hardware: Hardware, *, bottlerocket: bool) -> str | None:
-    """Where the size and the device names of a node's volumes come from."""
+def of_disks(template: NodeTemplate, hardware: Hardware, *, bottlerocket: bool) -> str:
+    """Where the size, the device names and the throughput of a node's volumes come from."""
+    stated = ["device names: facts/karpenter.json block_devices"]
     if bottlerocket:
-        return "https://bottlerocket.dev/en/os/latest/#/concepts/storage/ (images on the second volume)"
-    return "facts/nodes.json accelerated_disk" if hardware is not Hardware.CPU else None
+        stated.append("images on the second volume: https://bottlerocket.dev/en/os/latest/#/concepts/storage/")
+    if hardware is not Hardware.CPU and template.disk.size_gib is None:
+        stated.append("size: facts/nodes.json accelerated_disk")
+    if template.disk.throughput_mibps is None and template.disk.type == "gp3":
+        own = "gp3's own throughput" if hardware is Hardware.CPU else "more than gp3's own throughput"
+        stated.append(f"{own}: {_GP3}")
+    return "; ".join(stated)
 
 
 def of_instance_store(types: Sequence[InstanceType], catalogue: Catalogue) -> str:
@@ -79,9 +99,10 @@ def of_max_pods(kind: InstanceType, catalogue: Catalogue) -> str:
     return f"{catalogue.cited(kind, 'instances')}; facts/eks.json max_pods"
 
 
-def of_efa(kind: InstanceType, catalogue: Catalogue) -> str:
-    """Where the network cards of a type stand, and the page that says how interfaces go on them."""
-    return f"{catalogue.cited(kind, 'instances')}; layout: catalogue/efa.py, {_EFA_LAYOUT}"
+def of_efa(template: NodeTemplate, kind: InstanceType, catalogue: Catalogue) -> str:
+    """Where the network cards of a type stand, and with EFA the page that says how interfaces go on them."""
+    layout = f"; layout: catalogue/efa.py, {_EFA_LAYOUT}" if template.efa else ""
+    return f"{catalogue.cited(kind, 'instances')}{layout}"
 
 
 def of_placement(kind: InstanceType, catalogue: Catalogue) -> str:

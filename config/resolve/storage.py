@@ -91,7 +91,7 @@ def _fsx_lustre(fsx: FsxLustre, name: str, zone_id: str) -> ResolvedFsxLustre:
             when=fsx.zone is not None,
             otherwise="the zone of the training nodes, which pay for traffic between zones and wait for it",
         ),
-        size_gib=why.given("size_gib", fsx.size_gib, when="size_gib" in given, otherwise="the smallest"),
+        size_gib=why.given("size_gib", fsx.size_gib, when="size_gib" in given, otherwise="the smallest that FSx makes"),
         deployment_type=why.given(
             "deployment_type",
             _DEPLOYMENT_TYPES[fsx.deployment],
@@ -113,7 +113,9 @@ def _fsx_lustre(fsx: FsxLustre, name: str, zone_id: str) -> ResolvedFsxLustre:
             names.security_group(name, "lustre"),
             "clients and servers, at most 255 characters",
         ),
-        ports=why.rule("ports", tuple((low, high) for low, high in ports["tcp"]), "Lustre's", source=ports["source"]),
+        ports=why.rule(
+            "ports", tuple((low, high) for low, high in ports["tcp"]), "those of Lustre", source=ports["source"]
+        ),
         reasons=why.frozen(),
     )
 
@@ -139,6 +141,6 @@ def _efs(storage: Storage, name: str, zone_ids: tuple[str, ...]) -> ResolvedEfs 
             "security_group_name", names.security_group(name, "efs"), "NFS from the nodes, at most 255 characters"
         ),
         zone_ids=why.rule("zone_ids", zone_ids, "a mount target in every zone that has nodes"),
-        port=why.rule("port", port["tcp"], "NFS", source=port["source"]),
+        port=why.rule("port", port["tcp"], "that of NFS", source=port["source"]),
         reasons=why.frozen(),
     )

@@ -92,7 +92,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
         name=why.strategy("name", name),
         description=why.strategy("description", strategy.description),
         region=why.strategy("region", region),
-        partition=why.rule("partition", partition, f"{region} belongs to it"),
+        partition=why.rule("partition", partition, f"{region} belongs to it", source=cluster.why("partition").source),
         network=why.rule(
             "network",
             resolve_network(
@@ -125,7 +125,7 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
             "efa_security_group_name",
             efa_security_group,
             "EFA needs all traffic from and to itself" if efa_security_group else "no group or pool uses EFA",
-            source=sources.EFA_GROUP if efa_security_group else None,
+            source=sources.EFA_GROUP,
         ),
         karpenter=why.given(
             "karpenter",
@@ -239,17 +239,25 @@ def _provider(strategy: Strategy) -> ResolvedProvider:
     return ResolvedProvider(
         version=why.strategy("version", aws.version)
         if aws.version
-        else why.rule("version", version, f"{floor}: {reason}"),
+        else why.rule("version", version, f"{floor}: {reason}", source="facts/eks.json provider_versions"),
         helm_version=why.rule(
             "helm_version",
             f">= {helm['lowest']}, < {helm['below']}",
             "no setting is used that only one of the two majors knows",
+            source="facts/eks.json helm_provider_versions",
         ),
         profile=why.given(
             "profile", aws.profile, when=aws.profile is not None, otherwise="the environment's credentials"
         ),
-        assume_role=why.given("assume_role", aws.assume_role, when=aws.assume_role is not None, otherwise="none"),
-        account_id=why.given("account_id", aws.account_id, when=aws.account_id is not None, otherwise="any account"),
+        assume_role=why.given(
+            "assume_role",
+            aws.assume_role,
+            when=aws.assume_role is not None,
+            otherwise="the credentials are used as they are",
+        ),
+        account_id=why.given(
+            "account_id", aws.account_id, when=aws.account_id is not None, otherwise="any account that they belong to"
+        ),
         default_tags=why.rule(
             "default_tags",
             MappingProxyType({"eks-hardware/strategy": strategy.name, **strategy.tags}),
@@ -259,7 +267,7 @@ def _provider(strategy: Strategy) -> ResolvedProvider:
             "permissions_boundary_arn",
             aws.permissions_boundary_arn,
             when=aws.permissions_boundary_arn is not None,
-            otherwise="none",
+            otherwise="no boundary is asked for",
         ),
         iam_path=why.given(
             "iam_path", aws.iam_path, when="iam_path" in aws.model_fields_set, otherwise="the root path"

@@ -71,5 +71,5 @@ def main() -> None:
         if error.filename is not None:
             raise
         typer.echo(f"error: the output cannot be written: {(error.strerror or str(error)).lower()}", err=True)
-        sys.stdout = None  # type: ignore[assignment]  # or Python fails again when it flushes
+        sys.stdout = None  # or Python fails again when it flushes
         raise SystemExit(1) from None

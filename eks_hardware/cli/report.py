@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, NoReturn
 
@@ -55,13 +56,27 @@ def _check_out(out: Path) -> None:
     """Ends with exit code 2 where something else than a page would be lost."""
     if out.suffix.lower() in (".yaml", ".yml"):
         _refuse(f"a page is written, and {out} has the name of a strategy")
+    if str(out) == _STDOUT:
+        return
+    if _is_stdout(out):
+        _refuse(f"{out} is stdout, where the page and a message would mix; use --out {_STDOUT}")
     try:
+        if out.exists() and not out.is_file():
+            _refuse(f"{out} is no regular file; --out {_STDOUT} writes to stdout")
         if out.is_file() and out.stat().st_size:
             with out.open("rb") as file:
                 if file.read(len(_DOCTYPE)).lower() != _DOCTYPE:
                     _refuse(f"{out} exists and is no HTML page; name another file")
     except OSError as error:
         _refuse(f"{out}: {(error.strerror or str(error)).lower()}")
+
+
+def _is_stdout(out: Path) -> bool:
+    """Whether a path leads to what stdout is, as /dev/stdout does, also where that is a file."""
+    try:
+        return os.path.samestat(out.stat(), os.fstat(1))
+    except OSError:
+        return False
 
 
 def _refuse(problem: str) -> NoReturn:

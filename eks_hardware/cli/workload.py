@@ -62,6 +62,9 @@ def workload(
         list[_Check] | None,
         typer.Option("--check", help="Smoke tests; may be repeated. By default all that fit."),
     ] = None,
+    independent: Annotated[
+        bool, typer.Option("--independent", help="Pods of a job do not talk: no rendezvous, no EFA, none ends another.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of the objects instead.")] = False,
 ) -> None:
     """Print a manifest with the selector, tolerations and resources of a node group or pool.
@@ -85,6 +88,7 @@ def workload(
             namespace=namespace,
             queue=queue,
             checks=() if "all" in wanted else tuple(each for each in CHECKS if each in wanted),
+            independent=independent,
         )
         request.check()
         found = _made(checked(strategy).strategy, request)

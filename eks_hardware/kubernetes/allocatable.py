@@ -20,10 +20,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import ResolvedNodePool
+from eks_hardware.config.resolve.advertised import HugePages, huge_pages
 from eks_hardware.kubernetes.nodes import Node
 
 _MIB = 1 << 20
@@ -45,14 +45,19 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     cpu = kube.get("cpu", Fraction(_millicores(kind.vcpus), 1000))
     memory = kube.get("memory", Fraction((255 + 11 * pods) * _MIB))
     memory += _EVICTION
-    if al2023 and node.efa_count and kind.accelerator:
-        # The accelerated images bring the EFA software.
-        pages = facts.eks("efa_huge_pages")
-        memory += max(pages["mib"], pages["mib_per_vcpu"] * kind.vcpus) * _MIB
+    memory += efa_huge_pages(node, kind).taken_mib * _MIB
+    whole = Fraction(kind.memory_gib) * _GIB * (1 - _VM_OVERHEAD)
     return {
         "cpu": kind.vcpus - cpu - system.get("cpu", 0),
-        "memory": Fraction(kind.memory_gib) * _GIB * (1 - _VM_OVERHEAD) - memory - system.get("memory", 0),
+        "memory": max(whole - memory - system.get("memory", 0), Fraction(0)),
     }
+
+
+def efa_huge_pages(node: Node, kind: InstanceType) -> HugePages:
+    """Huge pages that one node of a group or pool sets aside; none without EFA."""
+    if not node.efa_count:
+        return HugePages(0, 0)
+    return huge_pages(kind, ami_family=node.ami_family, own_image=bool(node.image_id), settings=node.user_data)
 
 
 def _millicores(vcpus: int) -> int:

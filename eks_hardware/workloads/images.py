@@ -14,28 +14,37 @@ def nvidia_smi_image() -> str:
     return image
 
 
-def framework_image(target: Target, kind: Kind) -> str:
+def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
     """An image with PyTorch for the target's hardware.
+
+    Args:
+        efa: whether it needs the EFA software: libfabric with its provider, and ``fi_info``.
 
     Raises:
         WorkloadError: WORKLOAD_IMAGE_UNKNOWN.
     """
-    return _neuron(target, kind) if target.hardware.is_neuron else _pytorch(target)
+    return _neuron(target, kind, efa=efa) if target.hardware.is_neuron else _pytorch(target, efa=efa)
 
 
-def _pytorch(target: Target) -> str:
-    rows = facts.workload_images("pytorch")["images"]
+def _pytorch(target: Target, *, efa: bool) -> str:
     gpu = target.hardware is Hardware.NVIDIA_GPU
-    for row in rows:
-        if row["architecture"] == target.node.architecture and (row["cuda"] is not None) == gpu:
+    for row in facts.workload_images("pytorch")["images"]:
+        if row["architecture"] != target.node.architecture or (efa and not row["efa"]):
+            continue
+        # Those for CPUs have no EFA software; PyTorch with CUDA starts without a GPU.
+        if _runs(target, row["cuda"]) if gpu else efa or row["cuda"] is None:
             image: str = row["image"]
-            if not gpu or _runs(target, row["cuda"]):
-                return image
-    raise _unknown(target, f"PyTorch for {target.node.architecture}{f' and driver {target.driver}' if gpu else ''}")
+            return image
+    raise _unknown(
+        target,
+        f"PyTorch for {target.node.architecture}{f' and driver {target.driver}' if gpu else ''}{_with_efa(efa)}",
+    )
 
 
-def _runs(target: Target, cuda: str) -> bool:
+def _runs(target: Target, cuda: str | None) -> bool:
     """Whether every GPU and the driver know a CUDA version; what is not known does not speak against it."""
+    if cuda is None:
+        return False
     floor, driver = software.driver_for_cuda(cuda), target.driver
     if floor and driver and software.older(driver, floor):
         return False
@@ -43,10 +52,12 @@ def _runs(target: Target, cuda: str) -> bool:
     return all(support is None or support.knows(cuda) for support in supports)
 
 
-def _neuron(target: Target, kind: Kind) -> str:
+def _neuron(target: Target, kind: Kind, *, efa: bool) -> str:
     chips = {each.accelerator.name for each in target.kinds if each.accelerator}
     first = facts.workload_images("neuron_first_generation")
     if chips <= set(first["chips"]):
+        if efa and not first["efa"]:
+            raise _unknown(target, f"Neuron for {', '.join(sorted(chips))}{_with_efa(efa)}")
         image: str = first["image"]
         return image
     fact = facts.workload_images("neuron")
@@ -57,9 +68,16 @@ def _neuron(target: Target, kind: Kind) -> str:
         sdk: str = row["sdk"]
         asked = sdk == wanted or sdk.startswith(f"{wanted}.")
         if asked if wanted else driver is None or software.sdk_fits_driver(sdk, driver):
-            found: str = row["inference"] if kind == "deployment" else row["training"] or row["inference"]
-            return found
-    raise _unknown(target, f"Neuron {wanted or f'on driver {driver}'}")
+            purposes = ("inference", "training") if kind == "deployment" else ("training", "inference")
+            for purpose in purposes:
+                if row[purpose] and (not efa or purpose in row["efa"]):
+                    found: str = row[purpose]
+                    return found
+    raise _unknown(target, f"Neuron {wanted or f'on driver {driver}'}{_with_efa(efa)}")
+
+
+def _with_efa(efa: bool) -> str:
+    return " with EFA software" if efa else ""
 
 
 def _unknown(target: Target, what: str) -> WorkloadError:

@@ -60,7 +60,7 @@ def manifest(
     target = find_target(strategy, resolved, request.group, catalogue or load())
     found = size(target, request)
     return Manifest(
-        parts=parts(target, found, request, placement(target, request)),
+        parts=parts(target, found, request, placement(target, found, request)),
         head=_head(target, found, request),
         warnings=tuple(_warnings(target, found, request)),
     )

@@ -11,7 +11,7 @@ from eks_hardware.workloads.comments import Notes, Path, below
 from eks_hardware.workloads.images import framework_image, nvidia_smi_image
 from eks_hardware.workloads.pod import pod_notes, pod_spec
 from eks_hardware.workloads.queues import QUEUE_LABEL, Placement
-from eks_hardware.workloads.request import NAME_LENGTH, Request
+from eks_hardware.workloads.request import NAME_LENGTH, Check, Request
 from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.smoke import chosen, environment, script
 from eks_hardware.workloads.target import Target
@@ -50,7 +50,7 @@ def parts(target: Target, size: Size, request: Request, placed: Placement) -> tu
     if request.kind == "pytorchjob":
         return (_pytorch_job(target, size, request, placed),)
     job = _job(target, size, request, placed)
-    return (_service(job.object), job) if request.nodes > 1 else (job,)
+    return (_service(job.object), job) if request.is_distributed else (job,)
 
 
 def name_of(target: Target, request: Request) -> str:
@@ -65,32 +65,37 @@ def name_of(target: Target, request: Request) -> str:
 
 
 def _job(target: Target, size: Size, request: Request, placed: Placement) -> Part:
-    name, several, smoke = name_of(target, request), request.nodes > 1, request.kind == "smoke-test"
+    name, several, smoke = name_of(target, request), request.is_distributed, request.kind == "smoke-test"
     master = f"{name}-0.{name}" if several else "localhost"
-    env = _torchrun(master, request.nodes, size.ranks)
+    env = _torchrun(master, request.nodes if several else 1, size.ranks)
+    image = request.image
     if smoke:
         checks = chosen(target, size, request)
-        image = nvidia_smi_image() if checks == ("nvidia-smi",) else framework_image(target, request.kind)
+        image = image or (
+            nvidia_smi_image() if checks == ("nvidia-smi",) else _framework(target, size, request, checks)
+        )
         command: tuple[str, ...] = ("/bin/bash", "-c")
         args: tuple[str, ...] = (script(checks, nodes=request.nodes),)
         env += _values(environment(target, size, checks, nodes=request.nodes))
     else:
-        image, command, args = framework_image(target, request.kind) if not request.image else "", _command(request), ()
+        image, command, args = image or _framework(target, size, request), _command(request), ()
     spec = pod_spec(
         target,
         size,
         container="smoke-test" if smoke else "worker",
-        image=request.image or image,
+        image=image,
         command=command,
         args=args,
         env=env,
         subdomain=name if several else None,
-        queue=placed.queue is not None,
+        placed=placed,
     )
-    job: dict[str, Any] = {"backoffLimit": 0, "ttlSecondsAfterFinished": _KEPT_SECONDS}
+    # The limit of the job counts the pods of every index.
+    limit = "backoffLimitPerIndex" if request.independent else "backoffLimit"
+    job: dict[str, Any] = {limit: 0, "ttlSecondsAfterFinished": _KEPT_SECONDS}
     if smoke:
         job["activeDeadlineSeconds"] = _SMOKE_SECONDS
-    if several:
+    if request.nodes > 1 or request.independent:
         job |= {"completions": request.nodes, "parallelism": request.nodes, "completionMode": "Indexed"}
     job["template"] = {"metadata": _pod_metadata(target, name), "spec": spec}
     found = {
@@ -102,7 +107,9 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     notes: Notes = {
         ("spec", "backoffLimit"): "a failed pod ends the job: nodes that wait cost as much as nodes that work",
         ("spec", "activeDeadlineSeconds"): "counts from the start, nodes that are still being made among it",
-        ("spec", "completionMode"): "each pod has a number, and the first is the master",
+        ("spec", "backoffLimitPerIndex"): "a failed pod leaves the others alone",
+        ("spec", "completionMode"): "each pod has a number"
+        + (", and the first is the master" if several else ": JOB_COMPLETION_INDEX says which part is its own"),
         **_pod_level(target, size, placed),
     }
     at = ("spec", "template", "spec", "containers", 0)
@@ -147,13 +154,13 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
         target,
         size,
         container="server",
-        image=request.image or framework_image(target, request.kind),
+        image=request.image or _framework(target, size, request),
         command=request.command if own else _LISTENS,
         args=(),
         env=env,
         restart_policy=None,
         port=request.port or (None if own else _DEFAULT_PORT),
-        queue=placed.queue is not None,
+        placed=placed,
     )
     labels = {_NAME_LABEL: name}
     found = {
@@ -188,12 +195,12 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
         target,
         size,
         container="pytorch",
-        image=request.image or framework_image(target, request.kind),
+        image=request.image or _framework(target, size, request),
         command=_command(request),
         args=(),
         env=[],
         restart_policy=None,
-        queue=placed.queue is not None,
+        placed=placed,
     )
     worker = {
         "replicas": request.nodes,
@@ -215,13 +222,19 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
     notes: Notes = {
         ("spec", "elasticPolicy"): "the first worker is the rendezvous; without a master this is how it is said",
         ("spec", "runPolicy"): "pods that still run when one has failed are ended",
-        **below(at, pod_notes(target, size, queue=placed.queue is not None)),
+        **below(at, pod_notes(target, size, placed=placed)),
         **_yours(request, (*at, "containers", 0), "torchrun train.py; the operator sets torchrun's options"),
     }
     return Part(found, notes)
 
 
 # --- shared -------------------------------------------------------------------------------------------------------
+
+
+def _framework(target: Target, size: Size, request: Request, checks: tuple[Check, ...] = ()) -> str:
+    """An image with what the pods need: of those that ask for EFA its software, unless no check looks at it."""
+    local = checks and "efa" not in checks and not request.is_distributed
+    return framework_image(target, request.kind, efa=bool(size.efa) and not local)
 
 
 def _command(request: Request) -> tuple[str, ...]:
@@ -238,7 +251,7 @@ def _yours(request: Request, container: Path, what: str) -> Notes:
 
 
 def _pod_level(target: Target, size: Size, placed: Placement) -> Notes:
-    notes = below(("spec", "template", "spec"), pod_notes(target, size, queue=placed.queue is not None))
+    notes = below(("spec", "template", "spec"), pod_notes(target, size, placed=placed))
     if target.is_pool:
         notes[("spec", "template", "metadata", "annotations")] = "Karpenter leaves the node alone while the pod runs"
     return notes

@@ -10,6 +10,7 @@ from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.device_plugins import NEURON, NEURON_SCHEDULER, has_several_devices
 from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, tolerations
 from eks_hardware.workloads.comments import Notes, Path
+from eks_hardware.workloads.queues import Placement
 from eks_hardware.workloads.sizing import Size, mebibytes
 from eks_hardware.workloads.target import Target
 
@@ -33,7 +34,7 @@ def pod_spec(
     restart_policy: str | None = "Never",
     port: int | None = None,
     subdomain: str | None = None,
-    queue: bool = False,
+    placed: Placement,
 ) -> dict[str, Any]:
     """The spec of a pod.
 
@@ -42,7 +43,7 @@ def pod_spec(
         restart_policy: None where the kind of workload knows one alone.
         port: that it listens on.
         subdomain: headless service that names the pods.
-        queue: whether Kueue holds the pods back until there is room.
+        placed: namespace, whose team may limit containers, and queue, in which Kueue holds the pods back.
     """
     main: dict[str, Any] = {"name": container, "image": image}
     if command:
@@ -53,7 +54,7 @@ def pod_spec(
     if port is not None:
         main["ports"] = [{"containerPort": port}]
         main["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 10}
-    main["resources"] = {"requests": size.requests, "limits": size.limits}
+    main["resources"] = {"requests": size.requests, "limits": _limits(size, placed)}
     added = {"add": [_PINS_MEMORY]} if _pins_memory(target, size) else {}
     main["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], **added}}
     main["volumeMounts"] = [{"name": _SHARED_MEMORY, "mountPath": "/dev/shm"}]
@@ -66,7 +67,7 @@ def pod_spec(
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         "securityContext": {**_user(target, size), "seccompProfile": {"type": "RuntimeDefault"}},
-        "nodeSelector": _selector(target, queue=queue),
+        "nodeSelector": _selector(target, queue=placed.queue is not None),
     }
     if tolerated := tolerations([target.node]):
         spec["tolerations"] = tolerated
@@ -76,7 +77,7 @@ def pod_spec(
     return spec
 
 
-def pod_notes(target: Target, size: Size, *, queue: bool = False) -> Notes:
+def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
     """Why fields of the spec are what they are, by their paths in it."""
     resources: Path = ("containers", 0, "resources")
     limits: Path = (*resources, "limits")
@@ -84,7 +85,7 @@ def pod_notes(target: Target, size: Size, *, queue: bool = False) -> Notes:
     smallest = ", the smallest" if len(target.kinds) > 1 else ""
     found: Notes = {
         ("nodeSelector",): f"the nodes of {target.called}"
-        + ("; the others are those of its flavor in Kueue" if queue else ""),
+        + ("; the others are those of its flavor in Kueue" if placed.queue else ""),
         ("tolerations",): "every taint of these nodes",
         resources: f"{part} ({size.kind.name}{smallest}), less what daemonsets take",
         ("volumes",): "data loaders and collectives share memory; what is used counts as the pod's",
@@ -104,8 +105,17 @@ def pod_notes(target: Target, size: Size, *, queue: bool = False) -> Notes:
             f"root with {_PINS_MEMORY} and nothing else: EFA pins memory, and the capability is of use to root only"
         )
     if size.huge_pages_mib:
-        found[limits] = "huge pages are for libfabric's buffers; EKS's image sets them aside"
+        image = "Bottlerocket" if target.node.ami_family == "bottlerocket" else "EKS's image"
+        found[limits] = f"huge pages are for libfabric's buffers; {image} sets them aside"
+    if placed.limits_cpu:
+        cpu: Path = (*limits, "cpu")
+        found[cpu] = "without it the namespace's default limit counts, which may be less than is asked for"
     return found
+
+
+def _limits(size: Size, placed: Placement) -> dict[str, str | int]:
+    """The limits, that of CPU only where a LimitRange would fill one in: the API refuses less than is asked for."""
+    return {"cpu": size.requests["cpu"], **size.limits} if placed.limits_cpu else size.limits
 
 
 def _pins_memory(target: Target, size: Size) -> bool:

@@ -1,13 +1,16 @@
-"""The namespace of a workload, and the queue of Kueue that it waits in."""
+"""The namespace of a workload, with what its team may ask for, and the queue of Kueue that it waits in."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eks_hardware.config.quantity import amount
+from eks_hardware.config.resolve import ResolvedTeam
 from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import CHART
 from eks_hardware.workloads.request import Request, WorkloadError, shown
+from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.target import Target
 
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
@@ -15,20 +18,69 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 @dataclass(frozen=True)
 class Placement:
-    """Namespace and queue; None for that of the context, and for no queue."""
+    """Where a workload is put.
+
+    Attributes:
+        namespace: None for that of the context, of which nothing is known.
+        queue: None for none.
+        team: whose namespace it is, if it is a team's.
+    """
 
     namespace: str | None
     queue: str | None
+    team: ResolvedTeam | None
+
+    @property
+    def limits_cpu(self) -> bool:
+        """Whether the namespace gives containers without a limit of CPU one."""
+        return self.team is not None and "cpu" in self.team.default_limits
 
 
-def placement(target: Target, request: Request) -> Placement:
+def placement(target: Target, size: Size, request: Request) -> Placement:
     """Where a workload is put.
 
     Raises:
-        WorkloadError: WORKLOAD_QUEUE, WORKLOAD_NAMESPACE.
+        WorkloadError: WORKLOAD_QUEUE, WORKLOAD_NAMESPACE, WORKLOAD_QUOTA.
     """
-    if request.queue is None:
-        return Placement(request.namespace, None)
+    namespace = request.namespace if request.queue is None else _namespace_of_queue(target, request)
+    teams = target.resolved.kubernetes.teams
+    team = next((each for each in teams if each.name == namespace), None)
+    if team is not None:
+        _check_quota(team, size, request)
+    return Placement(namespace, request.queue, team)
+
+
+def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
+    """Refuse more than the team's ResourceQuota allows, other pods of the team aside."""
+    limits = {name: value for name, value in size.limits.items() if "/" in name}
+    one = {"pods": 1, **{f"requests.{name}": value for name, value in {**size.requests, **limits}.items()}}
+    over = [
+        name for name, most in team.quota.items() if name in one and request.nodes * amount(one[name]) > amount(most)
+    ]
+    if not over:
+        return
+    alone = any(amount(one[name]) > amount(team.quota[name]) for name in over)
+    asked = ", ".join(f"{_times(request.nodes, one[name])} {_shown(name)} of {team.quota[name]}" for name in over)
+    fewer = "fewer --nodes" if not alone else "fewer --accelerators" if size.devices > 1 else None
+    raise WorkloadError(
+        "WORKLOAD_QUOTA",
+        "--namespace" if alone else "--nodes",
+        f"it asks for more than the quota of team {team.name} has: {asked}; "
+        f"{f'ask for {fewer}, or ' if fewer else ''}raise kubernetes.teams[{team.name}].quota",
+    )
+
+
+def _times(nodes: int, each: str | int) -> str:
+    return f"{nodes} x {each}" if nodes > 1 else str(each)
+
+
+def _shown(name: str) -> str:
+    """A resource as a strategy's quota names it."""
+    return name.removeprefix("requests.")
+
+
+def _namespace_of_queue(target: Target, request: Request) -> str:
+    """The namespace of the queue that is asked for, which has to be that of the hardware."""
     resolved = target.resolved
     if not is_installed(resolved, CHART):
         _refuse(f"{resolved.name} has no queues; set kubernetes: {{kueue: true}}, or leave the option out")
@@ -37,8 +89,8 @@ def placement(target: Target, request: Request) -> Placement:
     known = {each.hardware.value for each in flavors(resolved)}
     wanted = target.hardware.value
     if request.queue != wanted or wanted not in known:
-        _refuse(f"{shown(request.queue)} is not the queue of {target.called}; its hardware's is {wanted}")
-    return Placement(_namespace(target, request), request.queue)
+        _refuse(f"{shown(str(request.queue))} is not the queue of {target.called}; its hardware's is {wanted}")
+    return _namespace(target, request)
 
 
 def _namespace(target: Target, request: Request) -> str:

@@ -57,6 +57,7 @@ class Request:
         port: that a deployment's containers listen on.
         queue: local queue of Kueue.
         checks: smoke tests; empty for every one that fits.
+        independent: whether the pods of a job do not talk to each other.
     """
 
     kind: Kind
@@ -70,6 +71,12 @@ class Request:
     namespace: str | None = None
     queue: str | None = None
     checks: tuple[Check, ...] = ()
+    independent: bool = False
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether several pods work on one thing together, and talk to each other."""
+        return self.nodes > 1 and self.kind != "deployment" and not self.independent
 
     def check(self) -> None:
         """Refuse texts and numbers that no manifest takes.
@@ -108,6 +115,9 @@ class Request:
             raise WorkloadError("WORKLOAD_OPTION", "--check", f"a {self.kind} has no checks; use --kind smoke-test")
         if self.command and smoke:
             raise WorkloadError("WORKLOAD_OPTION", "--command", "a smoke test brings its own; use --kind job")
+        if self.independent and self.kind != "job":
+            fix = "replicas are so anyway; leave the option out" if self.kind == "deployment" else "use --kind job"
+            raise WorkloadError("WORKLOAD_OPTION", "--independent", f"only a job has independent pods; {fix}")
         if self.port is not None and self.kind != "deployment":
             raise WorkloadError("WORKLOAD_OPTION", "--port", f"a {self.kind} serves nothing; use --kind deployment")
 

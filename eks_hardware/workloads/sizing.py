@@ -16,12 +16,11 @@ from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import ResolvedNodeGroup, advertised
 from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
 from eks_hardware.config.resolve.node_pools import accelerator_resource, node_capacity
-from eks_hardware.kubernetes.allocatable import allocatable
+from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target
 
 _MIB = 1 << 20
-_PAGE_MIB = 2
 
 # Ours: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node ask for together.
 _FOR_DAEMONSETS = Fraction(5, 100)
@@ -97,7 +96,8 @@ def size(target: Target, request: Request) -> Size:
     cpu = min(_cpu(target, kind) * shares[kind] for kind in fitting)
     memory = min(_memory(target, kind) * shares[kind] for kind in fitting)
     smallest = min(fitting, key=lambda kind: (kind.vcpus, kind.memory_gib, kind.name))
-    efa = min(math.floor(target.node.efa_count * share) for share in shares.values())
+    # Pods that do not talk to each other need no EFA, nor what comes with it: huge pages, and root to pin memory.
+    efa = 0 if request.independent else min(math.floor(target.node.efa_count * share) for share in shares.values())
     memory_mib = _rounded(math.floor(memory / _MIB), 1024, 8)
     found = Size(
         resource=resource,
@@ -154,17 +154,18 @@ def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], r
     if asked > limit:
         largest = max(counts, key=lambda kind: counts[kind]) if target.is_pool else min(counts, key=counts.__getitem__)
         _refuse(f"a pod runs on one node, and {largest.name} has {limit} {resource}; ask for at most {limit}")
-    _check_allocation(target, asked, counts)
+    _check_allocation(asked, counts)
     return asked
 
 
-def _check_allocation(target: Target, asked: int, counts: dict[InstanceType, int]) -> None:
-    """Neuron devices are handed out with their neighbours, which not every number has."""
-    fact = facts.workload_images("neuron_allocations")
-    sizes: list[int] = fact["sizes"]
-    if target.hardware.is_neuron and fact["devices"] in counts.values() and asked not in sizes:
-        allowed = ", ".join(map(str, sizes))
-        _refuse(f"{asked} Neuron devices of a node with {fact['devices']} are not neighbours; ask for one of {allowed}")
+def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
+    """Devices of some chips are handed out with their neighbours, which not every number has."""
+    sizes_of: dict[str, list[int]] = facts.workload_images("neuron_allocations")["sizes"]
+    for kind in counts:
+        chip = kind.accelerator.name if kind.accelerator else ""
+        if chip in sizes_of and asked not in sizes_of[chip]:
+            allowed = ", ".join(str(size) for size in sizes_of[chip] if size <= counts[kind])
+            _refuse(f"{asked} devices of {chip} are not neighbours; ask for one of {allowed}")
 
 
 def _refuse(message: str) -> None:
@@ -195,13 +196,11 @@ def _part(target: Target, whole: Fraction, least: Fraction) -> Fraction:
 
 
 def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
-    """MiB of huge pages, of those that EKS's accelerated AL2023 images set aside; nobody does elsewhere."""
-    if target.node.ami_family != "al2023" or target.node.image_id or not kind.accelerator:
-        return 0
-    node = facts.eks("efa_huge_pages")
-    there = min(node["mib"], node["mib_per_vcpu"] * kind.vcpus)
+    """MiB of huge pages: the pod's share of what the node is known to set aside, and no more than AWS asks for."""
+    there = efa_huge_pages(target.node, kind).promised_mib
+    page: int = facts.eks("efa_huge_pages")["page_mib"]
     wanted: int = min(facts.workload_images("efa_pod")["huge_pages_mib"], math.floor(there * share))
-    return wanted // _PAGE_MIB * _PAGE_MIB
+    return wanted // page * page
 
 
 def _most(target: Target, devices: int, counts: dict[InstanceType, int], resource: str | None) -> int:
@@ -230,17 +229,19 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
             "--nodes",
             f"{target.called} has room for {found.most} {pods} at most; ask for fewer, or raise {field}",
         )
-    if request.nodes == 1 or request.kind == "deployment":
+    if not request.is_distributed:
         return
     if target.node.gpu_shares:
         raise WorkloadError(
             "WORKLOAD_NODES",
             "--nodes",
             f"NCCL runs on whole GPUs, and {target.called} hands out {target.node.gpu_shares.resource}; "
-            "use --nodes 1, or a group without gpu_sharing",
+            "use --nodes 1, or a group without gpu_sharing, or --independent for a job whose pods do not talk",
         )
     if target.hardware.is_neuron and not found.efa:
         fix = "ask for whole nodes" if target.node.efa_count else "choose trn1.32xlarge or trn2 with efa: true"
+        if request.kind == "job":
+            fix += ", or --independent for pods that do not talk to each other"
         raise WorkloadError(
             "WORKLOAD_EFA",
             "--nodes",
@@ -250,5 +251,4 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
 
 def over_tcp(target: Target, request: Request, found: Size) -> bool:
     """Whether GPUs of several nodes would talk over TCP."""
-    distributed = request.nodes > 1 and request.kind != "deployment"
-    return distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa
+    return request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa

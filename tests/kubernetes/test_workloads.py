@@ -26,11 +26,14 @@ from eks_hardware.workloads.request import Kind
 from eks_hardware.workloads.sizing import size
 from eks_hardware.workloads.target import find_target
 from helpers.kubernetes.kubernetes_schema import check_objects
+from helpers.kubernetes.namespaces import refusals
 from helpers.kubernetes.placement import KEEPS_AWAY
 from helpers.kubernetes.scheduling import Node, gang_homes, homes, nodes
 from helpers.kubernetes.workloads import workloads
 from helpers.paths import SPECIAL
-from helpers.strategies import FOLDER, SHIPPED
+from helpers.strategies import FOLDER, SHIPPED, gpu_pool, pools
+from helpers.strategies import group as small_group
+from helpers.strategies import strategy as small_strategy
 from helpers.template import Template
 
 Pod = dict[str, Any]
@@ -189,6 +192,8 @@ def test_objects_are_valid(row: tuple[str, str, Kind]) -> None:
     found = objects(name, group, kind) or []
     if kind in ("job", "pytorchjob") and most(*row) > 1 and _distributes(row):
         found += objects(name, group, kind, nodes=2) or []
+    if kind == "job":
+        found += objects(name, group, kind, independent=True) or []
     assert check_objects(found, version, custom_groups=CUSTOM) == []
     for each in found:
         if each["kind"] == "PyTorchJob":
@@ -295,6 +300,86 @@ def test_kueue_takes_a_queued_job_for_its_flavor() -> None:
         if each["kind"] == "ResourceFlavor" and each["spec"]["nodeLabels"].items() <= selector.items()
     ]
     assert flavors == ["h100"]
+
+
+@pytest.mark.parametrize("name", ["p4d.24xlarge", "g6.8xlarge"])
+def test_huge_pages_of_bottlerocket_are_seen_by_karpenter(name: str) -> None:
+    """A pod of AWS's example for EFA, with 5 GiB of huge pages, gets a node of a pool on Bottlerocket."""
+    nodes_of = gpu_pool(instance_types=[name], efa=True, ami={"family": "bottlerocket"})
+    of = small_strategy(**pools(nodes_of))
+    of_resolved = resolve(of)
+    (job,) = manifest(of, of_resolved, Request(kind="job", group="pool")).objects
+    pod = template_of(job)
+    assert pod["spec"]["containers"][0]["resources"]["limits"]["hugepages-2Mi"] == "5120Mi"
+    region = Template({"provider": {"aws": [{"region": of.region}]}})
+    of_bundle = bundle(of_resolved)
+    assert homes(pod, nodes(region, of_bundle)) == {"pool"}
+    told = [each for each in of_bundle.objects if each["kind"] == "NodeOverlay"]
+    assert [each["spec"]["capacity"] for each in told] == [{"hugepages-2Mi": f"{220 * load().get(name).vcpus}Mi"}]
+
+
+# --- namespaces of teams ------------------------------------------------------------------------------------------
+
+P4D = small_group("p4d.24xlarge", efa=True, workload="training")
+LIMITED = {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "16Gi"}}
+
+
+def of_team(**team: Any) -> tuple[Strategy, ResolvedStrategy]:
+    of = small_strategy(P4D, kubernetes={"kueue": True, "teams": [{"name": "research", **team}]})
+    return of, resolve(of)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("nodes_", [1, 2])
+@pytest.mark.parametrize(
+    ("team", "most"),
+    [
+        ({}, 4),
+        ({"container_defaults": LIMITED}, 4),
+        ({"container_defaults": {"limits": {"memory": "16Gi"}}}, 4),
+        ({"quota": {"nvidia.com/gpu": 4, "cpu": 64}, "container_defaults": LIMITED}, 0),
+        ({"quota": {"nvidia.com/gpu": 8}}, 1),
+        ({"quota": {"nvidia.com/gpu": 16, "cpu": 180, "memory": "1988Gi", "pods": 2, "vpc.amazonaws.com/efa": 8}}, 2),
+        ({"quota": {"cpu": "179999m"}}, 1),
+        ({"quota": {"memory": "1987Gi"}}, 1),
+        ({"quota": {"pods": 1}}, 1),
+        ({"quota": {"vpc.amazonaws.com/efa": 7}}, 1),
+    ],
+)
+def test_a_team_s_namespace_takes_what_is_printed(kind: Kind, nodes_: int, team: dict[str, Any], most: int) -> None:
+    """The API takes what is printed for a team; what is refused it would refuse too."""
+    of, of_resolved = of_team(**team)
+    whole: dict[str, Any] = {"kind": kind, "group": "gpu", "nodes": nodes_, "accelerators": 8}
+    elsewhere = manifest(of, of_resolved, Request(**whole)).objects[-1]
+    if nodes_ <= most:
+        found = manifest(of, of_resolved, Request(**whole, queue="nvidia-gpu")).objects[-1]
+        assert refusals(template_of(found), "research", bundle(of_resolved), count=nodes_) == []
+        # Without the limit of CPUs the default's would be below the request.
+        bare = [each for each in refusals(template_of(elsewhere), "research", bundle(of_resolved)) if "limit" in each]
+        assert bool(bare) == ("cpu" in team.get("container_defaults", {}).get("limits", {}))
+        return
+    with pytest.raises(WorkloadError) as caught:
+        manifest(of, of_resolved, Request(**whole, queue="nvidia-gpu"))
+    assert caught.value.code == "WORKLOAD_QUOTA"
+    assert [
+        each
+        for each in refusals(template_of(elsewhere), "research", bundle(of_resolved), count=nodes_)
+        if " x " in each
+    ]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=IDS)
+def test_shipped_teams_take_what_is_printed(row: tuple[str, str, Kind]) -> None:
+    name, group, kind = row
+    anywhere = objects(*row)
+    for team in resolved(name).kubernetes.teams if anywhere else ():
+        assert anywhere is not None
+        if any(" x " in each for each in refusals(template_of(anywhere[-1]), team.name, bundle_of(name))):
+            with pytest.raises(WorkloadError, match="WORKLOAD_QUOTA"):
+                objects(name, group, kind, namespace=team.name)
+        else:
+            found = objects(name, group, kind, namespace=team.name) or []
+            assert refusals(template_of(found[-1]), team.name, bundle_of(name)) == []
 
 
 @pytest.mark.parametrize(

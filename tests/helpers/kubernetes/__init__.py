@@ -5,6 +5,7 @@ What checks what:
 * :mod:`.kubernetes_schema`: plain objects against the schemas of a Kubernetes release; Python only.
 * :mod:`.karpenter_schema`: Karpenter's objects against generated validators; needs Node and ``node_modules``.
 * :mod:`.karpenter_rules`: what Karpenter's CRDs demand beyond that; Python only.
+* :mod:`.namespaces`: pods against a namespace's LimitRange and ResourceQuota.
 * :mod:`.helm`: a chart, linted and rendered by Helm's own engine, from a wheel.
 
 All return what is wrong as text, one line each; an empty list is a pass.

@@ -47,8 +47,10 @@ EFA, HUGE_PAGES = "vpc.amazonaws.com/efa", "hugepages-2Mi"
 _MIB = Decimal(1024**2)
 _NEURON_HARDWARE = (Hardware.TRAINIUM, Hardware.INFERENTIA)
 
-# The EFA installer's share of an AL2023 node: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
-_HUGE_PAGES = 5128 * 2 * _MIB
+# What an accelerated AL2023 node with EFA sets aside: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
+_AL2023_HUGE_PAGES = 5128 * 2 * _MIB
+# Bottlerocket's, of each CPU: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/corndog
+_BOTTLEROCKET_HUGE_PAGES = 110 * 2 * _MIB
 
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
@@ -147,7 +149,9 @@ def group_nodes(template: Template) -> Iterator[Node]:
                     family=family,
                     settings=settings,
                     efa=efa,
-                    capacity=_capacity(kind, _max_pods(settings), huge_pages=bool(efa) and family == "al2023"),
+                    capacity=_capacity(
+                        kind, _max_pods(settings), huge_pages=_huge_pages(kind, family) if efa else Decimal(0)
+                    ),
                 )
 
 
@@ -191,8 +195,9 @@ def _offers(pool: Map, node_class: Map, region: str) -> Iterator[Node]:
         if interfaces is not None:
             efa = sum(1 for each in interfaces if each["interfaceType"] == "efa-only")
         pods = (node_class.get("kubelet") or {}).get("maxPods")
-        base = _capacity(kind, pods, huge_pages=False)
-        real = _capacity(kind, pods, huge_pages=bool(interfaces and efa) and family == "al2023")
+        base = _capacity(kind, pods, huge_pages=Decimal(0))
+        pages = _huge_pages(kind, family) if interfaces and efa else Decimal(0)
+        real = _capacity(kind, pods, huge_pages=pages)
         for zone in load().offered(kind.name, region):
             for capacity_type in [*(each for each in kind.usage_classes if each in ("on-demand", "spot")), *reserved]:
                 labels = {
@@ -302,7 +307,14 @@ def _karpenter_labels(kind: InstanceType) -> dict[str, str]:
     return found
 
 
-def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: bool) -> dict[str, Decimal]:
+def _huge_pages(kind: InstanceType, family: str) -> Decimal:
+    """Bytes that a node with EFA sets aside."""
+    if family == "bottlerocket":
+        return kind.vcpus * _BOTTLEROCKET_HUGE_PAGES
+    return _AL2023_HUGE_PAGES if kind.accelerator else Decimal(0)
+
+
+def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: Decimal) -> dict[str, Decimal]:
     """CPU, memory and pods of a node after what the kubelet keeps, rather too little than too much.
 
     Sources: https://github.com/awslabs/amazon-eks-ami (nodeadm/internal/kubelet/config.go), and Karpenter's 7.5 % of
@@ -319,7 +331,7 @@ def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: bool) -> 
     memory -= (255 + 11 * pods + 100) * _MIB
     found = {"cpu": kind.vcpus - kept, "memory": memory, "pods": Decimal(pods)}
     if huge_pages:
-        found |= {"memory": memory - _HUGE_PAGES, HUGE_PAGES: _HUGE_PAGES}
+        found |= {"memory": memory - huge_pages, HUGE_PAGES: huge_pages}
     return found
 
 

@@ -104,6 +104,36 @@ def test_sections(kind: str) -> None:
     assert {each["kind"] for each in json.loads(out)["sections"]} == {kind}
 
 
+@pytest.mark.parametrize(
+    "path", ["network", "cluster.addons.vpc-cni", "node_groups[system]", "kubernetes.charts.karpenter"]
+)
+def test_a_part_alone(path: str) -> None:
+    assert list(content("mixed-hardware", "--section", path)) == [path]
+
+
+def test_parts_are_listed_behind_a_whole_strategy() -> None:
+    _, out, _ = run("mixed-hardware")
+    _, head, parts = out.rpartition("\nparts (one alone: --section 'NAME'")
+    assert head
+    listed = [line.split()[0] for line in parts.splitlines()[1:]]
+    every = content("mixed-hardware")
+    assert listed == list(every)
+    group_ = every["node_groups[gpu-training]"].values()
+    derived = sum(each["origin"] != "strategy" for each in group_)
+    line = next(line for line in parts.splitlines() if line.startswith("node_groups[gpu-training]"))
+    assert line.split()[1:] == f"{len(group_)} values, {derived} derived".split()
+    for chosen in (("--group", "system"), ("--pool", "inferentia"), ("--section", "addons")):
+        assert "\nparts (" not in run("mixed-hardware", *chosen)[1]
+
+
+def test_sources_of_what_has_no_value_are_named() -> None:
+    _, out, _ = run("mixed-hardware", "--group", "system")
+    flat = " ".join(out.split())
+    number = re.search(r"efa_interfaces \(efa is not asked for; [^)]* \[(\d+)\]\)", flat)
+    assert number
+    assert f"[{number.group(1)}] instances.json row " in flat
+
+
 def test_selections_add_up() -> None:
     found = content("mixed-hardware", "--group", "system", "--pool", "inferentia", "--section", "network")
     assert list(found) == ["network", "node_groups[system]", "karpenter.node_pools[inferentia]"]
@@ -141,7 +171,12 @@ def test_errors_are_those_of_validate(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
-    [(("--group", "gone"), "gpu-training"), (("--pool", "gone"), "inferentia"), (("--section", "gone"), "network")],
+    [
+        (("--group", "gone"), "gpu-training"),
+        (("--pool", "gone"), "inferentia"),
+        (("--section", "gone"), "network"),
+        (("--section", "gone"), "storage"),
+    ],
 )
 def test_wrong_usage_names_what_there_is(arguments: tuple[str, str], named: str) -> None:
     code, _, err = run("mixed-hardware", *arguments)

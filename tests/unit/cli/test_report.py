@@ -17,6 +17,8 @@ from eks_hardware.cli import app
 from helpers.paths import ROOT, TESTS
 from helpers.strategies import SHIPPED, document, group
 
+SHIPPED_FILE = ROOT / "config" / "strategies" / "development.yaml"
+
 
 def run(*arguments: str) -> tuple[int, str, str]:
     result = CliRunner().invoke(app, ["report", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
@@ -58,6 +60,35 @@ def test_nothing_else_is_written_over(tmp_path: Path, name: str) -> None:
     assert (code, said) == (2, "")
     assert problem.startswith("error: --out ")
     assert out.read_text(encoding="utf-8") == "mine\n"
+
+
+def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+    """A FIFO without a reader would hang; a message behind the page on stdout would spoil it."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    for place, why in ((fifo, "no regular file"), (tmp_path, "no regular file"), (Path(os.devnull), "no regular file")):
+        code, said, problem = run("development", "--out", str(place))
+        assert (code, said) == (2, "")
+        assert why in problem
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "page.html"])
+def test_the_file_that_stdout_goes_to_is_refused(tmp_path: Path, path: str) -> None:
+    code = "import sys; from eks_hardware.cli import app; app(sys.argv[1:])"
+    page = tmp_path / "page.html"
+    with page.open("w") as stdout:
+        done = subprocess.run(
+            [sys.executable, "-c", code, "report", str(SHIPPED_FILE), "--out", path],
+            cwd=tmp_path,
+            stdout=stdout,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "use --out -" in done.stderr
+    assert page.read_text(encoding="utf-8") == ""
 
 
 def test_a_new_file_with_the_name_of_a_strategy_is_not_written(tmp_path: Path) -> None:

@@ -56,6 +56,29 @@ def test_a_pool_by_either_option() -> None:
     assert by_group[0] == 0
 
 
+def test_independent_pods() -> None:
+    several = ("inferentia-inference", "--group", "large", "--kind", "job", "--nodes", "2")
+    code, out, err = run(*several)
+    assert (code, out) == (2, "")
+    assert "--independent" in err
+    code, out, _ = run(*several, "--independent")
+    assert code == 0
+    assert [each["kind"] for each in yaml.safe_load_all(out)] == ["Job"]
+
+
+def test_more_than_a_team_may_have_is_wrong_usage(tmp_path: Path) -> None:
+    kubernetes = {"delivery": "manifests", "teams": [{"name": "research", "quota": {"nvidia.com/gpu": 4}}]}
+    file = write(tmp_path, group("g6.48xlarge"), kubernetes=kubernetes)
+    arguments = (file, "--group", "gpu", "--kind", "job", "--namespace", "research")
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert own(err) == [
+        "error WORKLOAD_QUOTA --namespace: it asks for more than the quota of team research has: 8 nvidia.com/gpu of "
+        "4; ask for fewer --accelerators, or raise kubernetes.teams[research].quota"
+    ]
+    assert run(*arguments, "--accelerators", "4")[0] == 0
+
+
 def test_json_says_the_same() -> None:
     arguments = ("mixed-hardware", "--group", "trainium", "--kind", "smoke-test", "--nodes", "2")
     _, text, _ = run(*arguments)

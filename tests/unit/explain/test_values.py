@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from eks_hardware.config.catalogue import Hardware, load
+from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.resolve import (
     BlockDevice,
     CapacityTarget,
@@ -19,7 +21,7 @@ from eks_hardware.config.resolve import (
     resolve,
 )
 from eks_hardware.explain import lines, plain, sections
-from helpers.strategies import SHIPPED, shipped
+from helpers.paths import SHIPPED, SPECIAL
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/a"
 ROLE = "arn:aws:iam::111122223333:role/a"
@@ -70,9 +72,9 @@ def test_lines(value: Any, expected: tuple[str, ...]) -> None:
     assert lines(value) == expected
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_everything_that_is_resolved_is_shown_once(name: str) -> None:
-    resolved = resolve(shipped(name))
+@pytest.mark.parametrize("file", sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")]), ids=lambda file: file.stem)
+def test_everything_that_is_resolved_is_shown_once(file: Path) -> None:
+    resolved = resolve(load_strategy(file).strategy)
     shown = [(section.path, row.field) for section in sections(resolved) for row in section.rows]
     assert len(shown) == len(set(shown))
     assert len(shown) == sum(1 for _ in leaves(resolved))

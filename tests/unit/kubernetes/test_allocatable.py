@@ -38,7 +38,22 @@ def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
         # 2.5m for each core beyond four, and huge pages for EFA.
         ("g6.8xlarge", {}, 32000 - 150, 121241 - 255 - 2574 - 100),
         ("g6.8xlarge", {"efa": True}, 32000 - 150, 121241 - 255 - 2574 - 100 - 10256),
-        ("g6.8xlarge", {"efa": True, **BOTTLEROCKET}, 32000 - 150, 121241 - 255 - 2750 - 100),
+        # Bottlerocket's are 110 pages of 2 MiB for each of 32 vCPUs, or as many as its settings say.
+        ("g6.8xlarge", {"efa": True, **BOTTLEROCKET}, 32000 - 150, 121241 - 255 - 2750 - 100 - 7040),
+        (
+            "g6.8xlarge",
+            {"efa": True, **BOTTLEROCKET, "user_data": {"kernel": {"sysctl": {"vm/nr_hugepages": "512"}}}},
+            32000 - 150,
+            121241 - 255 - 2750 - 100 - 1024,
+        ),
+        # As many as no node has.
+        (
+            "g6.8xlarge",
+            {"efa": True, **BOTTLEROCKET, "user_data": {"kernel": {"sysctl": {"vm/nr_hugepages": "999999999"}}}},
+            32000 - 150,
+            0,
+        ),
+        ("g6.8xlarge", BOTTLEROCKET, 32000 - 150, 121241 - 255 - 2750 - 100),
         *(
             (
                 "g6.xlarge",

@@ -74,6 +74,9 @@ GPU, EFA, PAGES, NEURON = "nvidia.com/gpu", "vpc.amazonaws.com/efa", "hugepages-
 SLICED = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
 RENAMED = {"gpu_sharing": {"time_slicing": {"replicas": 4, "rename": True}}}
 BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
+PAGES_512 = {"user_data": {"kernel": {"sysctl": {"vm/nr_hugepages": "512"}}}}
+NO_PAGES = {"user_data": {"kernel": {"sysctl": {"vm/nr_hugepages": "0"}}}}
+FEW_PAGES = {GPU: 8, EFA: 4, PAGES: "1024Mi"}
 OPERATOR = {"kubernetes": {"gpu_operator": True}}
 MIG = {"gpu_sharing": {"mig_profile": "1g.5gb"}}
 
@@ -82,9 +85,17 @@ ASKED: list[tuple[str, Strategy, dict[str, Any], dict[str, Any]]] = [
     ("a deployment takes one", strategy(P4D), {"kind": "deployment"}, {GPU: 1}),
     ("half a node, half its EFA", strategy(P4D), {"accelerators": 4}, {GPU: 4, EFA: 2, PAGES: "5120Mi"}),
     ("too few for an interface", strategy(P4D), {"accelerators": 1}, {GPU: 1}),
-    ("Bottlerocket sets no pages aside", strategy({**P4D, **BOTTLEROCKET}), {}, {GPU: 8, EFA: 4}),
+    ("Bottlerocket", strategy({**P4D, **BOTTLEROCKET}), {}, {GPU: 8, EFA: 4, PAGES: "5120Mi"}),
+    ("Bottlerocket with its own number of pages", strategy({**P4D, **BOTTLEROCKET, **PAGES_512}), {}, FEW_PAGES),
+    ("Bottlerocket without pages", strategy({**P4D, **BOTTLEROCKET, **NO_PAGES}), {}, {GPU: 8, EFA: 4}),
     (
-        "an image of one's own neither",
+        "Bottlerocket without accelerators",
+        strategy(group("hpc7a.96xlarge", efa=True, **BOTTLEROCKET)),
+        {},
+        {EFA: 2, PAGES: "5120Mi"},
+    ),
+    (
+        "what one's own image sets aside is not known",
         strategy({**P4D, "ami": {"image_id": "ami-0123456789abcdef0"}}),
         {},
         {GPU: 8, EFA: 4},
@@ -98,7 +109,30 @@ ASKED: list[tuple[str, Strategy, dict[str, Any], dict[str, Any]]] = [
     ("slices of Bottlerocket", strategy(group("p4d.24xlarge", **MIG, **BOTTLEROCKET)), {}, {GPU: 1}),
     ("Trainium", strategy(TRN1), {"group": "trn1"}, {NEURON: 16, EFA: 8, PAGES: "5120Mi"}),
     ("Inferentia", strategy(INF2), {"group": "inf2", "accelerators": 5}, {NEURON: 5}),
+    # Inferentia's devices are a ring: any number of them are neighbours.
+    ("Inferentia1", strategy(group("inf1.24xlarge")), {"accelerators": 2}, {NEURON: 2}),
+    ("Inferentia1 too", strategy(group("inf1.24xlarge")), {"accelerators": 11}, {NEURON: 11}),
+    ("Trainium2", strategy(group("trn2.48xlarge")), {"accelerators": 4}, {NEURON: 4}),
     ("CPU", strategy(group("m7i.4xlarge")), {}, {}),
+    ("independent pods", strategy(P4D), {"nodes": 2, "independent": True}, {GPU: 8}),
+    (
+        "independent pods on Neuron without EFA",
+        strategy({**INF2, "scaling": {"max": 2}}),
+        {"group": "inf2", "nodes": 2, "independent": True},
+        {NEURON: 12},
+    ),
+    (
+        "independent pods on parts of Neuron nodes",
+        strategy(TRN1),
+        {"group": "trn1", "nodes": 4, "accelerators": 4, "independent": True},
+        {NEURON: 4},
+    ),
+    (
+        "independent pods on shares",
+        strategy(group("g6.xlarge", **SLICED)),
+        {"nodes": 2, "independent": True},
+        {GPU: 1},
+    ),
     ("the smallest type of a group", strategy(group(["g6.12xlarge", "g6.48xlarge"])), {}, {GPU: 4}),
     (
         "the smallest type of a pool",
@@ -237,6 +271,35 @@ def test_jobs_over_several_nodes_have_names_and_a_number() -> None:
     assert job["metadata"]["namespace"] == "ml"
 
 
+def test_independent_pods_do_not_meet() -> None:
+    (job,) = printed(strategy(P4D), nodes=3, independent=True).objects
+    spec = job["spec"]
+    assert (spec["completions"], spec["parallelism"], spec["completionMode"]) == (3, 3, "Indexed")
+    # One that fails ends no other.
+    assert (spec["backoffLimitPerIndex"], "backoffLimit" in spec) == (0, False)
+    assert "subdomain" not in pod_of(job)
+    found = environment(strategy(P4D), nodes=3, independent=True)
+    assert (found["PET_NNODES"], found["MASTER_ADDR"], found["PET_NODE_RANK"]) == ("1", "localhost", "0")
+    assert "FI_PROVIDER" not in found
+    assert printed(strategy(group("g6.12xlarge")), nodes=2, independent=True).warnings == ()
+
+
+def annotations(of: Strategy, **request: Any) -> Any:
+    found = printed(of, **request).objects[-1]
+    spec = found["spec"].get("pytorchReplicaSpecs", {}).get("Worker", found["spec"])
+    return spec["template"]["metadata"].get("annotations")
+
+
+@pytest.mark.parametrize("kind", ["job", "pytorchjob", "smoke-test"])
+def test_karpenter_leaves_the_nodes_of_jobs_alone(kind: str) -> None:
+    keep = {"karpenter.sh/do-not-disrupt": "true"}
+    of_pool = strategy(**pools(gpu_pool(instance_types=["g6.12xlarge"])))
+    assert annotations(of_pool, group="pool", kind=kind) == keep
+    # Karpenter has no say over a group, and a deployment's pods may move.
+    assert annotations(strategy(P4D), kind=kind) is None
+    assert annotations(of_pool, group="pool", kind="deployment") is None
+
+
 def test_one_node_needs_no_service() -> None:
     (job,) = printed(strategy(P4D)).objects
     assert "completionMode" not in job["spec"]
@@ -270,6 +333,7 @@ def test_the_command_is_the_users() -> None:
 # --- images -------------------------------------------------------------------------------------------------------
 
 
+HPC = group("hpc7a.96xlarge", efa=True)
 OLD_CLUSTER = {"kubernetes_version": "1.32", "creator_is_admin": True}
 OLD_IMAGE = group("g6.xlarge", ami={"release_version": "1.32.3-20250505"})
 
@@ -285,6 +349,11 @@ OLD_IMAGE = group("g6.xlarge", ami={"release_version": "1.32.3-20250505"})
         (strategy(group("g5g.xlarge")), {}, "pytorch-training-arm64:2.7.0-gpu"),
         (strategy(group("c7i.4xlarge")), {}, "pytorch:2.13-cpu"),
         (strategy(group("c7g.4xlarge")), {}, "pytorch-inference-arm64:2.6.0-cpu"),
+        # CPU nodes with EFA: only those for GPUs have its software.
+        (strategy(HPC), {}, "/pytorch:2.13-cu133"),
+        (strategy(HPC), {"kind": "smoke-test"}, "/pytorch:2.13-cu133"),
+        (strategy(HPC), {"independent": True}, "/pytorch:2.13-cpu"),
+        (strategy(group("hpc7g.16xlarge", efa=True)), {"kind": "smoke-test"}, "pytorch-training-arm64:2.7.0-gpu"),
         (strategy({**TRN1, "needs": {"neuron_sdk": "2.29"}}), {"group": "trn1"}, "training-neuronx:2.9.0-.*sdk2.29.1"),
         (
             strategy({**TRN1, "needs": {"neuron_sdk": "2.29"}}),
@@ -305,6 +374,65 @@ def test_what_no_source_names_is_asked_for() -> None:
     problem = refused(of, group="trn1")
     assert (problem.code, problem.option) == ("WORKLOAD_IMAGE_UNKNOWN", "--image")
     assert container(of, group="trn1", image="registry.example/train:1")["image"] == "registry.example/train:1"
+
+
+def test_an_image_without_efa_is_not_given_to_pods_with_efa() -> None:
+    of = strategy(group("inf1.24xlarge", efa=True))
+    for request in ({}, {"kind": "smoke-test"}, {"kind": "smoke-test", "checks": ("efa",)}):
+        problem = refused(of, **request)
+        assert problem.code == "WORKLOAD_IMAGE_UNKNOWN"
+        assert "Neuron for Inferentia with EFA software" in problem.message
+    assert "pytorch-inference-neuron:" in container(of, kind="smoke-test", checks=("neuron-ls",))["image"]
+    # With SDK 2.25 the image for inference has none, and that for training has.
+    old = strategy({**TRN1, "needs": {"neuron_sdk": "2.25"}})
+    serving = container(old, group="trn1", kind="deployment", accelerators=16)
+    assert "pytorch-training-neuronx" in serving["image"]
+    assert "pytorch-inference-neuronx" in container(old, group="trn1", kind="deployment")["image"]
+
+
+def test_no_image_with_efa_is_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    sections = json.loads((Path(facts.__file__).parent / "workload_images.json").read_text(encoding="utf-8"))
+    for row in sections["pytorch"]["images"]:
+        row["efa"] = False
+    monkeypatch.setattr(facts, "workload_images", sections.__getitem__)
+    for of in (strategy(HPC), strategy(P4D)):
+        assert "with EFA software" in refused(of).message
+    assert "pytorch" in container(strategy(P4D), independent=True)["image"]
+
+
+def _programs(image: str) -> set[str]:
+    """What of the programs that scripts call an image has, by its facts; those of drivers come from the node."""
+    pytorch, neuron = facts.workload_images("pytorch"), facts.workload_images("neuron")
+    first = facts.workload_images("neuron_first_generation")
+    for row in pytorch["images"]:
+        if row["image"] == image:
+            return {"torchrun", *(("fi_info",) if row["efa"] else ())}
+    for row in neuron["images"]:
+        for purpose in ("training", "inference"):
+            if row[purpose] == image:
+                efa = ("fi_info",) if purpose in row["efa"] else ()
+                return {"torchrun", "neuron-ls", "nccom-test", *efa}
+    return {"neuron-ls"} if image == first["image"] else set()
+
+
+@pytest.mark.parametrize("file", EVERY_FILE, ids=lambda file: file.stem)
+def test_images_have_the_programs_that_scripts_call(file: Path) -> None:
+    of = load_strategy(file).strategy
+    resolved = resolve(of)
+    for node in nodes(resolved):
+        for count in (1, 2):
+            request = Request(kind="smoke-test", group=node.name, nodes=count)
+            try:
+                found = manifest(of, resolved, request).objects[-1]
+            except WorkloadError:
+                continue
+            (main,) = pod_of(found)["containers"]
+            called = set(
+                re.findall(r"\b(?:fi_info(?= -)|torchrun(?= /)|neuron-ls(?= --)|nccom-test(?= all))", *main["args"])
+            )
+            assert called <= _programs(main["image"]), (node.name, main["image"])
+            if node.efa_count:
+                assert "fi_info" in called, node.name
 
 
 def _images(value: Any) -> Iterator[str]:
@@ -336,6 +464,7 @@ def test_facts_have_sources_and_images_have_tags() -> None:
 # --- refused ------------------------------------------------------------------------------------------------------
 
 KUEUE = {"kubernetes": {"kueue": True}}
+QUOTA = {"kubernetes": {"kueue": True, "teams": [{"name": "research", "quota": {"nvidia.com/gpu": 4, "cpu": 64}}]}}
 TEAMS = {"kubernetes": {"kueue": True, "teams": [{"name": "a"}, {"name": "b"}]}}
 
 REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
@@ -366,6 +495,62 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         "WORKLOAD_ACCELERATORS",
         "--accelerators",
         "1, 4, 8, 16",
+    ),
+    (
+        "devices of Trainium2 that are no neighbours",
+        strategy(group("trn2.48xlarge")),
+        {"accelerators": 2},
+        "WORKLOAD_ACCELERATORS",
+        "--accelerators",
+        "2 devices of Trainium2 are not neighbours; ask for one of 1, 4, 8, 16",
+    ),
+    (
+        "independent replicas",
+        strategy(P4D),
+        {"kind": "deployment", "independent": True},
+        "WORKLOAD_OPTION",
+        "--independent",
+        "leave the option out",
+    ),
+    (
+        "independent workers",
+        strategy(P4D),
+        {"kind": "pytorchjob", "independent": True},
+        "WORKLOAD_OPTION",
+        "--independent",
+        "--kind job",
+    ),
+    (
+        "more GPUs than the team's quota",
+        strategy(P4D, **QUOTA),
+        {"namespace": "research"},
+        "WORKLOAD_QUOTA",
+        "--namespace",
+        "8 nvidia.com/gpu of 4, 90 cpu of 64; ask for fewer --accelerators, or raise kubernetes.teams[research].quota",
+    ),
+    (
+        "more pods than the team's quota",
+        strategy(P4D, **QUOTA),
+        {"namespace": "research", "accelerators": 1, "nodes": 5},
+        "WORKLOAD_QUOTA",
+        "--nodes",
+        "5 x 1 nvidia.com/gpu of 4; ask for fewer --nodes",
+    ),
+    (
+        "more replicas than the team's queue",
+        strategy(P4D, **QUOTA),
+        {"queue": "nvidia-gpu", "kind": "deployment", "nodes": 5},
+        "WORKLOAD_QUOTA",
+        "--nodes",
+        "nvidia.com/gpu of 4",
+    ),
+    (
+        "more than the quota of CPUs",
+        strategy(group("m7i.48xlarge"), **QUOTA),
+        {"namespace": "research"},
+        "WORKLOAD_QUOTA",
+        "--namespace",
+        "cpu of 64; raise kubernetes.teams[research].quota",
     ),
     ("too many nodes", strategy(P4D), {"nodes": 5}, "WORKLOAD_NODES", "--nodes", "room for 4 nodes"),
     (
@@ -531,6 +716,18 @@ def test_a_queue_brings_its_namespace_and_the_labels_of_its_flavor() -> None:
             "kubernetes.io/arch": "amd64",
         }
     assert printed(strategy(P4D, **KUEUE), queue="nvidia-gpu").objects[0]["metadata"]["namespace"] == "default"
+
+
+@pytest.mark.parametrize("request_", [{"namespace": "research"}, {"queue": "nvidia-gpu"}])
+def test_a_default_limit_of_the_namespace_is_no_less_than_the_request(request_: dict[str, Any]) -> None:
+    defaults = {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "16Gi"}}
+    team = {"name": "research", "quota": {"nvidia.com/gpu": 8}, "container_defaults": defaults}
+    of = strategy(P4D, kubernetes={"kueue": True, "teams": [team, {"name": "other"}]})
+    for kind in KINDS:
+        resources = container(of, kind=kind, **{"namespace": "research", **request_})["resources"]
+        assert resources["limits"]["cpu"] == resources["requests"]["cpu"]
+        assert "cpu" not in container(of, kind=kind, namespace="other")["resources"]["limits"]
+    assert "namespace's default limit" in printed(of, namespace="research").yaml
 
 
 # --- as text ------------------------------------------------------------------------------------------------------

@@ -380,7 +380,12 @@ def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
     (small,) = built("g6.8xlarge", efa=True).overlays
     assert small.capacity == {"hugepages-2Mi": "3520Mi"}
     assert built("p5.48xlarge").overlays == ()
-    assert built("p5.48xlarge", efa=True, ami={"family": "bottlerocket"}).overlays == ()
+    # Bottlerocket sets 110 pages of 2 MiB a vCPU aside, unless its settings have a number.
+    rocket = {"efa": True, "ami": {"family": "bottlerocket"}}
+    assert [each.capacity for each in built("p5.48xlarge", **rocket).overlays] == [{"hugepages-2Mi": "42240Mi"}]
+    for pages, told in (("2564", [{"hugepages-2Mi": "5128Mi"}]), ("0", [])):
+        settings = {"kernel": {"sysctl": {"vm/nr_hugepages": pages}}}
+        assert [each.capacity for each in built("p5.48xlarge", **rocket, user_data=settings).overlays] == told
     assert built("p5.48xlarge", efa=True, ami={"image_id": "ami-0123456789abcdef0"}).overlays == ()
 
 

@@ -1,0 +1,198 @@
+"""Reasons and sources of what is derived, in every strategy that ships and in those made for the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.resolve import Origin, resolve
+from eks_hardware.explain import KINDS, Row, Section, sections
+from helpers.paths import SHIPPED, SPECIAL, TESTS
+
+CORPUS = (
+    "accelerators-other accelerators-own-image bottlerocket existing-everything fractional-gpu kubelet-and-user-data "
+    "labels-and-taints mig-bottlerocket pools-by-every-field private reservations-in-pools storage-most time-slicing"
+)
+FILES = {
+    file.stem: file
+    for file in (
+        *sorted(SHIPPED.glob("*.yaml")),
+        *sorted(SPECIAL.glob("*.yaml")),
+        *(TESTS / "corpus" / "good" / f"{name}.yaml" for name in CORPUS.split()),
+    )
+}
+
+
+@cache
+def explained(file: Path) -> tuple[Section, ...]:
+    return sections(resolve(load_strategy(file).strategy))
+
+
+def rows(name: str) -> Iterator[tuple[str, str, Row]]:
+    """Kind and place of each value, and the value."""
+    for section in explained(FILES[name]):
+        for row in section.rows:
+            yield section.kind, f"{section.path} {row.field}", row
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_reason_is_more_than_a_word(name: str) -> None:
+    assert [(place, row.reason.text) for _, place, row in rows(name) if " " not in row.reason.text] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_is_of_the_catalogue_names_its_row(name: str) -> None:
+    without = [place for _, place, row in rows(name) if row.reason.origin is Origin.CATALOGUE and not row.reason.source]
+    assert without == []
+
+
+SOURCED = {
+    "groups": (
+        "hardware architecture ami_type ami_family image_id release_version kubernetes_version capacity_type zone_ids "
+        "labels taints efa_interfaces placement_group_name block_devices instance_store max_pods user_data "
+        "metadata_hop_limit instance_tags"
+    ),
+    "pools": (
+        "hardware architecture ami_family ami_alias image_id instance_types zone_ids subnet_ids labels taints "
+        "efa_interfaces network_interfaces efa_security_group_name placement_group_name block_devices instance_store "
+        "kubelet user_data limits overlays metadata_hop_limit tags disruption.consolidation_policy "
+        "disruption.consolidate_after disruption.expire_after disruption.budgets disruption.termination_grace_period"
+    ),
+    "addons": "name before_nodes configuration service_account namespace role_name policy_arns statements",
+    "charts": "key chart repository version",
+    "network": "zone_ids control_plane_zone_ids gateway_endpoints interface_endpoints endpoint_zone_ids pod_cidr",
+    "cluster": "kubernetes_version partition custom_networking support_type deletion_protection",
+    "provider": "version helm_version",
+}
+"""Values whose reason names a data file's row or a page, unless the strategy states them."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sources(name: str) -> None:
+    fields = {(kind, field) for kind, names in SOURCED.items() for field in names.split()}
+    without = [
+        place
+        for kind, place, row in rows(name)
+        if (kind, row.field) in fields and row.derived and not row.reason.source
+    ]
+    assert without == []
+
+
+def test_fields_that_have_sources_exist() -> None:
+    """A field with another name would be tested no longer."""
+    there = {
+        (section.kind, row.field) for file in FILES.values() for section in explained(file) for row in section.rows
+    }
+    assert {(kind, field) for kind, names in SOURCED.items() for field in names.split()} <= there
+
+
+def reason(name: str, path: str, field: str) -> tuple[str, str, str | None]:
+    (row,) = [
+        row for section in explained(FILES[name]) if section.path == path for row in section.rows if row.field == field
+    ]
+    return row.reason.origin.value, row.reason.text, row.reason.source
+
+
+SYSTEM = "node_groups[system]"
+ADDONS = "facts/addons.json row"
+EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "field", "origin", "text", "source"),
+    [
+        (
+            "mixed-hardware",
+            "cluster.addons.vpc-cni",
+            "configuration",
+            "rule",
+            "network policies are enforced, and prefixes in place of single addresses give room for more pods",
+            f"{EKS}/cni-network-policy.html; {EKS}/cni-increase-ip-addresses.html",
+        ),
+        (
+            "pod-network",
+            "cluster.addons.vpc-cni",
+            "configuration",
+            "rule",
+            "pods are in subnets of their own",
+            f"{EKS}/cni-custom-network.html",
+        ),
+        (
+            "mixed-hardware",
+            "cluster.addons.eks-node-monitoring-agent",
+            "configuration",
+            "rule",
+            "its DCGM agent has to run on tainted GPU nodes too",
+            f"{ADDONS} eks-node-monitoring-agent, https://github.com/aws/containers-roadmap/issues/2567",
+        ),
+        (
+            "mixed-hardware",
+            "cluster.addons.coredns",
+            "configuration",
+            "default",
+            "the add-on's own defaults",
+            f"{ADDONS} coredns",
+        ),
+        ("mixed-hardware", SYSTEM, "efa_interfaces", "default", "efa is not asked for; m", "instances.json row m"),
+        ("mixed-hardware", SYSTEM, "desired_size", "default", "as many as min_size, 2", None),
+        ("mixed-hardware", SYSTEM, "kubernetes_version", "rule", "that of the cluster", "API_CreateNodegroup"),
+        ("mixed-hardware", SYSTEM, "ami_family", "default", "AL2023 unless the strategy names", "ami_types.json row m"),
+        ("mixed-hardware", SYSTEM, "taints", "rule", "no accelerator to keep other pods from", "instances.json row m"),
+        ("mixed-hardware", SYSTEM, "block_devices", "rule", "room for images", "facts/karpenter.json block_devices"),
+    ],
+)
+def test_a_reason(name: str, path: str, field: str, origin: str, text: str, source: str | None) -> None:
+    found, words, row = reason(name, path, field)
+    assert found == origin
+    assert text in words
+    assert row is None if source is None else source in (row or "")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("ami_type", ("CUSTOM",)), ("ami_alias", ("-",)), ("image_id", None)],
+    ids=lambda each: str(each),
+)
+def test_an_image_of_ones_own_is_what_the_strategy_says(field: str, value: tuple[str, ...] | None) -> None:
+    found = [
+        row
+        for section in explained(FILES["accelerators-own-image"])
+        for row in section.rows
+        if row.field == field and any(each.field == "image_id" and each.is_set for each in section.rows)
+    ]
+    assert found
+    for row in found:
+        assert not row.derived
+        assert value is None or row.lines == value
+
+
+def test_taints_that_are_written_out_are_the_strategys() -> None:
+    found = {
+        (row.reason.origin.value, row.is_set)
+        for section in explained(FILES["labels-and-taints"])
+        for row in section.rows
+        if row.field == "taints"
+    }
+    assert ("strategy", True) in found
+
+
+PARTS = {
+    "platform-options": ("kubernetes.service_roles[aws-load-balancer-controller]", "kubernetes.charts.kueue"),
+    "storage": ("storage", "storage.fsx_lustre", "storage.efs"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_that_no_shipped_strategy_has(name: str) -> None:
+    paths = [section.path for section in explained(FILES[name])]
+    assert {*PARTS[name]} <= {*paths}
+    assert len(paths) == len(set(paths))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_kinds(name: str) -> None:
+    assert {section.kind for section in explained(FILES[name])} <= set(KINDS)
