@@ -13,6 +13,7 @@ from eks_hardware.cli import app
 from eks_hardware.config.rules import RULES
 from eks_hardware.config.rules.explain import explanations
 from helpers.paths import GOLDEN, ROOT, TESTS
+from helpers.shown import missing_lines
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -58,6 +59,12 @@ def test_the_first_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     recommend, validate, _ = README.split("```console\n", 1)[1].split("```", 1)[0].split("\n\n")
     for shown, broken in ((recommend, " \\\n    "), (validate, "")):
         command, printed = shown.removeprefix("$ eks-hardware ").replace(broken or "\0", " ").split("\n", 1)
-        lines = iter(line.rstrip() for line in CliRunner().invoke(app, command.split()).output.splitlines())
-        missing = [line for line in printed.splitlines() if line != "..." and line not in lines]
-        assert missing == []
+        assert missing_lines(printed, CliRunner().invoke(app, command.split()).output) == []
+
+
+def test_what_the_guide_of_recommend_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    guide = (ROOT / "docs" / "guides" / "recommend.md").read_text(encoding="utf-8")
+    command = guide.split("```console\n$ eks-hardware ", 1)[1].split("```", 1)[0].replace("\\\n", " ")
+    shown = guide.split("```text\n", 1)[1].split("```", 1)[0]
+    assert missing_lines(shown, CliRunner().invoke(app, command.split()).output) == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eks_hardware.advisor.fitting.gates import learns
 from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.config import facts
@@ -65,6 +66,15 @@ def _chip(kind: InstanceType) -> dict[str, Any] | None:
     return chip
 
 
+def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
+    """How many cores of a device share one copy, in the order to try: a NeuronCore may have a copy of its own."""
+    cores = cores_of(kind)
+    if cores == 1:
+        return (1,)
+    alone_first = learns(request.workload) or request.shape.generates is False
+    return (1, cores) if alone_first else (cores, 1)
+
+
 def pool_of(
     request: Request,
     kind: InstanceType,
@@ -100,19 +110,31 @@ def pool_of(
     count = kind.accelerator.count if kind.accelerator else 1
     return Pool(
         devices=count,
-        degrees=degrees(kind, request.shape.attention_heads, cores=cores),
+        degrees=degrees(kind, request.shape.attention_heads, cores=cores, padded=pads_heads(request)),
         available_gib=available_gib * cores / cores_of(kind),
         most_nodes=fact["most_nodes"] if many and (training or pipeline) else 1,
         pipeline=pipeline,
+        stages_in_node=neuron and training and cores == cores_of(kind),
         shardings=shardings,
     )
 
 
-def degrees(kind: InstanceType, heads: int, *, cores: int) -> tuple[int, ...]:
-    """Tensor parallel degrees in devices: those that a node has and that share the attention heads evenly.
+def pads_heads(request: Request) -> bool:
+    """Whether Neuron's libraries pad attention heads for a workload: those for generating do."""
+    return not learns(request.workload) and request.shape.generates is not False
+
+
+def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False) -> tuple[int, ...]:
+    """Tensor parallel degrees in devices: those that a node has and that share the attention heads.
 
     Source for Neuron: ``config/facts/memory.json`` (neuron); elsewhere the heads decide
     (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/).
+
+    Args:
+        kind: the type.
+        heads: attention heads.
+        cores: cores of a device that share a copy.
+        padded: whether empty heads may be added until they share evenly, on Neuron; no core has empty ones only.
     """
     count = kind.accelerator.count if kind.accelerator else 1
     chip = _chip(kind)
@@ -120,8 +142,10 @@ def degrees(kind: InstanceType, heads: int, *, cores: int) -> tuple[int, ...]:
         return tuple(each for each in _DEGREES if each <= count and heads % each == 0)
     if cores < chip["cores"]:
         return (1,)
-    in_cores = (each for each in chip["degrees"] if each % cores == 0 and heads % each == 0)
+    in_cores = (
+        each for each in chip["degrees"] if each % cores == 0 and (heads % each == 0 or (padded and each <= heads))
+    )
     return tuple(each // cores for each in in_cores if each // cores <= count)
 
 
-__all__ = ["available", "cores_of", "degrees", "host_gib", "pool_of", "usable_gib"]
+__all__ = ["available", "cores_of", "degrees", "host_gib", "pads_heads", "pool_of", "usable_gib", "ways"]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from eks_hardware.advisor.fitting import remedy
-from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of
+from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of, ways
 from eks_hardware.advisor.fitting.gates import (
     compute_format,
     efa_gate,
@@ -14,30 +16,55 @@ from eks_hardware.advisor.fitting.gates import (
     type_gates,
     weight_format,
 )
-from eks_hardware.advisor.fitting.layout import Layout, Short, serve, train
+from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
 from eks_hardware.advisor.fitting.memory_inference import GIB, InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
-from eks_hardware.advisor.model import Fit, Gate, MemoryPart, Miss, Request
+from eks_hardware.advisor.fitting.words import layout_notes, short_text
+from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.config import facts, software
 from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
 
 Memory = TrainingMemory | InferenceMemory
+
+Choose = Callable[[Request, Iterator[Fit]], Fit]
+"""Takes one of the fits of a request on one type; the first is that on the fewest nodes, and there is always one."""
 
 # Gates that say something nobody asked for although they are passed.
 _SAID = {"FP16": "without bf16", "FP8": "16 bits", "INT8": "16 bits", "INT4": "16 bits", "NEURON_TRAINING": "no EFA"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Found:
-    """What is the same for all types with the same devices: a layout, or by how much the best one misses."""
+class TrainingFit(Fit):
+    """How training sits on one instance type.
 
-    layout: Layout | None = None
-    parts: tuple[MemoryPart, ...] = ()
-    memory_gib: float = 0.0
-    available_gib: float = 0.0
-    notes: tuple[str, ...] = ()
-    missing_gib: float | None = None
-    text: str = ""
+    Attributes:
+        batch_size: sequences that a device works on in one pass.
+    """
+
+    batch_size: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """The smallest layout, which is the same for all types with the same devices."""
+
+    layout: Layout
+    memory: Memory
+    pool: Pool
+    cores: int
+    available_gib: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Missed:
+    """By how much the best layout misses, for the same types."""
+
+    missing_gib: float | None
+    text: str
+
+
+def _smallest(_: Request, fits: Iterator[Fit]) -> Fit:
+    return next(fits)
 
 
 class Fitter:
@@ -46,15 +73,17 @@ class Fitter:
     Args:
         request: what is asked.
         catalogue: where types are looked up; default: the one that ships.
+        choose: which layout is taken of those that fit; default: that on the fewest nodes.
     """
 
-    def __init__(self, request: Request, catalogue: Catalogue | None = None) -> None:
+    def __init__(self, request: Request, catalogue: Catalogue | None = None, *, choose: Choose = _smallest) -> None:
         self.request = request
         self._catalogue = catalogue or load()
         self._learns = learns(request.workload)
         self._gates: dict[tuple[str | None, ...], tuple[Gate, ...]] = {}
         self._memories: dict[tuple[object, ...], Memory] = {}
-        self._found: dict[tuple[object, ...], _Found] = {}
+        self._choose = choose
+        self._found: dict[tuple[object, ...], _Found | _Missed] = {}
         self._fits: dict[str, Fit | Miss] = {}
 
     def fit(self, kind: InstanceType, region: str) -> Fit | Miss:
@@ -78,7 +107,8 @@ class Fitter:
         kind, several = miss.kind, _may_be_several(self.request, miss.kind)
 
         def fits(changed: Request, joined: bool) -> Layout | None:
-            return Fitter(changed)._find(kind, several or joined).layout
+            found = Fitter(changed)._find(kind, several or joined)
+            return found.layout if isinstance(found, _Found) else None
 
         return replace(miss, remedy=remedy.find(self.request, kind, fits))
 
@@ -98,33 +128,34 @@ class Fitter:
         found = self._found.get(key)
         if found is None:
             found = self._found[key] = self._find(kind, many)
-        return self._answer(kind, found, of_software)
+        if isinstance(found, _Missed):
+            text = f"{kind.name}: {found.text}"
+            return Miss(kind=kind, missing_gib=found.missing_gib, gates=(), text=text, remedy=None)
+        return self._choose(self.request, self._fits_of(kind, found, of_software))
 
-    def _find(self, kind: InstanceType, many: bool) -> _Found:
-        """The layout on a type's devices."""
+    def _find(self, kind: InstanceType, many: bool) -> _Found | _Missed:
+        """The smallest layout on a type's devices."""
         room = available(kind, training=self._learns)
         if room is None:
-            return _Found(text="how much memory its accelerators have is not known")
+            return _Missed(missing_gib=None, text="how much memory its accelerators have is not known")
         short: Short | None = None
-        for cores in _ways(self.request, kind):
+        best: _Found | None = None
+        for cores in ways(self.request, kind):
             memory = self._memory(kind, cores)
             pool = pool_of(self.request, kind, training=self._learns, available_gib=room, cores=cores, many=many)
             tried = train(memory, pool) if isinstance(memory, TrainingMemory) else serve(memory, pool)
             if isinstance(tried, Layout):
-                copies = cores_of(kind) // cores
-                parts = tuple(replace(part, gib=part.gib * copies) for part in memory.parts(tried.parallelism))
-                return _Found(
-                    layout=tried,
-                    parts=parts,
-                    memory_gib=sum(part.gib for part in parts),
-                    available_gib=room,
-                    notes=_layout_notes(kind, tried, cores=cores, training=self._learns),
-                )
-            if short is None or tried.missing_gib < short.missing_gib:
+                if best is None or tried.nodes < best.layout.nodes:
+                    best = _Found(layout=tried, memory=memory, pool=pool, cores=cores, available_gib=room)
+                if tried.nodes == 1:
+                    break
+            elif short is None or tried.missing_gib < short.missing_gib:
                 short = tried
-        text = _short_text(self.request, kind, short, many) if short else ""
+        if best is not None:
+            return best
+        text = short_text(self.request, kind, short, many) if short else ""
         missing = short.missing_gib if short and short.missing_gib != float("inf") else None
-        return _Found(available_gib=room, missing_gib=missing, text=text)
+        return _Missed(missing_gib=missing, text=text)
 
     def _memory(self, kind: InstanceType, cores: int) -> Memory:
         key = (*_family(kind), cores)
@@ -133,25 +164,42 @@ class Fitter:
             memory = self._memories[key] = memory_of(self.request, kind, cores=cores)
         return memory
 
-    def _answer(self, kind: InstanceType, found: _Found, of_software: tuple[Gate, ...]) -> Fit | Miss:
-        layout, chip = found.layout, kind.accelerator
-        if layout is None:
-            missing = found.missing_gib
-            return Miss(kind=kind, missing_gib=missing, gates=(), text=f"{kind.name}: {found.text}", remedy=None)
-        parallelism = layout.parallelism
+    def _fits_of(self, kind: InstanceType, found: _Found, of_software: tuple[Gate, ...]) -> Iterator[Fit]:
+        """The smallest layout, and of training others that may be quicker."""
+        memory = found.memory
+        yield self._fit_of(kind, found, found.layout, of_software)
+        if isinstance(memory, TrainingMemory):
+            larger = self.request.workload.batch_size is None
+            for layout in others(memory, found.pool, found.layout, larger_batches=larger):
+                yield self._fit_of(kind, found, layout, of_software)
+
+    def _fit_of(self, kind: InstanceType, found: _Found, layout: Layout, of_software: tuple[Gate, ...]) -> Fit:
+        chip, parallelism, memory = kind.accelerator, layout.parallelism, found.memory
         alone = chip is not None and not self._learns and layout.nodes == 1
         said = tuple(each.text for each in of_software if each.passed and _SAID.get(each.code, "\n") in each.text)
         unknown = tuple(f"unknown: {each.text}" for each in of_software if each.passed is None)
-        return Fit(
+        if isinstance(memory, TrainingMemory):
+            kept = memory.parts(parallelism, batches=layout.batches)
+            make: Callable[..., Fit] = partial(TrainingFit, batch_size=memory.run.batch_size * layout.batches)
+        else:
+            kept, make = memory.parts(parallelism), Fit
+        copies = cores_of(kind) // found.cores
+        parts = tuple(replace(part, gib=part.gib * copies) for part in kept) if copies > 1 else kept
+        return make(
             kind=kind,
             nodes=layout.nodes,
             devices=0 if chip is None else parallelism.devices,
             parallelism=parallelism,
-            memory=found.parts,
-            memory_gib=found.memory_gib,
+            memory=parts,
+            memory_gib=sum(part.gib for part in parts),
             available_gib=found.available_gib,
             replicas_per_node=max(1, chip.count // parallelism.tensor) if chip and alone else 1,
-            notes=(*found.notes, *said, *unknown, *self._more_notes(kind, layout)),
+            notes=(
+                *layout_notes(self.request, kind, layout, cores=found.cores),
+                *said,
+                *unknown,
+                *self._more_notes(kind, layout),
+            ),
         )
 
     def _more_notes(self, kind: InstanceType, layout: Layout) -> tuple[str, ...]:
@@ -186,6 +234,12 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
     return fitter.remedied(fitted) if isinstance(fitted, Miss) else fitted
 
 
+def sequence_length(request: Request) -> int:
+    """Tokens of a sequence of training: the workload's, or else the default where the model knows as many."""
+    default: int = facts.memory("inference")["defaults"]["sequence_length"]
+    return request.workload.sequence_length or min(default, request.shape.max_context_length or default)
+
+
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
     """What a device of a type has to hold for a request, under any layout.
 
@@ -196,15 +250,13 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
     """
     workload, shape = request.workload, request.shape
     defaults = facts.memory("inference")["defaults"]
-    longest = shape.max_context_length
     if learns(workload):
-        length = defaults["sequence_length"]
         run = TrainingRun(
             shape=shape,
             precision=compute_format(request, kind),
             method=workload.method or "full",
             optimizer=workload.optimizer or "adamw",
-            sequence_length=workload.sequence_length or min(length, longest or length),
+            sequence_length=sequence_length(request),
             batch_size=workload.batch_size or defaults["batch_size"],
             checkpointing=workload.activation_checkpointing,
             fused_attention=kind.hardware is not Hardware.NVIDIA_GPU
@@ -218,7 +270,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
     serving = Serving(
         shape=shape,
         weight_format=weight_format(request, kind),
-        context_length=length if stretched else min(length, longest or length),
+        context_length=length if stretched else min(length, shape.max_context_length or length),
         sequences=workload.concurrent_sequences or defaults[batch],
         cores=cores,
         graphs=kind.hardware is Hardware.NVIDIA_GPU,
@@ -240,43 +292,6 @@ def _may_be_several(request: Request, kind: InstanceType) -> bool:
     return efa_gate(request, kind, 2).passed is True
 
 
-def _ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
-    """How many cores of a device share one copy, in the order to try: a NeuronCore may have a copy of its own."""
-    cores = cores_of(kind)
-    if cores == 1:
-        return (1,)
-    alone_first = learns(request.workload) or request.shape.generates is False
-    return (1, cores) if alone_first else (cores, 1)
-
-
 def _refused(kind: InstanceType, refusing: tuple[Gate, ...]) -> Miss:
     text = "; ".join(each.text for each in refusing)
     return Miss(kind=kind, missing_gib=None, gates=refusing, text=text, remedy=None)
-
-
-def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) -> str:
-    """Why the best layout misses."""
-    what, chip = "training" if learns(request.workload) else "a replica", kind.accelerator
-    if short.missing_gib == float("inf"):
-        asked = request.workload.sharding
-        if what == "training" and asked:
-            return f"the software for training on it has no sharding {asked}"
-        return f"no way to share {request.shape.attention_heads} attention heads goes with it"
-    if chip is None:
-        return f"{what} misses {short.missing_gib:.1f} GiB of what a pod can have of the node's memory"
-    why = ", and nodes cannot be joined without EFA" if learns(request.workload) and not many else ""
-    if not learns(request.workload) and short.devices < chip.count:
-        why = f" of {chip.count}, the most that share {request.shape.attention_heads} attention heads"
-    return f"{what} misses {short.missing_gib:.1f} GiB a device on {short.devices} x {chip.name}{why}"
-
-
-def _layout_notes(kind: InstanceType, layout: Layout, *, cores: int, training: bool) -> tuple[str, ...]:
-    if not kind.hardware.is_neuron:
-        return ()
-    fixed = "sequence length" if training else "context length and number of sequences"
-    shared = (
-        f"each of a device's {cores_of(kind)} NeuronCores holds a copy of its own"
-        if cores < cores_of(kind)
-        else f"tensor parallel over {layout.parallelism.tensor * cores} NeuronCores"
-    )
-    return shared, f"Neuron compiles for a fixed {fixed}: choose it when the model is compiled"

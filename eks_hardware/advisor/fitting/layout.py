@@ -1,7 +1,7 @@
 """Searches the smallest layout of a model over the devices of one instance type, by memory alone.
 
 The order is that of the least trouble: one device before several, sharding before tensor parallelism, both before a
-pipeline, one node before several.
+pipeline, one node before several. The smallest need not be the cheapest: `others` has more of them.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from eks_hardware.advisor.model import Parallelism
 
 GIB = 2**30
 
+# Between the fewest nodes and twice as many, about so many numbers of them are looked at.
+_NODE_STEPS = 8
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
@@ -26,6 +29,7 @@ class Pool:
         available_gib: of a device.
         most_nodes: nodes that can be joined.
         pipeline: whether stages of layers may be spread over nodes.
+        stages_in_node: whether a node may hold several of the stages.
         shardings: what may be sharded, the least first; training only.
     """
 
@@ -34,6 +38,7 @@ class Pool:
     available_gib: float
     most_nodes: int
     pipeline: bool
+    stages_in_node: bool = False
     shardings: tuple[str, ...] = ("none",)
 
 
@@ -44,10 +49,12 @@ class Layout:
     Attributes:
         nodes: instances.
         parallelism: how the model is laid over their devices.
+        batches: batches of the run's size that a device works on in one pass, as one of so much more.
     """
 
     nodes: int
     parallelism: Parallelism
+    batches: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +92,34 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
     raise AssertionError("the layouts that were just found to fit")
 
 
+def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batches: bool) -> Iterator[Layout]:
+    """Further layouts of training that fit, fewest nodes first: up to twice the nodes of the smallest one.
+
+    Every tensor parallel degree with the least sharding that does, and where weights are gathered in every pass, the
+    largest batch, a power of two, that the memory left over takes. No pipeline where the smallest needs none.
+
+    Args:
+        memory: of the run.
+        pool: the devices.
+        smallest: the layout that :func:`train` found.
+        larger_batches: whether batches may be larger than the run's.
+    """
+    room, fewest = pool.available_gib * GIB, smallest.nodes
+    most = min(2 * fewest, pool.most_nodes)
+    for nodes in range(fewest, most + 1, max(1, fewest // _NODE_STEPS)):
+        tried: set[tuple[int, int]] = set()
+        for each in _training_layouts(memory, pool, nodes):
+            degrees = each.tensor, each.pipeline
+            if degrees in tried or (each.pipeline > 1 and smallest.parallelism.pipeline == 1):
+                continue
+            need = memory.need(each.data, each.tensor, each.pipeline, each.sharding)
+            if sum(need) > room:
+                continue
+            tried.add(degrees)
+            batches = memory.most_batches(each, room) if larger_batches and each.sharding == "zero-3" else 1
+            yield Layout(nodes=nodes, parallelism=each, batches=batches)
+
+
 def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:
     return min(
         sum(memory.need(each.data, each.tensor, each.pipeline, each.sharding))
@@ -93,12 +128,26 @@ def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:
 
 
 def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterator[Parallelism]:
-    stages = (1, nodes) if pool.pipeline and 1 < nodes <= memory.run.shape.layers else (1,)
-    for pipeline in stages:
+    devices = nodes * pool.devices
+    for pipeline in _stages(pool, nodes, layers=memory.run.shape.layers):
         for tensor in pool.degrees or (1,):
-            data = nodes * pool.devices // (tensor * pipeline)
+            data = devices // (tensor * pipeline)
+            if data * tensor * pipeline != devices:
+                continue
             for sharding in pool.shardings:
                 yield Parallelism(data=data, tensor=tensor, pipeline=pipeline, sharding=sharding)
+
+
+def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
+    """Numbers of stages: none, one for each node, or what divides the devices where a node may hold several."""
+    yield 1
+    if not pool.pipeline:
+        return
+    if pool.stages_in_node:
+        devices = nodes * pool.devices
+        yield from (each for each in range(2, min(devices, layers) + 1) if devices % each == 0)
+    elif 1 < nodes <= layers:
+        yield nodes
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:

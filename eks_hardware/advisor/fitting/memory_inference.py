@@ -83,6 +83,7 @@ class InferenceMemory:
         self._caches = shape.generates is not False
         values = shape.kv_values(serving.context_length) if self._caches else 0
         self.cache = float(self.value_bytes * values * serving.sequences)
+        self._attention_head = float(each * shape.layers * shape.hidden_size * shape.head_dim)
         tokens = serving.context_length * serving.sequences
         self.tokens = min(tokens, fact["batched_tokens"]) if self._caches else tokens
         inner = facts.memory("activations")["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
@@ -94,14 +95,26 @@ class InferenceMemory:
 
     def cache_share(self, tensor: int) -> float:
         """The share of the cache that one of so many devices holds: each core keeps its heads whole."""
-        cores = self.serving.cores
-        return cores / min(tensor * cores, self.serving.shape.kv_heads)
+        cores, shape = self.serving.cores, self.serving.shape
+        return cores * _heads_held(shape, tensor * cores)[1] / (tensor * cores * shape.kv_heads)
+
+    def padding(self, tensor: int) -> float:
+        """Bytes of the weights of heads that are there so that every core has as many, on all devices together.
+
+        Padded query heads are in two matrices of a layer, those of the queries and of the output; heads of keys and
+        values that several cores hold are in two others. Latent attention has other matrices, and is not counted.
+        """
+        shape = self.serving.shape
+        if shape.latent_width:
+            return 0.0
+        queries, keys = _heads_held(shape, tensor * self.serving.cores)
+        return self._attention_head * 2 * (queries - shape.attention_heads + keys - shape.kv_heads)
 
     def need(self, tensor: int, pipeline: int = 1) -> Bytes:
         """Bytes of one device under a layout."""
         layers = self.serving.shape.layers
         stage = -(-layers // pipeline) / layers
-        weights = ((self.weights - self._tables) * stage + self._tables) / tensor
+        weights = ((self.weights - self._tables + self.padding(tensor)) * stage + self._tables) / tensor
         cache = self.cache * stage * self.cache_share(tensor)
         return Bytes(weights, cache, self._outer + self._inner / tensor + self._scores, self._graphs)
 
@@ -112,8 +125,10 @@ class InferenceMemory:
         each = f" / {devices} devices" if devices > 1 else ""
         share = self.cache_share(layout.tensor) / layout.pipeline
         per_token = self.value_bytes * shape.kv_values(1)
+        more = self.padding(layout.tensor)
+        padded = f" and {more / GIB:.3g} GiB of repeated or empty heads" if more else ""
         how = {
-            "weights": f"{billions(shape.parameters)} parameters in {serving.weight_format}{each}",
+            "weights": f"{billions(shape.parameters)} parameters in {serving.weight_format}{padded}{each}",
             "cache": f"{serving.sequences} x {serving.context_length} tokens x {per_token} bytes{_window(shape)}"
             + (f" x {share:.3g} a device" if devices > 1 else ""),
             "activations": f"{self.tokens} tokens at once",
@@ -125,6 +140,21 @@ class InferenceMemory:
             for name, value in need._asdict().items()
             if value
         )
+
+
+def _heads_held(shape: Shape, shares: int) -> tuple[int, int]:
+    """Heads of queries, and of keys and values, that all shares of a tensor parallel model hold together.
+
+    Queries are padded until every share has as many. A key-value head is never split: fewer than shares are repeated,
+    once for each share; where neither number is a multiple of the other, once for each query head.
+
+    Source: https://github.com/huggingface/optimum-neuron/blob/main/optimum/neuron/models/inference/backend/modules/attention/gqa.py
+    """
+    queries = -(-shape.attention_heads // shares) * shares
+    keys = shape.kv_heads
+    if keys % shares == 0:
+        return queries, keys
+    return queries, shares if shares % keys == 0 else queries
 
 
 def _window(shape: Shape) -> str:

@@ -83,8 +83,8 @@ class TrainingMemory:
             self._gradient_each = known["bytes"]["gradients"]
         self._boundaries, self._working, self._output = _activations(run)
 
-    def need(self, data: int, tensor: int, pipeline: int, sharding: str) -> Bytes:
-        """Bytes of one device under a layout."""
+    def need(self, data: int, tensor: int, pipeline: int, sharding: str, *, batches: int = 1) -> Bytes:
+        """Bytes of one device under a layout; ``batches`` of the run's size are worked on in one pass."""
         sharded, shape = self._shards[sharding], self.run.shape
         stage = -(-shape.layers // pipeline) / shape.layers
         held = (self._layers_parameters * stage + self._tables) / tensor
@@ -96,19 +96,26 @@ class TrainingMemory:
         weights += self._adapter_weights * stage / tensor / spread["weights"]
         gathered = self._unit * self._gathered_each / tensor if spread["weights"] > 1 else 0.0
         # The first of the stages has as many batches in flight as there are stages, so that they spare nothing here.
-        activations = (self._boundaries + self._working + self._output) / tensor
+        activations = batches * (self._boundaries + self._working + self._output) / tensor
         held_in_all = weights + gathered + gradients + optimizer + activations
         return Bytes(weights, gathered, gradients, optimizer, activations, self._reserve * held_in_all)
 
-    def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
-        """The same with words, in GiB."""
+    def most_batches(self, layout: Parallelism, room: float) -> int:
+        """The most batches of the run's size, a power of two, that one pass can have in so many bytes of a device."""
         need = self.need(layout.data, layout.tensor, layout.pipeline, layout.sharding)
+        left = room - sum(need)
+        more = int(left / (need.activations * (1 + self._reserve)))
+        return 1 << (max(more, 0) + 1).bit_length() - 1
+
+    def parts(self, layout: Parallelism, *, batches: int = 1) -> tuple[MemoryPart, ...]:
+        """The same with words, in GiB."""
+        need = self.need(layout.data, layout.tensor, layout.pipeline, layout.sharding, batches=batches)
         run, sharded = self.run, self._shards[layout.sharding]
         held = f"{billions(run.shape.parameters)} parameters" + _over(layout.tensor * layout.pipeline, "devices")
         trained = held if run.method == "full" else f"{billions(self.trained)} parameters of adapters"
         data = {part: _over(layout.data if part in sharded else 1, "data-parallel") for part in self._shards["zero-3"]}
         adapters = "" if run.method == "full" else ", and adapters in fp32"
-        tokens = f"{run.batch_size} x {run.sequence_length} tokens"
+        tokens = f"{run.batch_size * batches} x {run.sequence_length} tokens"
         kept = "the input of each layer and one layer's own" if run.checkpointing else "all of each layer"
         scores = "" if run.fused_attention else ", with the scores of attention"
         how = {

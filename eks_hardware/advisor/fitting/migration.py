@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from eks_hardware.advisor.fitting.devices import cores_of, degrees
+from eks_hardware.advisor.fitting.devices import cores_of, degrees, pads_heads
 from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
@@ -162,8 +162,12 @@ def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -
             libraries=tuple(_library(row) for row in neuron_libraries(request, kind)),
             maturity=stands,
             maturity_text=why,
-            degrees=tuple(each * cores for each in degrees(kind, request.shape.attention_heads, cores=cores)),
+            degrees=tuple(each * cores for each in _degrees(request, kind, cores)),
         )
+
+
+def _degrees(request: Request, kind: InstanceType, cores: int) -> tuple[int, ...]:
+    return degrees(kind, request.shape.attention_heads, cores=cores, padded=pads_heads(request))
 
 
 def _by_library(request: Request, kind: InstanceType) -> Request:

@@ -9,6 +9,7 @@ from typing import Any
 
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
+from eks_hardware.advisor.shapes.plausible import check_size, counted
 from eks_hardware.config import facts
 from eks_hardware.config.models.workload import ModelShape, count
 
@@ -31,7 +32,7 @@ def shape_of(model: ModelShape, *, folder: Path | None = None) -> Shape:
         folder: folder that ``hf_config`` is relative to; default: the working directory.
 
     Raises:
-        ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, with the field of the model that it is about.
+        ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, MODEL_SIZE, with the field of the model that it is about.
     """
     if model.hf_config is None:
         return _of_size(model)
@@ -67,6 +68,7 @@ def _with_said(shape: Shape, model: ModelShape) -> Shape:
             f"{mended.attention_heads} attention heads do not share {mended.kv_heads} key-value heads evenly",
             "kv_heads",
         )
+    check_size(mended, said, share=shape.active_parameters / counted(shape))
     return replace(mended, source=f"{shape.source} and {_SAID}") if said else mended
 
 
@@ -109,7 +111,7 @@ def _of_size(model: ModelShape) -> Shape:
         estimated.append(f"{', '.join(missing)}: as {near['name']} has them, which is nearest in size")
     if kind is None and model.architecture:
         estimated.append(f"architecture {model.architecture} is not known: taken for one that writes tokens")
-    return Shape(
+    shape = Shape(
         parameters=parameters,
         active_parameters=active,
         layers=layers,
@@ -129,3 +131,5 @@ def _of_size(model: ModelShape) -> Shape:
         intermediate_size=width,
         gated_mlp=kind not in ("encoder", "vision"),
     )
+    check_size(shape, [name for name in ("layers", "hidden_size") if getattr(model, name) is not None])
+    return shape

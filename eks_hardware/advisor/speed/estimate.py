@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eks_hardware.advisor.fitting.fit import TrainingFit, sequence_length
 from eks_hardware.advisor.fitting.gates import compute_format, learns, weight_format
 from eks_hardware.advisor.fitting.memory_inference import kv_value_bytes, weight_bytes
-from eks_hardware.advisor.model import Fit, Request
+from eks_hardware.advisor.model import Fit, Request, Shape
 from eks_hardware.advisor.speed import throughput
-from eks_hardware.advisor.speed.exchange import exchange
+from eks_hardware.advisor.speed.exchange import Exchange, exchange
 from eks_hardware.advisor.speed.throughput import Estimate
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import Accelerator
@@ -17,7 +18,6 @@ from eks_hardware.config.models import Workload
 from eks_hardware.config.models.workload import count
 
 _SECONDS_PER_HOUR = 3600
-_SAMPLE_TOKENS = 1_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,36 +52,88 @@ def speed(request: Request, fit: Fit) -> Speed:
     if accelerator is None:
         return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
     if learns(request.workload):
-        return _training(request, fit, accelerator)
+        return _training(request, fit)
     if request.shape.generates is False:
         return _answering(request, fit, accelerator)
     return _generating(request, fit, accelerator)
 
 
-def _training(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
-    workload, shape = request.workload, request.shape
-    known = performance(accelerator)
+@dataclass(frozen=True, kw_only=True)
+class TrainingPass:
+    """One pass of all devices over one batch each.
+
+    Attributes:
+        tokens: of all devices together.
+        computing: seconds, with what they rest on; None where unknown.
+        exchanged: what it takes to exchange weights meanwhile.
+    """
+
+    tokens: float
+    computing: Estimate
+    exchanged: Exchange
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens of all devices by the slower of computing and exchanging; None where unknown."""
+        computing = self.computing.value
+        return None if computing is None else self.tokens / max(computing, self.exchanged.seconds)
+
+
+def training_pass(request: Request, fit: Fit) -> TrainingPass:
+    """What one pass of training takes.
+
+    Args:
+        request: what is asked.
+        fit: how it sits on an instance type with accelerators.
+    """
+    workload, shape, length = request.workload, request.shape, sequence_length(request)
+    default: int = facts.memory("inference")["defaults"]["batch_size"]
+    batch = fit.batch_size if isinstance(fit, TrainingFit) else workload.batch_size or default
+    tokens = batch * length * fit.parallelism.data
+    chip = fit.kind.accelerator
+    known = performance(chip) if chip else None
     precision = compute_format(request, fit.kind)
-    sample = throughput.training_seconds(
+    computing = throughput.training_seconds(
         active_parameters=shape.active_parameters,
-        tokens=_SAMPLE_TOKENS,
-        devices=fit.parallelism.devices,
-        peak_tflops=known.peak_tflops(precision),
-        precision=known.compute_format(precision) or precision,
+        tokens=tokens,
+        devices=max(1, fit.parallelism.devices),
+        peak_tflops=known and known.peak_tflops(precision),
+        precision=(known and known.compute_format(precision)) or precision,
+        attention_size=shape.attention_heads * shape.head_dim,
+        attended_tokens=attended_tokens(shape, length),
         adapters_only=workload.method in ("lora", "qlora"),
         recompute=workload.activation_checkpointing,
-        kind=accelerator.kind,
+        kind=chip.kind if chip else "cpu",
     )
-    if sample.value is None:
-        return Speed(assumptions=sample.assumptions)
-    defaults = facts.memory("inference")["defaults"]
-    length = workload.sequence_length or defaults["sequence_length"]
-    tokens = (workload.batch_size or defaults["batch_size"]) * length * fit.parallelism.data
-    computing = sample.value * tokens / _SAMPLE_TOKENS
-    exchanged = exchange(request, fit)
-    per_second = tokens / max(computing, exchanged.seconds)
-    notes = [*sample.assumptions, *exchanged.unknown]
-    if exchanged.seconds > computing:
+    return TrainingPass(tokens=tokens, computing=computing, exchanged=exchange(request, fit))
+
+
+def attended_tokens(shape: Shape, length: int) -> float:
+    """Tokens that a token of a sequence attends to, on average, summed over the layers.
+
+    What writes sees the tokens before: half of the sequence, and of a window less where the sequence begins. What
+    does not sees all of it. Layers that keep neither (linear attention) count nothing.
+
+    Args:
+        shape: the model.
+        length: tokens of the sequence.
+    """
+    if shape.generates is False:
+        return float(shape.layers * length)
+    window = min(length, shape.window or length)
+    return shape.layers_with_cache * length / 2 + shape.layers_with_window * window * (1 - window / length / 2)
+
+
+def _training(request: Request, fit: Fit) -> Speed:
+    one = training_pass(request, fit)
+    per_second = one.tokens_per_second
+    if one.computing.value is None or per_second is None:
+        return Speed(assumptions=one.computing.assumptions)
+    workload, exchanged = request.workload, one.exchanged
+    notes = [*one.computing.assumptions, *exchanged.unknown]
+    if isinstance(fit, TrainingFit) and fit.batch_size > 1 and workload.batch_size is None:
+        notes.append(f"{fit.batch_size} sequences a device in one pass (batch_size), the most that fit")
+    if exchanged.seconds > one.computing.value:
         notes.append(f"limited by {exchanged.over}, over which weights are exchanged; a larger batch_size hides it")
     hours = count(workload.training_tokens) / per_second / _SECONDS_PER_HOUR if workload.training_tokens else None
     return Speed(tokens_per_second=per_second, per_replica=per_second, hours=hours, assumptions=tuple(notes))

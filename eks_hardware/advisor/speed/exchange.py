@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from functools import cache
 
 from eks_hardware.advisor.model import Fit, Request
-from eks_hardware.advisor.ranking import policy
 from eks_hardware.config import facts
 from eks_hardware.config.catalogue import InstanceType
 from eks_hardware.config.catalogue.performance import performance
+from eks_hardware.config.catalogue.tables import read
 
 _BITS = 8
 _GIGA = 1e9
@@ -48,18 +49,20 @@ def exchange(request: Request, fit: Fit) -> Exchange:
     method = request.workload.method
     frozen = method in ("lora", "qlora")
     width = facts.memory("formats")["bytes"]["nf4" if method == "qlora" else "bf16"]
-    each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters
-    # Gigabytes per second of each link that the weights cross, by what it is.
+    layout = fit.parallelism
+    each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters / layout.pipeline
+    # Gigabytes per second of each link that the weights of a stage cross, by what it is.
     links: dict[str, float | None] = {}
-    if fit.nodes > 1:
+    if fit.nodes > layout.pipeline:
         gbps = network_gbps(fit.kind)
         links[f"the network of a node, {gbps or 0:g} Gbps"] = gbps and gbps / _BITS
     chip = fit.kind.accelerator
-    if chip and fit.devices > fit.nodes:
+    if chip and fit.devices > fit.nodes * layout.tensor:
         known = performance(chip)
         link = known.link_gb_per_second
-        # The vendors count both directions.
-        links[f"{known.link or 'the links'} between the devices, {link or 0:g} GB/s"] = link and link / 2
+        # The vendors count both directions, and a device takes its part of each layer only.
+        between = f"{known.link or 'the links'} between the devices, {link or 0:g} GB/s"
+        links[between] = link and link / 2 * layout.tensor
     times = {name: each / (speed * _GIGA) for name, speed in links.items() if speed}
     slowest = max(times, key=lambda name: times[name], default="")
     return Exchange(
@@ -76,11 +79,18 @@ def exchange(request: Request, fit: Fit) -> Exchange:
 def network_gbps(kind: InstanceType) -> float | None:
     """Peak network bandwidth of a node in Gbps; None where unknown.
 
-    The EC2 API gives it by card, and for some families the total on every card.
+    The EC2 API gives it by card; ``config/catalogue/data/performance.json`` (network) has the types whose cards do not
+    add up to the node's.
     """
+    total = _totals_gbps().get(kind.name)
+    if total is not None:
+        return total
     peaks = [card.peak_gbps for card in kind.network_cards]
-    if not peaks or None in peaks:
-        return None
     known = [peak for peak in peaks if peak is not None]
-    repeats = any(fnmatchcase(kind.family, each) for each in policy.load().total_on_every_card)
-    return max(known) if repeats else sum(known)
+    return sum(known) if known and len(known) == len(peaks) else None
+
+
+@cache
+def _totals_gbps() -> Mapping[str, float]:
+    totals: dict[str, float] = read("performance")["network"]["total_gbps"]
+    return totals

@@ -37,6 +37,9 @@ _MILLION = 1e6
 _FORWARD = 2  # one multiplication and one addition
 _GRADIENT_OF_INPUTS = 2
 _GRADIENT_OF_WEIGHTS = 2
+# FLOPs of attention per number of its width, layer, token and token attended to: scores, and the sum of the values.
+_ATTENTION = 4
+_ATTENTION_BACKWARD = 2  # in forward passes: both factors of each product have gradients
 
 
 def training_seconds(
@@ -46,6 +49,8 @@ def training_seconds(
     devices: int,
     peak_tflops: float | None,
     precision: str,
+    attention_size: float | None = None,
+    attended_tokens: float | None = None,
     adapters_only: bool = False,
     recompute: bool,
     kind: str = "gpu",
@@ -59,12 +64,20 @@ def training_seconds(
     (https://arxiv.org/abs/2104.04473 §5.1). Adapters (LoRA) spare the gradient of the frozen weights: 4, a third less
     (https://thinkingmachines.ai/blog/lora/, "Compute efficiency advantage of LoRA").
 
+    Attention adds 4 x attention_size x attended_tokens a pass, and passes are 3, or 4 with recomputation, adapters or
+    not: 16 B s^2 h a layer for B sequences of s tokens that all see each other, the second term of the FLOPs of
+    https://arxiv.org/abs/2104.04473 §5.1 and its appendix.
+
     Args:
         active_parameters: parameters that a token passes; of a mixture of experts those of the chosen ones.
         tokens: tokens of the run: data set times epochs.
         devices: accelerators.
         peak_tflops: dense peak of one accelerator in the number format of the run, in TFLOPS; None if unknown.
         precision: that number format, for the text: ``bf16``.
+        attention_size: attention heads times size of a head; without it and ``attended_tokens``, attention is not
+            counted.
+        attended_tokens: tokens that a token attends to, on average over its sequence, summed over the layers: half of
+            the sequence in each where a token sees those before it only.
         adapters_only: whether only adapters are trained, over frozen weights.
         recompute: whether activations are recomputed (gradient checkpointing).
         kind: kind of accelerator, ``gpu`` or ``neuron``: which measured share of the peak is taken.
@@ -74,7 +87,8 @@ def training_seconds(
         ValueError: for a number that cannot be.
     """
     check(LEAST, active_parameters=active_parameters, tokens=tokens, peak_tflops=peak_tflops)
-    check(1, devices=devices)
+    check(1, devices=devices, attention_size=attention_size)
+    check(0, attended_tokens=attended_tokens)
     computing = reached("training", kind, share)
     if peak_tflops is None or computing is None:
         return unknown(
@@ -89,13 +103,23 @@ def training_seconds(
         work += " through frozen weights"
     else:
         flops += _GRADIENT_OF_WEIGHTS
+    passes = 1 + _ATTENTION_BACKWARD
     if recompute:
         flops += _FORWARD
+        passes += 1
         work += ", activations recomputed"
+    per_token = flops * active_parameters
+    if attention_size is None or attended_tokens is None:
+        attending = "attention within the sequences not counted"
+    else:
+        more = passes * _ATTENTION * attention_size * attended_tokens
+        attending = f"attention within the sequences adds {more / per_token * 100:.3g} %"
+        per_token += more
     return Estimate(
-        value=flops * active_parameters * tokens / (devices * peak_tflops * PER_TERA * computing.value),
+        value=per_token * tokens / (devices * peak_tflops * PER_TERA * computing.value),
         assumptions=(
             f"{flops} FLOPs per parameter and token: {work}",
+            attending,
             f"{computing} of the {precision} peak of {peak_tflops:,g} TFLOPS a device{computing.measured}",
             "no time for loading data, checkpoints and failures",
         ),

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.fitting.fit import fit
+from eks_hardware.advisor.fitting.fit import Fitter, TrainingFit, fit
 from eks_hardware.advisor.model import Fit, Parallelism, Request
 from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
-from eks_hardware.advisor.speed.estimate import Speed, speed
+from eks_hardware.advisor.speed.cheapest import cheapest
+from eks_hardware.advisor.speed.estimate import Speed, attended_tokens, speed, training_pass
 from eks_hardware.advisor.speed.exchange import exchange, network_gbps
 from eks_hardware.config.catalogue import load
+from helpers.advisor import public_shape
 
 REGION = "us-east-1"
 
@@ -33,11 +35,21 @@ def laid(found: Fit, **layout: Any) -> Fit:
     return replace(found, parallelism=parallelism, devices=parallelism.devices)
 
 
-# The sum of the cards, but for a family that says its total on each of them.
+# The sum of the cards, but for types of which EC2 says another total: g6e has it on each card.
 @pytest.mark.parametrize(
-    ("name", "gbps"), [("p4d.24xlarge", 400), ("p5.48xlarge", 3200), ("g6e.48xlarge", 400), ("trn1.32xlarge", 800)]
+    ("name", "gbps"),
+    [
+        ("p4d.24xlarge", 400),
+        ("p5.48xlarge", 3200),
+        ("p6-b200.48xlarge", 3200),
+        ("p6-b300.48xlarge", 6400),  # 16 cards of 400; the one of 350 has no EFA
+        ("g6e.24xlarge", 200),
+        ("g6e.48xlarge", 400),
+        ("trn1.32xlarge", 800),
+        ("p6e-gb200.36xlarge", None),
+    ],
 )
-def test_network_of_a_node(name: str, gbps: float) -> None:
+def test_network_of_a_node(name: str, gbps: float | None) -> None:
     assert network_gbps(load().get(name)) == gbps
 
 
@@ -57,6 +69,25 @@ def test_frozen_weights_cross_it_twice() -> None:
     whole, adapters = asking(**TRAINING), asking(task="fine-tuning", method="lora", model={"parameters": "70B"})
     found = laid(replace(fitted(whole, "p4d.24xlarge"), nodes=5), data=40, sharding="zero-3")
     assert exchange(adapters, found).seconds == pytest.approx(exchange(whole, found).seconds * 2 / 3)
+
+
+def test_vendors_count_both_directions_of_a_link() -> None:
+    """8 H100 of one node gather 70e9 x 2 bytes and scatter as many once: NVLink's 900 GB/s are 450 in one direction."""
+    request = asking(**TRAINING)
+    found = laid(replace(fitted(request, "p5.48xlarge"), nodes=1), data=8, sharding="zero-3")
+    assert exchange(request, found).seconds == pytest.approx(70e9 * 2 * 3 / 450e9)
+    # Pairs of tensor parallel devices have half of each layer.
+    pairs = laid(found, data=4, tensor=2, sharding="zero-3")
+    assert exchange(request, pairs).seconds == pytest.approx(70e9 * 2 * 3 / 450e9 / 2)
+
+
+def test_stages_on_nodes_of_their_own_share_no_weights() -> None:
+    """Each of 4 nodes has a quarter of the layers, which its 8 devices gather among themselves."""
+    request = asking(**TRAINING)
+    found = laid(replace(fitted(request, "p5.48xlarge"), nodes=4), data=8, pipeline=4, sharding="zero-3")
+    crossed = exchange(request, found)
+    assert crossed.seconds == pytest.approx(70e9 * 2 * 3 / 4 / 450e9)
+    assert "NVLink" in crossed.over
 
 
 def test_other_layouts_exchange_nothing_in_a_pass() -> None:
@@ -83,8 +114,93 @@ def test_hours_of_a_run() -> None:
     found = speed(request, fitted(request, "p4d.24xlarge"))
     assert found.tokens_per_second
     assert found.hours == pytest.approx(100e9 / found.tokens_per_second / 3600)
-    # 8 FLOPs a parameter and token with recomputation, 8 x 312 TFLOPS at 40 %.
-    assert found.tokens_per_second == pytest.approx(8 * 312e12 * 0.4 / (8 * 7e9))
+    # 8 FLOPs a parameter and token with recomputation, 8 x 312 TFLOPS at 40 %; and four passes of attention, to 1024 of
+    # 2048 tokens on average, over 32 layers that are 4096 wide.
+    attention = 4 * 4 * 4096 * 32 * 1024
+    assert found.tokens_per_second == pytest.approx(8 * 312e12 * 0.4 / (8 * 7e9 + attention))
+
+
+def test_long_sequences_take_longer() -> None:
+    """131,072 tokens: attention has 2 x 32 x 4096 x 131,072 FLOPs a pass beside the 2 x 8e9 of the parameters."""
+    said = {"task": "training", "model": {"parameters": "8B"}}
+    short, long = asking(**said, sequence_length=1), asking(**said, sequence_length=131_072)
+    found = laid(fitted(short, "p5.48xlarge"), data=8, sharding="zero-1")
+    times = [(training_pass(each, found).tokens_per_second or 0) for each in (short, long)]
+    assert times[0] / times[1] == pytest.approx(1 + 32 * 4096 * 131_072 / 8e9, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("model", "length", "tokens"),
+    [
+        ("llama-3.1-8b", 1000, 32 * 500),
+        ("bert-base", 512, 12 * 512),  # all see all
+        # 42 layers, every other one a window of 4096: of 8192 tokens half see less than it, 2048 on average.
+        ("gemma-2-9b", 8192, 21 * 4096 + 21 * (2048 + 4096) / 2),
+    ],
+)
+def test_attended_tokens(model: str, length: int, tokens: float) -> None:
+    assert attended_tokens(public_shape(model), length) == pytest.approx(tokens)
+
+
+# --- the cheapest layout
+
+
+def chosen(name: str, **said: Any) -> tuple[Fit, Fit]:
+    """The fit on the fewest nodes, and the cheapest."""
+    request, kind = asking(**said), load().get(name)
+    found = Fitter(request).on(kind), Fitter(request, choose=cheapest).on(kind)
+    assert isinstance(found[0], Fit)
+    assert isinstance(found[1], Fit)
+    return found
+
+
+def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
+    hours = []
+    for size in ("405B", "410B"):
+        said = {"task": "training", "framework": "pytorch", "model": {"parameters": size}}
+        smallest, best = chosen("p5.48xlarge", **said)
+        request = asking(**said)
+        per_token = [each.devices / _known(speed(request, each)) for each in (smallest, best)]
+        assert per_token[1] < per_token[0] * 0.75
+        assert smallest.nodes <= best.nodes <= 2 * smallest.nodes
+        assert best.memory_gib <= best.available_gib
+        hours.append(per_token[1])
+    assert hours[0] < hours[1]
+
+
+def test_larger_batches_hide_the_network() -> None:
+    """405B over nodes of 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, in which 4 x 2048 tokens a device are computed."""
+    smallest, best = chosen("p5.48xlarge", task="training", framework="pytorch", model={"parameters": "405B"})
+    assert isinstance(smallest, TrainingFit)
+    assert isinstance(best, TrainingFit)
+    assert (smallest.batch_size, best.batch_size) == (1, 4)
+    request = asking(task="training", framework="pytorch", model={"parameters": "405B"})
+    one = training_pass(request, best)
+    assert one.tokens == 4 * 2048 * best.parallelism.data
+    assert one.exchanged.seconds == pytest.approx(405e9 * 2 * 3 / 400e9)
+    assert any(part.how.startswith("4 x 2048 tokens") for part in best.memory)
+    assert any("4 sequences a device" in each for each in speed(request, best).assumptions)
+
+
+def test_a_batch_that_is_said_is_kept() -> None:
+    said = {"task": "training", "framework": "pytorch", "model": {"parameters": "405B"}, "batch_size": 1}
+    best = chosen("p5.48xlarge", **said)[1]
+    assert isinstance(best, TrainingFit)
+    assert best.batch_size == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("p5.48xlarge", {"task": "training", "model": {"parameters": "13B"}}),
+        ("g4dn.12xlarge", {"task": "training", "model": {"parameters": "1B"}}),
+        ("c7i.8xlarge", {"task": "training", "model": {"parameters": "100M"}}),
+        ("p5.48xlarge", {"task": "inference", "model": {"parameters": "1000B"}}),
+    ],
+)
+def test_where_nothing_waits_the_fewest_nodes_are_taken(name: str, said: dict[str, Any]) -> None:
+    smallest, best = chosen(name, **said)
+    assert smallest == best
 
 
 SERVING = {"task": "inference", "model": {"parameters": "8B"}, "context_length": 4096}

@@ -94,6 +94,21 @@ def test_degrees_share_the_heads(name: str, heads: int, cores: int, found: tuple
     assert degrees(CATALOGUE.get(name), heads, cores=cores) == found
 
 
+@pytest.mark.parametrize(
+    ("name", "heads", "cores", "found"),
+    [
+        ("inf2.48xlarge", 64, 2, (1, 2, 4, 12)),  # 72 heads on 24 NeuronCores
+        ("inf2.48xlarge", 32, 2, (1, 2, 4, 12)),  # 48
+        ("inf2.48xlarge", 12, 2, (1, 2, 4)),  # 16 on 8; on 24 half of the cores would have none of the model's
+        ("trn1.32xlarge", 40, 2, (1, 4, 8, 16)),
+        ("trn1.32xlarge", 71, 1, (1,)),
+        ("p5.48xlarge", 71, 1, (1,)),  # nothing pads on GPUs
+    ],
+)
+def test_degrees_with_padded_heads(name: str, heads: int, cores: int, found: tuple[int, ...]) -> None:
+    assert degrees(CATALOGUE.get(name), heads, cores=cores, padded=True) == found
+
+
 # --- inference
 
 
@@ -146,6 +161,29 @@ def test_several_nodes_only_where_one_is_too_small() -> None:
     assert fits(request_for("llama-3.1-70b"), "p5.4xlarge").nodes == 2
 
 
+@pytest.mark.parametrize("sequences", [1, 4, 8])
+def test_llama_70b_on_24_neuroncores(sequences: int) -> None:
+    """What https://huggingface.co/docs/optimum-neuron/en/benchmarks/inferentia-llama3.3-70b measures."""
+    request = request_for("llama-3.1-70b", context_length=4096, concurrent_sequences=sequences)
+    found = fits(request, "inf2.48xlarge")
+    assert layout(found) == (1, 1, 12, 1, "none")
+    assert "64 attention heads are padded to 72 for 24 NeuronCores" in found.notes
+    assert not any("padded" in each for each in fits(request_for("llama-3.1-8b"), "inf2.48xlarge").notes)
+
+
+def test_heads_are_not_padded_for_training() -> None:
+    form = {"layers": 40, "hidden_size": 5120, "attention_heads": 40, "kv_heads": 40, "architecture": "llama"}
+    request = request_for({"parameters": "13B", **form}, task="training")
+    assert fits(request, "trn1.32xlarge").parallelism.tensor in (1, 4)  # 8 NeuronCores; 16 and 32 do not share 40
+
+
+@pytest.mark.parametrize(("asked", "said"), [(131_072, False), (131_073, True), (None, False)])
+def test_a_context_that_the_model_does_not_know_is_said(asked: int | None, said: bool) -> None:
+    found = fits(request_for("llama-3.1-8b", context_length=asked), "p5.48xlarge")
+    note = f"the model knows 131072 tokens of context, and {asked} are asked for"
+    assert (note in found.notes) is said
+
+
 def test_neuron_serves_from_one_node() -> None:
     assert misses(request_for("deepseek-v3"), "trn1.32xlarge").missing_gib
 
@@ -177,10 +215,12 @@ def test_an_encoder_needs_no_more_than_it_reads() -> None:
         # PyTorch/XLA has ZeRO-1 only: tensor parallelism does the rest.
         ("llama-2-7b", {}, "trn1.32xlarge", (1, 4, 4, 1, "zero-1")),
         ("llama-3.1-70b", {}, "trn1.32xlarge", (3, 1, 16, 3, "none")),
+        # Stages within a node: 13e9 x 18 bytes are 218 GiB of its 461, and without them two copies of 8 devices miss.
+        ({"parameters": "13B"}, {"framework": "pytorch-xla"}, "trn1.32xlarge", (1, 2, 4, 2, "zero-1")),
     ],
 )
 def test_training_takes_all_devices_of_the_fewest_nodes(
-    model: str, said: dict[str, Any], name: str, expected: tuple[int, int, int, int, str]
+    model: str | dict[str, Any], said: dict[str, Any], name: str, expected: tuple[int, int, int, int, str]
 ) -> None:
     found = fits(request_for(model, task="training", **said), name)
     assert layout(found) == expected
@@ -321,16 +361,10 @@ def _footprint(found: Fit | Miss) -> float:
     more=st.floats(1.0, 20.0),
 )
 def test_more_parameters_never_fit_on_less(name: str, task: str, small: int, more: float) -> None:
-    form = {
-        "layers": 32,
-        "hidden_size": 4096,
-        "attention_heads": 32,
-        "kv_heads": 8,
-        "head_dim": 128,
-        "architecture": "llama",
-    }
+    request = request_for("llama-3.1-8b", task=task)
     one, other = (
-        on(request_for({"parameters": str(size), **form}, task=task), name) for size in (small, int(small * more))
+        on(replace(request, shape=replace(request.shape, parameters=size, active_parameters=size)), name)
+        for size in (small, int(small * more))
     )
     assert _footprint(one) <= _footprint(other)
 

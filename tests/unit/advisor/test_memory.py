@@ -92,11 +92,28 @@ def test_parts_of_one_device_by_hand() -> None:
         ("falcon-7b", 8, 1, 1),  # one head: kept by each
         ("deepseek-v3", 8, 1, 1),  # latent: kept by each
         ("llama-3.1-8b", 1, 2, 1),
+        ("llama-3.1-70b", 12, 2, 1 / 4),  # 24 cores and 8 heads: each core one, kept three times
+        ("llama-2-7b", 12, 2, 2 * 2 / 32),  # 32 heads are padded to 48: two of each core
         ("llama-3.1-8b", 16, 2, 1 / 4),  # 32 cores and 8 heads: each core one, so that a device has two
     ],
 )
 def test_share_of_the_cache(name: str, tensor: int, cores: int, share: float) -> None:
     assert InferenceMemory(serving(name, cores=cores)).cache_share(tensor) == pytest.approx(share)
+
+
+def test_padded_heads_have_weights() -> None:
+    """Llama 3 70B on 24 cores: 64 query heads become 72, and each of 8 key-value heads is there three times.
+
+    A head has 8192 x 128 numbers in each of two matrices of 80 layers, 2 bytes each.
+    """
+    memory = InferenceMemory(serving("llama-3.1-70b", cores=2))
+    assert memory.padding(12) == 80 * 8192 * 128 * 2 * 2 * (8 + 16)
+    assert memory.padding(4) == 0  # 8 cores
+    whole = memory.weights + memory.padding(12)
+    assert memory.need(12).weights == pytest.approx(whole / 12)
+    weights = memory.parts(Parallelism(data=1, tensor=12, pipeline=1, sharding="none"))[0]
+    assert "7.5 GiB of repeated or empty heads" in weights.how
+    assert InferenceMemory(serving("deepseek-v3")).padding(8) == 0
 
 
 # --- training
@@ -182,6 +199,29 @@ def test_qlora_keeps_the_layers_in_four_bits() -> None:
     tables = 1_050_673_152
     frozen = 0.515875 * (LLAMA.parameters - tables) + 2 * tables
     assert need.weights == pytest.approx(frozen + 4 * 41_943_040)
+
+
+@pytest.mark.parametrize(("method", "bytes_each"), [("lora", 2.0), ("qlora", 0.515875)])
+def test_frozen_layers_are_gathered_at_their_own_width(method: str, bytes_each: float) -> None:
+    """The largest unit, the tables, twice at the bytes of an average parameter: one at work, the next on its way."""
+    tables = 1_050_673_152
+    average = (bytes_each * (LLAMA.parameters - tables) + 2 * tables) / LLAMA.parameters
+    memory = TrainingMemory(run(method=method))
+    assert memory.need(8, 1, 1, "zero-3").gathered == pytest.approx(2 * average * tables)
+    assert memory.need(8, 2, 1, "zero-3").gathered == pytest.approx(average * tables)
+    assert memory.need(8, 1, 1, "zero-2").gathered == 0
+
+
+def test_the_largest_batch_by_hand() -> None:
+    """Activations grow with the batch, and the reserve of a twentieth with them; the rest stays."""
+    memory, layout = TrainingMemory(run()), Parallelism(data=8, tensor=1, pipeline=1, sharding="zero-3")
+    need = memory.need(8, 1, 1, "zero-3")
+    each = need.activations * 1.05
+    rest = sum(need) - each
+    for sequences, most in ((1, 1), (3.9, 2), (4.1, 4), (7.9, 4), (8.1, 8)):
+        assert memory.most_batches(layout, rest + sequences * each) == most
+    assert sum(memory.need(8, 1, 1, "zero-3", batches=4)) == pytest.approx(rest + 4 * each)
+    assert sum(part.gib for part in memory.parts(layout, batches=4)) == pytest.approx((rest + 4 * each) / GIB)
 
 
 def test_parts_say_how_they_are_computed() -> None:

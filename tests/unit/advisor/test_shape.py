@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.advisor.model import ShapeError
+from eks_hardware.advisor.shapes.plausible import counted
 from eks_hardware.advisor.shapes.shape import kind_of, shape_of
 from eks_hardware.config import facts
 from eks_hardware.config.models.workload import ModelShape
@@ -102,6 +103,42 @@ def test_what_contradicts_the_configuration_is_refused(said: dict[str, object], 
     with pytest.raises(ShapeError) as caught:
         shape_of(ModelShape.model_validate({"hf_config": "llama-3.1-8b.json", **said}), folder=CONFIGS)
     assert (caught.value.code, caught.value.field) == ("HF_CONFIG_FIELD", field)
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        # 32 layers of (2 x 7 x 128 x (1 + 8) + 3 x 7 x 24), about nothing beside 8e9.
+        ({"hidden_size": 7}, "hidden_size"),
+        # 7 layers of 218e6 and 1.05e9 in tables: 2.6e9.
+        ({"layers": 7}, "layers"),
+        ({"layers": 1000, "hidden_size": 4096}, "layers"),
+        ({"layers": 32, "hidden_size": 4096, "parameters": "80B"}, "layers"),
+        ({"hf_config": "llama-3.1-8b.json", "parameters": None, "layers": 7}, "layers"),
+        ({"hf_config": "mixtral-8x7b.json", "parameters": None, "hidden_size": 7}, "hidden_size"),
+    ],
+)
+def test_dimensions_that_do_not_make_the_parameters_are_refused(said: dict[str, object], field: str) -> None:
+    with pytest.raises(ShapeError, match="layers of width") as caught:
+        shape_of(ModelShape.model_validate({"parameters": "8B", **said}), folder=CONFIGS)
+    assert (caught.value.code, caught.value.field) == ("MODEL_SIZE", field)
+
+
+@pytest.mark.parametrize("name", sorted(each.stem for each in CONFIGS.glob("*.json")))
+@pytest.mark.parametrize("fields", [("layers", "hidden_size"), ("layers",), ("hidden_size",)])
+def test_the_dimensions_of_public_models_are_not_refused(name: str, fields: tuple[str, ...]) -> None:
+    public = public_shape(name)
+    said: dict[str, object] = {each: getattr(public, each) for each in fields}
+    if public.active_parameters < public.parameters:
+        said["active_parameters"] = str(public.active_parameters)
+    shape = shape_of(ModelShape.model_validate({"parameters": str(public.parameters), **said}))
+    assert shape.parameters == public.parameters
+
+
+def test_parameters_are_counted_from_the_dimensions() -> None:
+    """Llama 3.1 8B, but for its norms: 65 vectors of 4096."""
+    shape = public_shape("llama-3.1-8b")
+    assert counted(shape) == shape.parameters - 65 * 4096
 
 
 def test_a_missing_configuration(tmp_path: Path) -> None:

@@ -90,6 +90,42 @@ def test_training_by_hand(changes: dict[str, Any], flops: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "passes"),
+    [({}, 3), ({"recompute": True}, 4), ({"adapters_only": True}, 3), ({"adapters_only": True, "recompute": True}, 4)],
+)
+def test_attention_in_training_by_hand(changes: dict[str, Any], passes: int) -> None:
+    """32 layers that are 4096 wide, half of 131,072 tokens each: forward 4 x 4096 x 32 x 65,536 FLOPs a token."""
+    plain = training_seconds(**TRAINING | {"share": 0.5} | changes)
+    found = training_seconds(
+        **TRAINING | {"share": 0.5, "attention_size": 4096, "attended_tokens": 32 * 65536} | changes
+    )
+    more = passes * 4 * 4096 * 32 * 65536 * 1e9 / (8 * 1000e12 * 0.5)
+    assert value(found) - value(plain) == pytest.approx(more)
+    assert "not counted" in plain.assumptions[1]
+    assert "adds" in found.assumptions[1]
+
+
+def test_attention_in_training_is_that_of_narayanan() -> None:
+    """https://arxiv.org/abs/2104.04473 §5.1: 96 B s l h^2 (1 + s / 6h + V / 16 l h), every token attends to all.
+
+    Its parameters are 12 l h^2 and, for the output that is not computed again, 6 instead of 8 FLOPs of V h.
+    """
+    layers, width, length, vocabulary, batch = 96, 12288, 2048, 51200, 4
+    inner = 1 + length / (6 * width) + vocabulary / (16 * layers * width)
+    flops = 96 * batch * length * layers * width**2 * inner
+    run = {"tokens": batch * length, "devices": 1, "peak_tflops": 312, "precision": "bf16", "share": 1.0}
+    body = training_seconds(
+        active_parameters=12 * layers * width**2,
+        attention_size=width,
+        attended_tokens=layers * length,
+        recompute=True,
+        **run,
+    )
+    output = training_seconds(active_parameters=vocabulary * width, recompute=False, **run)
+    assert (value(body) + value(output)) * 312e12 == pytest.approx(flops)
+
+
+@pytest.mark.parametrize(
     ("changes", "tokens_per_second"),
     [
         # 20 GB of weights and 0.1 GB of KV cache at half of 1000 GB/s: 40.2 ms
