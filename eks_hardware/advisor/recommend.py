@@ -15,6 +15,7 @@ from eks_hardware.advisor.ranking.draft import Draft
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
 from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.config.catalogue.store import label_name
@@ -116,7 +117,7 @@ class _Search:
         self._request = request
         self._catalogue = catalogue
         self._cpu_wanted = cpu_wanted
-        self._fitter = Fitter(request, catalogue)
+        self._fitter = Fitter(request, catalogue, choose=cheapest)
         self._cpu_sizes: Counter[str] = Counter()
 
     def take(self, kind: InstanceType) -> None:

@@ -208,7 +208,7 @@ def _of_chip(chip: ChipCheck) -> list[tuple[str, str]]:
     lines += [("", each) for each in chip.libraries[1:]]
     degrees = ", ".join(map(str, chip.degrees))
     alone = "its heads are not shared by NeuronCores evenly: each core has to hold the whole model"
-    lines.append((marks[bool(degrees)], f"heads are shared by {degrees} NeuronCores evenly" if degrees else alone))
+    lines.append((marks[bool(degrees)], f"heads are shared by {degrees} NeuronCores" if degrees else alone))
     mark = {"mature": "[green]yes[/]", "unknown": marks[None]}.get(chip.maturity, "[yellow]![/]")
     lines.append((mark, f"{chip.maturity}: {chip.maturity_text}"))
     return lines

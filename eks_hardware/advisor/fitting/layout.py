@@ -139,15 +139,18 @@ def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterato
 
 
 def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
-    """Numbers of stages: none, one for each node, or what divides the devices where a node may hold several."""
+    """Numbers of stages: one; one for each node; and where a node may hold several, all of equal size."""
     yield 1
     if not pool.pipeline:
         return
-    if pool.stages_in_node:
-        devices = nodes * pool.devices
-        yield from (each for each in range(2, min(devices, layers) + 1) if devices % each == 0)
-    elif 1 < nodes <= layers:
-        yield nodes
+    if not pool.stages_in_node:
+        if 1 < nodes <= layers:
+            yield nodes
+        return
+    devices = nodes * pool.devices
+    for each in range(2, min(devices, layers) + 1):
+        if devices % each == 0 and (layers % each == 0 or each == nodes):
+            yield each
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:

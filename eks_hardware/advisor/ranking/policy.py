@@ -164,7 +164,6 @@ class Policy:
         cpu_parameters_at_most: the largest model that CPU types are proposed for.
         cpu_vcpus_at_least: the smallest of them, in vCPUs.
         cpu_why: why so, in a sentence.
-        total_on_every_card: patterns of families whose network cards each carry the bandwidth of the instance.
         exclusions: types that are never proposed.
     """
 
@@ -187,7 +186,6 @@ class Policy:
     cpu_parameters_at_most: int
     cpu_vcpus_at_least: int
     cpu_why: str
-    total_on_every_card: tuple[str, ...]
     exclusions: tuple[Exclusion, ...]
 
 
@@ -297,7 +295,6 @@ def load() -> Policy:
         cpu_parameters_at_most=table["cpu"]["parameters_at_most"],
         cpu_vcpus_at_least=table["cpu"]["vcpus_at_least"],
         cpu_why=table["cpu"]["why"],
-        total_on_every_card=tuple(table["network"]["total_on_every_card"]),
         exclusions=tuple(
             Exclusion(
                 code=row["code"],

@@ -148,10 +148,10 @@ def test_attended_tokens(model: str, length: int, tokens: float) -> None:
 def chosen(name: str, **said: Any) -> tuple[Fit, Fit]:
     """The fit on the fewest nodes, and the cheapest."""
     request, kind = asking(**said), load().get(name)
-    found = Fitter(request).on(kind), Fitter(request, choose=cheapest).on(kind)
-    assert isinstance(found[0], Fit)
-    assert isinstance(found[1], Fit)
-    return found
+    smallest, best = Fitter(request).on(kind), Fitter(request, choose=cheapest).on(kind)
+    assert isinstance(smallest, Fit)
+    assert isinstance(best, Fit)
+    return smallest, best
 
 
 def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
