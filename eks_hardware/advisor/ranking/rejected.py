@@ -77,7 +77,7 @@ def nearest_of(misses: Sequence[Miss]) -> tuple[Miss, ...]:
     return tuple(best.values())[:_NEAREST]
 
 
-def _distance(miss: Miss) -> tuple[int, float, int, bool, float]:
+def _distance(miss: Miss) -> tuple[int, float, bool, int, bool, float]:
     codes = {each.code for each in miss.gates}
     chip = miss.kind.accelerator
     if codes and codes <= _NEARLY:
@@ -87,7 +87,9 @@ def _distance(miss: Miss) -> tuple[int, float, int, bool, float]:
     else:
         stage = 2
     memory_gib = (chip.memory_gib_total or 0.0) if chip else 0.0
-    return stage, _lacking(miss), len(codes), miss.kind.hardware is Hardware.CPU, -memory_gib
+    # What the framework was not made for is farther than what it only lacks something on.
+    foreign = "FRAMEWORK" in codes
+    return stage, _lacking(miss), foreign, len(codes), miss.kind.hardware is Hardware.CPU, -memory_gib
 
 
 def _lacking(miss: Miss) -> float:
