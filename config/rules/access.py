@@ -10,7 +10,7 @@ from eks_hardware.config.errors import Severity
 from eks_hardware.config.models import NodeGroup, S3Backend
 from eks_hardware.config.resolve.cluster import has_admin
 from eks_hardware.config.rules.registry import Breach, Context, group_path, node_path, rule
-from eks_hardware.config.rules.wording import did_you_mean
+from eks_hardware.config.wording import did_you_mean
 
 _ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
 _POLICIES = "https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"

@@ -14,7 +14,7 @@ from eks_hardware.config.quantity import amount
 from eks_hardware.config.resolve import resolve
 from eks_hardware.config.resolve.node_pools import node_capacity
 from eks_hardware.config.rules.registry import Breach, Context, Node, group_path, node_path, pool_path, rule
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _GUIDE = "docs/guides/cost.md"
 _FIELD = "budget.usd_per_month_at_max"

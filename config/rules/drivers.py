@@ -14,7 +14,7 @@ from eks_hardware.config.resolve import ami_family
 from eks_hardware.config.rules.karpenter import image_releases
 from eks_hardware.config.rules.needs import called, choices, each_need, lacking
 from eks_hardware.config.rules.registry import Breach, Context, Node, node_path, rule
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _CUDA = "config/facts/software.json (cuda)"
 _IMAGES = "config/facts/software.json (images, neuron_driver)"

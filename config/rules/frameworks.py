@@ -9,7 +9,7 @@ from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.rules.needs import called, choices, each_need, lacking, with_capability
 from eks_hardware.config.rules.registry import Breach, Context, Node, rule
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _FRAMEWORKS = "config/facts/software.json (frameworks)"
 

@@ -23,7 +23,7 @@ from eks_hardware.config.rules.registry import (
     rule,
     zones_given,
 )
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-instance-types"

@@ -15,8 +15,8 @@ from eks_hardware.config.resolve import has_huge_pages
 from eks_hardware.config.rules.hardware import nodes_for_coredns, nodes_open_to
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
 from eks_hardware.config.rules.releases import day_fault, known_faults, kubernetes_fault, variant
-from eks_hardware.config.rules.wording import several
 from eks_hardware.config.versions import numbers
+from eks_hardware.config.wording import several
 
 _COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
 _PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"

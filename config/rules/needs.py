@@ -13,7 +13,7 @@ from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.config.models import NodePool
 from eks_hardware.config.resolve import known_to_karpenter
 from eks_hardware.config.rules.registry import Breach, Context, Node, node_path, rule
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _PRECISION = "config/facts/software.json (precision)"
 _ATTENTION = "config/facts/software.json (attention)"

@@ -17,7 +17,7 @@ from eks_hardware.config.resolve.network import nat_mode
 from eks_hardware.config.resolve.storage import storage_addons
 from eks_hardware.config.resolve.zones import control_plane_excluded, zones_of
 from eks_hardware.config.rules.registry import Breach, Context, group_path, pool_path, rule, zones_given
-from eks_hardware.config.rules.wording import did_you_mean
+from eks_hardware.config.wording import did_you_mean
 
 _NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
 _VPC_CIDRS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"

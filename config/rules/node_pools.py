@@ -25,7 +25,7 @@ from eks_hardware.config.rules.hardware import (
     nowhere_near,
 )
 from eks_hardware.config.rules.registry import Breach, Context, hardware_field, pool_path, rule
-from eks_hardware.config.rules.wording import did_you_mean, several
+from eks_hardware.config.wording import did_you_mean, several
 
 _NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"

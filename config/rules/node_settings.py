@@ -20,7 +20,7 @@ from eks_hardware.config.resolve.node import (
 )
 from eks_hardware.config.rules.registry import Breach, Context, Node, group_path, node_path, rule
 from eks_hardware.config.rules.user_data_overrides import kubelet_flags
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
 _LABELS = "https://github.com/aws/containers-roadmap/issues/1451"

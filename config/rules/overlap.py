@@ -10,7 +10,7 @@ from eks_hardware.config.models import NodePool
 from eks_hardware.config.resolve import zones
 from eks_hardware.config.resolve.node import taints
 from eks_hardware.config.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from eks_hardware.config.catalogue import Hardware, InstanceType
 from eks_hardware.config.errors import Severity
 from eks_hardware.config.rules.needs import called, choices
 from eks_hardware.config.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
-from eks_hardware.config.rules.wording import several
+from eks_hardware.config.wording import several
 
 _CHIPS = "config/facts/software.json (neuron_chips)"
 _MIG = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-mig.html"

@@ -77,10 +77,9 @@ def _request(path: Path, task: Task, framework: str | None) -> Request:
 
     known = get_args(Framework)
     if framework is not None and framework not in known:
-        from difflib import get_close_matches
+        from eks_hardware.config.wording import did_you_mean
 
-        near = get_close_matches(framework, known, n=3, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+        hint = did_you_mean(framework, known, f"known: {', '.join(known)}", cutoff=0.5)
         _fail(f"Error: unknown framework {framework!r}; {hint}", 2)
     try:
         shape = read_hf_config(path)

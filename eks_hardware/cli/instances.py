@@ -37,10 +37,9 @@ def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
     """End with exit code 2 if a filter value is not known."""
     if value is None or value in known:
         return
-    from difflib import get_close_matches
+    from eks_hardware.config.wording import did_you_mean
 
-    near = get_close_matches(value, known, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
+    hint = did_you_mean(value, known, f"known: {', '.join(known)}", cutoff=0.5)
     _fail(f"unknown {option} {value!r}; {hint}", 2)
 
 

@@ -270,16 +270,11 @@ def _refuse_vain(write: Path | None, name: str | None, pick: int, force: bool) -
 
 
 def _refuse_unknown_regions(regions: Sequence[str]) -> None:
-    from difflib import get_close_matches
+    from eks_hardware.advisor.ranking.workload_file import unknown_region
 
-    from eks_hardware.config.catalogue import load
-
-    known = load().regions
     for region in regions:
-        if region not in known:
-            near = get_close_matches(region, known, n=3, cutoff=0.6)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
-            _refuse(f"REGION_UNKNOWN --region: the catalogue does not know {region}; {hint}")
+        if message := unknown_region(region):
+            _refuse(f"REGION_UNKNOWN --region: {message}")
 
 
 def _refuse_unknown(only: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +16,7 @@ from eks_hardware.config.errors import Finding, StrategyError
 from eks_hardware.config.loader import Document, load_document
 from eks_hardware.config.models import Workload
 from eks_hardware.config.models.strategy import Region
+from eks_hardware.config.wording import did_you_mean
 
 DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
 """Where to look when nobody says: the regions of whose accelerators the catalogue has most prices."""
@@ -78,13 +78,18 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
 
 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
-    known = load().regions
     asked = document.value
     said = [("region", asked.region)] if asked.region else []
     said += [(f"regions[{index}]", region) for index, region in enumerate(asked.regions)]
     for path, region in said:
-        if region not in known:
-            near = get_close_matches(region or "", known, n=3, cutoff=0.6)
-            hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(known)}"
-            message = f"the catalogue does not know {region}; {hint}"
+        if message := unknown_region(region):
             yield Finding("REGION_UNKNOWN", path, message, position=document.source.locate(path))
+
+
+def unknown_region(region: str) -> str | None:
+    """What is wrong with a region that the catalogue does not know; None for one that it does."""
+    known = load().regions
+    if region in known:
+        return None
+    hint = did_you_mean(region, known, f"known: {', '.join(known)}")
+    return f"the catalogue does not know {region}; {hint}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_fields import Fields, read_text, shown
 from eks_hardware.advisor.shapes.hf_parameters import Dimensions, Experts, Latent, Row, count
 from eks_hardware.config import facts
+from eks_hardware.config.wording import did_you_mean
 
 _MOST_PARAMETERS = 10**15
 _SOURCE = "config.json"
@@ -109,8 +109,7 @@ def _row(name: str | None, fields: Fields, estimated: list[str]) -> Row:
     if row is None:
         needed = ("layers", "hidden size", "attention heads", "intermediate size", "vocabulary")
         if any(fields.number(what) is None for what in needed):
-            near = get_close_matches(name or "", rows, n=3, cutoff=0.6)
-            known = f"did you mean {' or '.join(near)}?" if near else f"known are {', '.join(sorted(rows))}"
+            known = did_you_mean(name or "", rows)
             called = f'model_type "{name[:60]}" is not known' if name else "model_type is not there"
             raise ShapeError(
                 "MODEL_TYPE_UNKNOWN", f"{called}, and its dimensions are not all there; {known}; or say parameters"

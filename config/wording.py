@@ -1,4 +1,4 @@
-"""Words that messages of several rules share."""
+"""Words that several messages share."""
 
 from __future__ import annotations
 
