@@ -19,6 +19,7 @@ from eks_hardware.config.resolve.node_groups import resolve_node_group
 from eks_hardware.config.resolve.node_pools import pool_types, resolve_node_pool
 from eks_hardware.config.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
 from eks_hardware.config.unchosen import UNCHOSEN, unchosen
+from eks_hardware.config.versions import numbers
 
 
 def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
@@ -220,13 +221,9 @@ def provider_floor(strategy: Strategy) -> tuple[str, str]:
         "update_strategy": any(group.update.strategy for group in strategy.node_groups),
     }
     for setting, since in versions["since"].items():
-        if used[setting] and _version(since["version"]) > _version(floor):
+        if used[setting] and numbers(since["version"]) > numbers(floor):
             floor, reason = since["version"], f"{setting} is known since then"
     return floor, reason
-
-
-def _version(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
 
 
 def _provider(strategy: Strategy) -> ResolvedProvider:
