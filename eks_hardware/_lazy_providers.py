@@ -19,10 +19,16 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from importlib.abc import Loader, MetaPathFinder
+else:
+    # The import system asks for methods, not for base classes, and `importlib.abc` takes every command 10 ms.
+    Loader = MetaPathFinder = object
 
 EAGER_SWITCH = "EKS_HARDWARE_EAGER_PROVIDERS"
 PROVIDERS = frozenset({"cdktf_cdktf_provider_aws", "cdktf_cdktf_provider_helm"})

@@ -21,7 +21,7 @@ class StrategyModel(BaseModel):
     No text in any field is one that Terraform or CDK for Terraform would evaluate, whatever the field's own limits.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False, defer_build=True)
 
     @field_validator("*", mode="after")
     @classmethod

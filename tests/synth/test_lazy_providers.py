@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.paths import ROOT
-from helpers.running import Run
+from helpers.paths import ROOT, SHIPPED
+from helpers.running import Run, run_app
 
 
 def test_lazy_and_eager_give_the_same_bytes(lazy_run: Run, eager_run: Run) -> None:
@@ -98,3 +98,65 @@ def test_a_provider_that_cannot_be_read_is_left_alone(node_modules: Path) -> Non
     manifest = node_modules / "@cdktf" / "provider-aws" / "package.json"
     manifest.write_text(json.dumps({"main": "lib/index.js"}))
     assert _loaded_by_node(node_modules, "@cdktf/provider-aws") == "index"
+
+
+# --- jsii's index of a provider
+
+
+def _exits_early(folder: Path, **variables: str) -> bool:
+    """Whether a worker that writes an index has finished when its Node process is told to stop at once."""
+    (folder / "runtime-index-worker.js").write_text(
+        "const { workerData } = require('worker_threads');"
+        "setTimeout(() => require('fs').writeFileSync(workerData.packageDir + '/.jsii.runtime.v1.json', '{}'), 400);"
+    )
+    code = (
+        "const { Worker } = require('worker_threads');"
+        "const path = require('path');"
+        "const workerData = { packageDir: process.cwd() };"
+        "const worker = new Worker(path.resolve('runtime-index-worker.js'), { workerData });"
+        "worker.on('online', () => process.exit(7));"
+    )
+    environment = {**os.environ, "NODE_OPTIONS": f'--require "{HOOK}"', **variables}
+    done = subprocess.run(
+        ["node", "--eval", code], cwd=folder, env=environment, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stderr) == (7, "")
+    return not (folder / ".jsii.runtime.v1.json").exists()
+
+
+def test_node_stops_when_the_index_is_written(tmp_path: Path) -> None:
+    assert not _exits_early(tmp_path)
+
+
+def test_node_stops_as_ever_when_it_is_switched_off(tmp_path: Path) -> None:
+    assert _exits_early(tmp_path, EKS_HARDWARE_EAGER_PROVIDERS="1")
+
+
+def test_an_index_that_is_never_written_does_not_hold_node_up(tmp_path: Path) -> None:
+    code = (
+        "const { Worker } = require('worker_threads');"
+        "new Worker('setInterval(() => {}, 1000)', { eval: true, workerData: { packageDir: process.cwd() } })"
+        ".on('online', () => process.exit(0));"
+    )
+    environment = {**os.environ, "NODE_OPTIONS": f'--require "{HOOK}"'}
+    done = subprocess.run(["node", "--eval", code], cwd=tmp_path, env=environment, timeout=4, check=False)
+    assert done.returncode == 0
+
+
+def test_the_first_run_leaves_an_index_of_every_package(tmp_path: Path) -> None:
+    """jsii writes it in a thread that it ends with the process: a fast app would never get one, and be slow for ever.
+
+    Without it every run parses the provider's 131 MB assembly: 1.2 GB instead of 0.2 GB, and twice the time.
+    """
+    run = run_app(
+        tmp_path / "cdktf.out",
+        "main.py",
+        strategies=(SHIPPED / "development.yaml",),
+        JSII_RUNTIME_PACKAGE_CACHE_ROOT=str(tmp_path / "cache"),
+    )
+    assert (run.code, run.err) == (0, "")
+    packages = {file.parent for file in (tmp_path / "cache").rglob(".jsii")}
+    assert {"constructs", "cdktf", "provider-aws", "provider-helm"} <= {
+        each.relative_to(tmp_path / "cache").parts[-3] for each in packages
+    }
+    assert [str(each) for each in packages if not list(each.glob(".jsii.runtime.v*.json"))] == []
