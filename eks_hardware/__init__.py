@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from eks_hardware._framework import install as _install_framework
 from eks_hardware._lazy_providers import install as _install_lazy_providers
 
 __version__ = "0.1.0"
@@ -19,3 +20,4 @@ if (_checkout / "stacks" / "hardware_stack.py").is_file() and (_checkout / "cdkt
     __path__.append(str(_checkout))
 
 _install_lazy_providers()
+_install_framework()

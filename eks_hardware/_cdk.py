@@ -1,8 +1,13 @@
 """Every import of the framework and of the AWS and Helm providers, in one place.
 
-Moving to CDK Terrain (``cdktn``, ``cdktn_provider_aws``) changes this file and ``_lazy_providers.py``, nothing
-else; ``tests/unit/test_layout.py`` holds that.
+``EKS_HARDWARE_FRAMEWORK=cdktn`` answers these imports with CDK Terrain (``_framework.py``). Moving for good changes the
+names in this file and removes that one, nothing else; ``tests/unit/test_layout.py`` holds that.
 """
+
+# ruff: noqa: E402  # Two frameworks in one process fail late and without a reason, so that is looked at before.
+import eks_hardware._framework
+
+eks_hardware._framework.check()
 
 from cdktf import (
     Annotations,
