@@ -10,10 +10,12 @@ from pathlib import Path
 
 from eks_hardware.config.errors import Finding, Position, Severity
 from eks_hardware.config.loader import LoadedStrategy, Remains, read_strategies
-from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, find, read_environment
+from eks_hardware.config.loader.discovery import find, read_environment
 from eks_hardware.config.loader.yaml_source import display_name
 from eks_hardware.config.rules import check_loaded, check_remains
 from eks_hardware.config.unchosen import lists_of, without
+
+__all__ = ["Fill", "Filled", "Validation", "from_environment", "validate"]
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,10 @@ class Filled:
         loaded: the strategy.
         left_open: paths of groups and pools that have none yet, such as ``node_groups[llm]``; a finding says why.
         findings: what is wrong with their workloads and choices.
+
+    Examples:
+        >>> Filled(load_strategy("config/strategies/gpu-training.yaml")).left_open
+        frozenset()
     """
 
     loaded: LoadedStrategy
@@ -43,6 +49,11 @@ class Validation:
         files: how findings name the files.
         strategies: each strategy that could be read, with its own findings.
         findings: everything that was found, file by file, in the order of the lines; ignored warnings too.
+
+    Examples:
+        >>> found = validate(["config/strategies/gpu-training.yaml"])
+        >>> found.errors
+        ()
     """
 
     files: tuple[str, ...]
@@ -74,7 +85,7 @@ def validate(
     files: Sequence[Path | str] | None = None,
     overlays: Sequence[str] = (),
     *,
-    default_folder: Path | str = DEFAULT_FOLDER,
+    default_folder: Path | str | None = None,
     today: datetime.date | None = None,
     fill: Fill | None = None,
 ) -> Validation:
@@ -83,7 +94,8 @@ def validate(
     Args:
         files: files and folders; None for ``default_folder``.
         overlays: names of overlays, laid over each file in this order.
-        default_folder: folder of the strategies when nothing is named.
+        default_folder: folder of the strategies when nothing is named; by default ``strategies`` in the working
+            folder, and in a checkout of this project its own.
         today: the day for rules about dates.
         fill: puts instance types in place of ``workload: {...}``; without it such a group is an error.
     """
@@ -134,7 +146,7 @@ def _closed(remains: Remains, filled: Filled) -> Remains:
 
 
 def from_environment(
-    environ: Mapping[str, str], default_folder: Path | str = DEFAULT_FOLDER, *, fill: Fill | None = None
+    environ: Mapping[str, str], default_folder: Path | str | None = None, *, fill: Fill | None = None
 ) -> Validation:
     """:func:`validate` for what ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY`` name."""
     named, overlays = read_environment(environ)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_hardware.config.errors import Finding, StrategyError
-from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, discover, read_environment
+from eks_hardware.config.loader.discovery import discover, read_environment
 from eks_hardware.config.loader.documents import Document, Folders, load_document, load_documents, read_documents
 from eks_hardware.config.loader.yaml_source import SourceMap
 
@@ -50,6 +50,11 @@ class LoadedStrategy:
         source: where every field stands, overlays included.
         file: the strategy file as findings name it.
         path: the strategy file; None for one from memory.
+
+    Examples:
+        >>> loaded = load_strategy("config/strategies/gpu-training.yaml")
+        >>> loaded.strategy.name
+        'gpu-training'
     """
 
     strategy: Strategy
@@ -111,6 +116,11 @@ class Reading:
         strategies: those of the files that have no finding.
         remains: what is left of files in which only groups, pools or sections are at fault.
         findings: of all files.
+
+    Examples:
+        >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
+        >>> len(reading.strategies), reading.findings
+        (1, ())
     """
 
     strategies: tuple[LoadedStrategy, ...]
@@ -126,6 +136,11 @@ class Remains:
         loaded: the rest; sections that are left out have their defaults.
         sections: names of these sections; a misspelt one may have meant any that the file does not have.
         lists: those of :data:`NODE_LISTS` that lack groups or pools.
+
+    Examples:
+        >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
+        >>> reading.remains  # of files with something wrong
+        ()
     """
 
     loaded: LoadedStrategy
@@ -164,13 +179,13 @@ def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
 
 
 def from_environment(
-    environ: Mapping[str, str] = os.environ, default_folder: Path | str = DEFAULT_FOLDER
+    environ: Mapping[str, str] = os.environ, default_folder: Path | str | None = None
 ) -> list[LoadedStrategy]:
     """Loads the strategies that ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY`` ask for.
 
     Args:
         environ: the environment.
-        default_folder: folder of the strategies when the environment names none.
+        default_folder: folder of the strategies when the environment names none; None as in :mod:`discovery`.
 
     Raises:
         StrategyError: with every finding.

@@ -22,7 +22,15 @@ Folders = Sequence[Path | str]
 
 @dataclass(frozen=True)
 class Document(Generic[ModelT]):
-    """What the generic core returns: a valid model and where its fields stand."""
+    """What the generic core returns: a valid model and where its fields stand.
+
+    Examples:
+        >>> from pathlib import Path
+        >>> from eks_hardware.config.models import Strategy
+        >>> document = load_document(Path("config/strategies/gpu-training.yaml"), Strategy)
+        >>> document.value.name, document.file
+        ('gpu-training', 'config/strategies/gpu-training.yaml')
+    """
 
     value: ModelT
     source: SourceMap

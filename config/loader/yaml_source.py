@@ -173,7 +173,14 @@ def join_path(path: str, parent: Node | None, part: str | int) -> str:
 
 
 class SourceMap:
-    """Where every field of a document stands, overlays included."""
+    """Where every field of a document stands, overlays included.
+
+    Examples:
+        >>> source = load_strategy("config/strategies/gpu-training.yaml").source
+        >>> position = source.locate("node_groups[system]")
+        >>> position.file, position.line > 0
+        ('config/strategies/gpu-training.yaml', True)
+    """
 
     __slots__ = ("root",)
 

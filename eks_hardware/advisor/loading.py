@@ -17,15 +17,17 @@ from pathlib import Path
 from eks_hardware.config import loader, validation
 from eks_hardware.config.errors import StrategyError
 from eks_hardware.config.loader import LoadedStrategy
-from eks_hardware.config.loader.discovery import DEFAULT_FOLDER, read_environment
+from eks_hardware.config.loader.discovery import read_environment
 from eks_hardware.config.validation import Filled, Validation
+
+__all__ = ["from_environment", "load_strategy", "validate"]
 
 
 def validate(
     files: Sequence[Path | str] | None = None,
     overlays: Sequence[str] = (),
     *,
-    default_folder: Path | str = DEFAULT_FOLDER,
+    default_folder: Path | str | None = None,
     today: datetime.date | None = None,
 ) -> Validation:
     """:func:`eks_hardware.config.validation.validate`, with lock files."""
@@ -33,7 +35,7 @@ def validate(
     return validation.validate(files, overlays, default_folder=default_folder, today=today, fill=fill)
 
 
-def from_environment(environ: Mapping[str, str], default_folder: Path | str = DEFAULT_FOLDER) -> Validation:
+def from_environment(environ: Mapping[str, str], default_folder: Path | str | None = None) -> Validation:
     """:func:`validate` for what ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY`` name."""
     named, overlays = read_environment(environ)
     return validate(named, overlays, default_folder=default_folder)

@@ -1,10 +1,10 @@
-"""``eks-hardware init``: a first strategy, from a few questions or from flags."""
+"""``eks-hardware init``: a first strategy, from a few questions or from flags, in a project that can deploy it."""
 
 from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
     from eks_hardware.config.errors import Finding
+    from eks_hardware.project import ProjectFile
 
 _DEFAULT_REGION = "us-west-2"
 _DEFAULT_MODEL = "8B"
@@ -59,41 +60,73 @@ def init(
     region: Annotated[
         str | None, typer.Option("--region", help=f"AWS region; default {_DEFAULT_REGION}.", metavar="REGION")
     ] = None,
-    out: Annotated[Path, typer.Option("--out", help="Folder to write NAME.yaml to.", metavar="FOLDER")] = Path(),
+    out: Annotated[
+        Path,
+        typer.Option("--out", help="Folder of the project, or of NAME.yaml alone; default: here.", metavar="FOLDER"),
+    ] = Path(),
+    project: Annotated[
+        bool | None,
+        typer.Option(
+            "--project/--no-project",
+            help="Make a CDKTF project around the strategy, or not; default: unless there is a cdktf.json already.",
+            show_default=False,
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: defaults for what is not said.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over NAME.yaml if it is there.")] = False,
 ) -> None:
     """Write a first strategy: for a kind of hardware, or for a model, for which the hardware is chosen.
+
+    It goes to strategies/NAME.yaml of a project: cdktf.json, requirements, a workflow for pull requests. A folder
+    that has none becomes one; files that are there stay as they are. In a folder of another CDKTF app NAME.yaml is
+    all.
 
     Asks for what the flags do not say, at a terminal only. Exit code 1: nothing fits; 2: wrong usage, or the file is
     there already.
     """
     from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
     from eks_hardware.advisor.strategies.write import write_new
+    from eks_hardware.project import strategy_path, write_project
 
     if hardware and (model or hf_config):
         raise typer.BadParameter("--hardware says what to take, --model what to choose for; give one of the two")
     if model and hf_config:
         raise typer.BadParameter("--hf-config says how large the model is; leave --model out")
-    file = out / f"{name}.yaml"
+    place = _place(out, project)
+    file = out / f"{name}.yaml" if place == "none" else strategy_path(out, name)
+    around: list[tuple[ProjectFile, bool]] = []
     try:
         refuse_name(name)
         if file.exists() and not force:
             raise WriteError(f"{file}: is there already; choose another name, or --force")
         answers = _ask(_Answers(hardware, model, hf_config, task, region), yes=yes)
         text = _strategy(name, answers)
-        out.mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, text, force=force)
+        if place == "new":
+            around.extend(write_project(out, name))
     except WriteError as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"{out}: {(error.strerror or str(error)).lower()}")
+        _fail(f"{file.parent}: {(error.strerror or str(error)).lower()}")
     except _NobodyThereError as question:
         raise typer.BadParameter(
             f'this is no terminal, and there is a question: "{question}" Give --model (such as {_DEFAULT_MODEL}) or '
             f"--hardware ({', '.join(_KINDS)}), and --task ({', '.join(_TASKS)}); or --yes for the defaults"
         ) from None
-    _report(name, file)
+    _report(name, file, out, place, around)
+
+
+def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]:
+    """Whether the strategy gets a new project, joins one, or stays alone."""
+    from eks_hardware.project import project_above, runs_strategies
+
+    if project is False:
+        return "none"
+    above = project_above(folder)
+    if above == folder.absolute():
+        return "ours" if project or runs_strategies(folder) else "none"
+    return "none" if above and not project else "new"
 
 
 # --- questions
@@ -208,7 +241,7 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
 # --- what to do next
 
 
-def _report(name: str, file: Path) -> None:
+def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
     from eks_hardware.advisor.loading import validate
     from eks_hardware.config.report.text import as_text, counted
 
@@ -216,13 +249,30 @@ def _report(name: str, file: Path) -> None:
     typer.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")
     if found.shown:
         typer.echo(as_text(found.shown))
-    path = shlex.quote(str(file))
+    if around:
+        typer.echo("\nThe project around it:")
+        for each, written in around:
+            said = each.purpose if written else f"kept{each.needed and f'; {each.needed}'}"
+            typer.echo(f"  {each.path:<33} {said}")
     typer.echo("\nNext:")
-    typer.echo(f"  eks-hardware validate {path}")
-    typer.echo(f"  eks-hardware cost {path}")
-    typer.echo(f"  EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name}")
+    for line in _next(name, file, folder, place):
+        typer.echo(f"  {line}")
     if found.errors:
         raise typer.Exit(1)
+
+
+def _next(name: str, file: Path, folder: Path, place: str) -> Iterator[str]:
+    """The commands that follow, to be pasted one by one."""
+    path = shlex.quote(str(file if place == "none" else file.relative_to(folder)))
+    if place != "none" and folder.resolve() != Path.cwd():
+        yield f"cd {shlex.quote(str(folder))}"
+    if place == "new":
+        if not (folder / ".venv" / "bin" / "python").exists():
+            yield "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
+        yield "npm install"
+    yield f"eks-hardware validate {path}"
+    yield f"eks-hardware cost {path}"
+    yield f"npx cdktf deploy {name}" if place != "none" else f"EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name}"
 
 
 def _fail_for(findings: Sequence[Finding]) -> NoReturn:

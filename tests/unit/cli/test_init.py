@@ -1,4 +1,7 @@
-"""``eks-hardware init``: a first strategy by flags and by questions, and never a wait for somebody who is not there."""
+"""``eks-hardware init``: a first strategy by flags and by questions, and never a wait for somebody who is not there.
+
+The project around it is in ``test_init_project.py``.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,8 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str, answers: str | None = None) -> tuple[int, str]:
-    result = CliRunner().invoke(app, list(arguments), input=answers, env=WIDE)
+    """Run it for a strategy alone."""
+    result = CliRunner().invoke(app, ["--no-project", *arguments], input=answers, env=WIDE)
     assert result.exception is None or isinstance(result.exception, SystemExit)
     return result.exit_code, result.output
 

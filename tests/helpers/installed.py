@@ -1,0 +1,140 @@
+"""The wheel, built from an sdist of this checkout, and an environment that has it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from helpers.paths import ROOT
+
+CODE = ("config", "constructs", "eks_hardware", "stacks")
+RUBBISH = (
+    "config/catalogue/data/draft.json.orig",
+    "config/strategies/.mine.yaml.swp",
+    "constructs/network/notes.md",
+    "constructs/network/old.bak",
+    "eks_hardware/__pycache__/gone.cpython-311.pyc",
+    "eks_hardware/chart.tgz",
+    "stacks/terraform.demo.tfstate",
+)
+"""What lies about in a checkout and is published nowhere."""
+
+_PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+# What a process of somebody else has of this one's environment.
+_KEPT = ("HOME", "LANG", "LC_ALL", "TMPDIR", "JSII_RUNTIME_PACKAGE_CACHE_ROOT")
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """What is published.
+
+    Attributes:
+        source: the copy of the checkout that they are built from.
+        sdist: built from the copy.
+        wheel: built from the sdist.
+    """
+
+    source: Path
+    sdist: Path
+    wheel: Path
+
+    def code_files(self) -> set[str]:
+        """Every file of the four folders of code that Git would commit."""
+        return {
+            file.relative_to(self.source).as_posix()
+            for folder in CODE
+            for file in (self.source / folder).rglob("*")
+            if file.is_file()
+        } - set(RUBBISH)
+
+
+@dataclass(frozen=True)
+class Installed:
+    """An environment with the wheel and what it depends on, and nothing of this checkout."""
+
+    folder: Path
+
+    @property
+    def python(self) -> Path:
+        """The interpreter."""
+        return self.folder / "bin" / "python"
+
+    @property
+    def package(self) -> Path:
+        """The folder of ``eks_hardware``."""
+        (found,) = self.folder.glob("lib/python*/site-packages/eks_hardware")
+        return found
+
+    def environment(self, **variables: str) -> dict[str, str]:
+        """Where the commands of the environment are found first, and nothing of this process leaks in."""
+        path = [each for each in os.environ["PATH"].split(os.pathsep) if not Path(each).is_relative_to(ROOT)]
+        return {
+            **{name: os.environ[name] for name in _KEPT if name in os.environ},
+            "PATH": os.pathsep.join([str(self.folder / "bin"), *path]),
+            "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+            "CHECKPOINT_DISABLE": "1",
+            "COLUMNS": "80",
+            **variables,
+        }
+
+    def run(self, *command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command, such as ``python`` or ``eks-hardware``, as somebody would who has activated it."""
+        return subprocess.run(
+            ["/usr/bin/env", *map(str, command)],
+            cwd=cwd,
+            env=self.environment(**variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+
+def copy_checkout(target: Path) -> None:
+    """Copy what Git would commit of this checkout."""
+    lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+    ignored = [line.rstrip("/") for line in lines if line and not line.startswith("#")]
+    shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored), symlinks=True)
+
+
+def leave_rubbish(source: Path) -> None:
+    """Put into a copy of the checkout what people and programs leave there."""
+    for each in RUBBISH:
+        (source / each).parent.mkdir(exist_ok=True)
+        (source / each).write_text("rubbish", encoding="utf-8")
+
+
+def build(source: Path, target: Path) -> Distributions:
+    """Build an sdist from a folder, and the wheel from the sdist."""
+    _run(sys.executable, "-m", "build", "--outdir", target, source)
+    (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
+    return Distributions(source, sdist, wheel)
+
+
+def install(wheel: Path, folder: Path) -> Installed:
+    """Make an environment with a wheel in it; the versions of what it needs are those of the checkout."""
+    _run(sys.executable, "-m", "venv", folder)
+    _run(
+        folder / "bin" / "python",
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "-c",
+        ROOT / "constraints.txt",
+        wheel,
+    )
+    return Installed(folder)
+
+
+def _run(*command: str | Path) -> None:
+    done = subprocess.run(
+        [str(each) for each in command], env={**os.environ, **_PIP}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

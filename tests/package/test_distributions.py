@@ -1,0 +1,92 @@
+"""What is published: everything that the code reads, and nothing else."""
+
+from __future__ import annotations
+
+import tarfile
+import zipfile
+from email import message_from_string
+from pathlib import Path
+
+import pytest
+
+import eks_hardware
+from helpers.installed import Distributions
+from helpers.paths import ROOT
+
+NAME = f"eks_hardware-{eks_hardware.__version__}"
+DIST_INFO = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE", "top_level.txt"}
+EGG_INFO = {"PKG-INFO", "SOURCES.txt", "dependency_links.txt", "entry_points.txt", "requires.txt", "top_level.txt"}
+BESIDE_THE_CODE = {"CHANGELOG.md", "LICENSE", "MANIFEST.in", "README.md", "pyproject.toml"}
+
+
+def as_imported(file: str) -> str:
+    """``config/errors.py`` -> ``eks_hardware/config/errors.py``"""
+    return file if file.startswith("eks_hardware/") else f"eks_hardware/{file}"
+
+
+def not_the_same(found: set[str], expected: set[str]) -> tuple[list[str], list[str]]:
+    """What lacks, and what is too much."""
+    return sorted(expected - found), sorted(found - expected)
+
+
+@pytest.fixture(scope="module")
+def wheel(distributions: Distributions) -> zipfile.ZipFile:
+    return zipfile.ZipFile(distributions.wheel)
+
+
+def test_the_wheel_has_every_file_and_nothing_else(distributions: Distributions, wheel: zipfile.ZipFile) -> None:
+    expected = {as_imported(each) for each in distributions.code_files()} | {
+        f"{NAME}.dist-info/{each}" for each in DIST_INFO
+    }
+    assert not_the_same(set(wheel.namelist()), expected) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        "config/strategies/mixed-hardware.yaml",
+        "config/overlays/private.yaml",
+        "config/strategy.schema.json",
+        "config/catalogue/data/performance.json",
+        "kubernetes/chart/Chart.yaml",
+        "lazy_providers.js",
+        "project/files/cdktf.json",
+        "py.typed",
+    ],
+)
+def test_files_of_the_wheel_are_those_of_the_checkout(wheel: zipfile.ZipFile, file: str) -> None:
+    """What the issue of this test names: catalogue, strategies, chart, schema, marker of types."""
+    below = "" if file.startswith("config/") else "eks_hardware/"
+    assert wheel.read(f"eks_hardware/{file}") == (ROOT / below / file).read_bytes()
+
+
+def test_the_sdist_builds_the_wheel_and_has_nothing_else(distributions: Distributions) -> None:
+    with tarfile.open(distributions.sdist) as archive:
+        names = {member.name for member in archive.getmembers() if not member.isdir()}
+    egg_info = {f"eks_hardware.egg-info/{each}" for each in EGG_INFO}
+    expected = distributions.code_files() | BESIDE_THE_CODE | egg_info | {"PKG-INFO", "setup.cfg"}
+    assert not_the_same(names, {f"{NAME}/{each}" for each in expected}) == ([], [])
+
+
+def test_metadata(wheel: zipfile.ZipFile) -> None:
+    metadata = message_from_string(wheel.read(f"{NAME}.dist-info/METADATA").decode())
+    assert {key: metadata[key] for key in ("Name", "Version", "Requires-Python", "License-Expression")} == {
+        "Name": "eks-hardware",
+        "Version": eks_hardware.__version__,
+        "Requires-Python": ">=3.10",
+        "License-Expression": "Apache-2.0",
+    }
+    assert {"doctor", "local"} <= set(metadata.get_all("Provides-Extra", []))
+    assert metadata.get_all("License-File") == ["LICENSE"]
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    assert metadata.get_payload().strip() == (ROOT / "README.md").read_text(encoding="utf-8").strip()
+
+
+def test_one_command(wheel: zipfile.ZipFile) -> None:
+    text = wheel.read(f"{NAME}.dist-info/entry_points.txt").decode()
+    assert text.split() == ["[console_scripts]", "eks-hardware", "=", "eks_hardware.cli:main"]
+
+
+def test_the_only_top_level_name_is_ours(wheel: zipfile.ZipFile) -> None:
+    """``constructs`` of the wheel would hide the library that CDKTF is made with."""
+    assert {Path(name).parts[0] for name in wheel.namelist()} == {"eks_hardware", f"{NAME}.dist-info"}

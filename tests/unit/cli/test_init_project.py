@@ -1,0 +1,241 @@
+"""``eks-hardware init``: the project that it leaves around the first strategy."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from typer.testing import CliRunner
+
+import eks_hardware
+from eks_hardware.cli import _COMMANDS, application
+from eks_hardware.project import FILES, REQUIREMENT
+from helpers.paths import ROOT
+
+PROJECT = sorted(["strategies/demo.yaml", *(each.path for each in FILES)])
+INIT = ("demo", "--hardware", "gpu", "--task", "inference")
+app = application(["init", "validate"])
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, and the working one."""
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.delenv("EKS_HARDWARE_STRATEGIES", raising=False)
+    return folder
+
+
+def run(*arguments: str, command: str = "init") -> tuple[int, str]:
+    result = CliRunner().invoke(app, [command, *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.exit_code, result.output
+
+
+def files(below: str = ".") -> list[str]:
+    return sorted(file.relative_to(below).as_posix() for file in Path(below).rglob("*") if file.is_file())
+
+
+def yaml(file: str) -> Any:
+    return YAML(typ="safe").load(Path(file).read_text(encoding="utf-8"))
+
+
+def test_what_is_said(golden: Callable[[str, str], None]) -> None:
+    code, said = run(*INIT)
+    assert code == 0
+    golden("init/project.txt", said)
+    guide = (ROOT / "docs" / "guides" / "strategy-repository.md").read_text(encoding="utf-8")
+    assert f"$ eks-hardware init {' '.join(INIT)}\n{said}```" in guide
+
+
+def test_a_project_is_left() -> None:
+    run(*INIT)
+    assert files() == PROJECT
+    assert [file for file in files() if re.search(r"@\w+@", Path(file).read_text(encoding="utf-8"))] == []
+
+
+def test_validate_takes_its_strategies() -> None:
+    run(*INIT)
+    run("other", "--hardware", "cpu", "--yes")
+    code, said = run(command="validate")
+    assert code == 0
+    assert said.endswith("2 files: 0 errors, 2 warnings\n")
+
+
+def test_a_second_strategy_joins_the_project() -> None:
+    run(*INIT)
+    code, said = run("other", "--hardware", "cpu", "--yes")
+    assert code == 0
+    assert files() == sorted([*PROJECT, "strategies/other.yaml"])
+    assert said.startswith("strategies/other.yaml written: 0 errors, 1 warning\n")
+    assert said.endswith("  npx cdktf deploy other\n")
+    assert "The project around it" not in said
+
+
+def test_another_folder() -> None:
+    code, said = run(*INIT, "--out", "our clusters")
+    assert code == 0
+    assert files("our clusters") == PROJECT
+    following = [line.strip() for line in said.partition("Next:")[2].splitlines() if line]
+    assert following[0] == "cd 'our clusters'"
+    for command in (each for each in following if each.startswith("eks-hardware ")):
+        assert (Path("our clusters") / shlex.split(command)[-1]).is_file()
+
+
+def test_with_an_environment_in_the_folder_none_is_made() -> None:
+    _, said = run(*INIT)
+    assert "python3 -m venv" in said
+    Path("there/.venv/bin").mkdir(parents=True)
+    Path("there/.venv/bin/python").touch()
+    _, said = run(*INIT, "--out", "there")
+    assert "python3 -m venv" not in said
+
+
+# --- what is there already
+
+
+@pytest.mark.parametrize("path", [each.path for each in FILES if each.path != "cdktf.json"])
+def test_a_file_that_is_there_stays(path: str) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    Path(path).write_text("mine\n", encoding="utf-8")
+    code, said = run(*INIT, "--force")
+    assert code == 0
+    assert Path(path).read_text(encoding="utf-8") == "mine\n"
+    (line,) = (line for line in said.splitlines() if line.strip().startswith(f"{path} "))
+    needed = next(each.needed for each in FILES if each.path == path)
+    assert line.split()[1].startswith("kept")
+    assert line.endswith(needed)
+    assert len(line) <= 80
+    assert files() == PROJECT
+
+
+OTHER = '{"app": "npx ts-node main.ts"}'
+PLACES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
+    "another app": (OTHER, (), ["cdktf.json", "demo.yaml"]),
+    "another app, a project all the same": (OTHER, ("--project",), ["cdktf.json", "strategies/demo.yaml"]),
+    "no app at all": ("not JSON", (), ["cdktf.json", "demo.yaml"]),
+    "a folder of another app": (OTHER, ("--out", "a"), ["a/demo.yaml", "cdktf.json"]),
+    "no project": ("", ("--no-project",), ["demo.yaml"]),
+    "no project in a project": ('{"app": "python -m eks_hardware"}', ("--no-project",), ["cdktf.json", "demo.yaml"]),
+    "a project": ('{"app": "uv run python -m eks_hardware"}', (), ["cdktf.json", "strategies/demo.yaml"]),
+    "a folder of a project": ('{"app": "python -m eks_hardware"}', ("--out", "a"), ["a/demo.yaml", "cdktf.json"]),
+}
+
+
+@pytest.mark.parametrize(("content", "arguments", "expected"), PLACES.values(), ids=PLACES)
+def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expected: list[str]) -> None:
+    if content:
+        Path("cdktf.json").write_text(content, encoding="utf-8")
+    code, said = run(*INIT, *arguments)
+    assert (code, files()) == (0, expected)
+    alone = "strategies/demo.yaml" not in expected
+    assert ("EKS_HARDWARE_STRATEGIES=" in said) == alone
+
+
+def test_a_project_in_a_folder_of_another_app() -> None:
+    Path("cdktf.json").write_text(OTHER, encoding="utf-8")
+    code, _ = run(*INIT, "--out", "a", "--project")
+    assert (code, files("a")) == (0, PROJECT)
+
+
+def test_a_strategy_that_is_there_stops_it_before_anything_is_written() -> None:
+    Path("strategies").mkdir()
+    Path("strategies/demo.yaml").write_text("mine\n", encoding="utf-8")
+    code, said = run(*INIT)
+    assert code == 2
+    assert "--force" in said
+    assert files() == ["strategies/demo.yaml"]
+
+
+def test_a_file_of_the_project_that_cannot_be_written() -> None:
+    Path(".github").touch()
+    code, said = run(*INIT)
+    assert code == 2
+    assert "error: .github/workflows" in said
+
+
+# --- its files
+
+
+def test_the_readme_says_what_there_is() -> None:
+    run(*INIT)
+    text = Path("README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"eks-hardware ([a-z]+)", text)) - {"with"} <= set(_COMMANDS)
+    assert {"validate demo", "explain demo"} & set(re.findall(r"eks-hardware ([a-z]+ [a-z]+)", text))
+    strategy = Path("strategies/demo.yaml")
+    backend = text.split("```yaml\n", 1)[1].split("```", 1)[0]
+    strategy.write_text(strategy.read_text(encoding="utf-8") + backend, encoding="utf-8")
+    assert run(command="validate")[0] == 0
+
+
+def test_cdktf_json_runs_the_module() -> None:
+    run(*INIT)
+    content = json.loads(Path("cdktf.json").read_text(encoding="utf-8"))
+    ours = json.loads((ROOT / "cdktf.json").read_text(encoding="utf-8"))
+    assert content["app"] == ours["app"].replace("main.py", "-m eks_hardware")
+    assert "python -m eks_hardware" in content["app"]
+    assert set(ours) - set(content) == {"projectId"}
+
+
+def test_versions_are_those_of_this_project() -> None:
+    run(*INIT)
+    assert Path("requirements.txt").read_text(encoding="utf-8") == f"eks-hardware~={eks_hardware.__version__}\n"
+    content = json.loads(Path("package.json").read_text(encoding="utf-8"))
+    ours = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
+    cli = ours["devDependencies"]["cdktf-cli"]
+    assert content["devDependencies"] == {"cdktf-cli": cli}
+    assert (content["engines"], content["allowScripts"]) == (ours["engines"], ours["allowScripts"])
+    told = {each.path: each for each in FILES}
+    assert told["package.json"].purpose == f"cdktf-cli {cli}"
+    assert told["package.json"].needed == f"it needs cdktf-cli {cli}"
+    assert told["requirements.txt"].purpose == REQUIREMENT
+
+
+def test_what_runs_leave_behind_is_ignored() -> None:
+    run(*INIT)
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    left = ("terraform.demo.tfstate", "cdktf.out/manifest.json", ".venv/x", "node_modules/x", "findings.sarif")
+    kept = ("strategies/demo.yaml", "strategies/demo.lock.json", "package-lock.json", "overlays/test.yaml")
+    done = subprocess.run(["git", "check-ignore", *left, *kept], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == list(left)
+
+
+def test_the_workflow_has_the_permissions_that_it_needs() -> None:
+    run(*INIT)
+    workflow = yaml(".github/workflows/strategies.yml")
+    assert list(workflow["on"]) == ["pull_request"]  # never pull_request_target, which has the secrets
+    assert workflow["permissions"] == {}
+    assert {name: job["permissions"] for name, job in workflow["jobs"].items()} == {
+        "check": {"contents": "read", "actions": "read", "security-events": "write"},
+        "changes": {"contents": "read", "pull-requests": "write"},
+    }
+    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
+    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
+    assert [step["with"]["persist-credentials"] for step in checkouts] == [False, False]
+    assert all(job["timeout-minutes"] <= 30 for job in workflow["jobs"].values())
+
+
+def test_the_workflow_pins_what_it_runs() -> None:
+    run(*INIT)
+    steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
+    used = [step["uses"] for step in steps if "uses" in step]
+    assert len(used) == 7
+    assert [each for each in used if not re.fullmatch(r"(actions|github)/[a-z/-]+@v\d+", each)] == []
+    versions = [step["with"] for step in steps if re.match(r"actions/setup-(python|node)@", step.get("uses", ""))]
+    assert all(each.get("python-version") or each.get("node-version") for each in versions)
+
+
+def test_no_text_of_a_pull_request_is_code() -> None:
+    """What is put into a script by ``${{ }}`` is a number; everything else comes by the environment."""
+    run(*INIT)
+    steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
+    found = re.findall(r"\$\{\{(.*?)\}\}", "".join(step.get("run", "") for step in steps))
+    assert [each.strip() for each in found] == ["github.event.number"]
