@@ -1,0 +1,52 @@
+"""The critical path with the real ``terraform graph``, and the page that quotes it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import critical_path
+from helpers.paths import ROOT
+
+PAGE = (ROOT / "docs" / "explanation" / "deployment-time.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def _provider(terraform_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in terraform_cli.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+def test_the_page_quotes_what_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert critical_path.main([]) == 0
+    printed = capsys.readouterr().out
+    quoted = re.search(
+        r"^```console\n\$ python -m benchmarks.critical_path\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL
+    )
+    assert quoted
+    assert quoted[1] == printed
+
+
+def test_the_page_has_the_reason_of_each_edge(capsys: pytest.CaptureFixture[str]) -> None:
+    assert critical_path.main(["--edges"]) == 0
+    assert capsys.readouterr().out in PAGE
+
+
+def test_the_page_names_each_source() -> None:
+    for name, source in critical_path.Durations.sources().items():
+        assert f"- `{name}`, {source['as_of']}: [{source['what']}]({source['url']})." in PAGE
+
+
+@pytest.mark.parametrize("strategy", ["gpu-inference", "trainium-training"])
+def test_edges_are_those_of_terraform_graph(strategy: str, tmp_path: Path) -> None:
+    document = critical_path.synthesized(strategy, tmp_path / "out", overlay="manifests")
+    (tmp_path / "stack").mkdir()
+    printed = critical_path.terraform_graph(document, tmp_path / "stack")
+    assert critical_path.derivation_differs(document, printed) == []
+    # One edge fewer shows.
+    group = next(iter(document["resource"]["aws_eks_node_group"].values()))
+    group["depends_on"] = [each for each in group["depends_on"] if "kube-proxy" not in each]
+    assert critical_path.derivation_differs(document, printed)
