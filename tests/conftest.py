@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from eks_hardware.testing import Template
 from helpers.paths import GOLDEN, ROOT, SHIPPED, SPECIAL
-from helpers.template import Template
 
-if TYPE_CHECKING:
-    from eks_hardware._cdk import TerraformStack
+pytest_plugins = ["eks_hardware.testing.fixtures"]
 
 # Read when Node starts, which is with the first import of the framework.
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
@@ -62,50 +60,12 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 @pytest.fixture(scope="session")
-def templates(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Template]:
-    """Every strategy of config/strategies and tests/synth/strategies, synthesized the way ``main.py`` does."""
-    from eks_hardware._cdk import App
-    from eks_hardware.stacks.app import strategies
-    from eks_hardware.stacks.hardware_stack import HardwareStack
-
-    outdir = tmp_path_factory.mktemp("cdktf.out")
-    app = App(outdir=str(outdir))
-    named = os.pathsep.join(map(str, (SHIPPED, SPECIAL)))
-    names = [HardwareStack(app, resolved=each).node.id for each, _ in strategies({"EKS_HARDWARE_STRATEGIES": named})]
-    app.synth()
-    return {name: Template.from_json(outdir / "stacks" / name / "cdk.tf.json") for name in names}
+def strategy_files() -> Sequence[Path]:
+    """The strategies that ship, and those for what no shipped one uses."""
+    return SHIPPED, SPECIAL
 
 
-@pytest.fixture
-def stack(tmp_path: Path) -> TerraformStack:
-    """Another team's stack: nothing but a provider."""
-    from eks_hardware._cdk import App, AwsProvider, TerraformStack
-
-    stack = TerraformStack(App(outdir=str(tmp_path)), "theirs")
-    AwsProvider(stack, "aws", region="us-west-2")
-    return stack
-
-
-@pytest.fixture
-def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Template]:
-    """Synthesize a strategy that is written as a map; ``name``, ``region`` and a system group are filled in.
-
-    Nothing is installed on the cluster unless ``kubernetes`` says ``delivery: helm``.
-    """
-
-    def synthesized(**content: Any) -> Template:
-        from eks_hardware._cdk import App
-        from eks_hardware.config.models import Strategy
-        from eks_hardware.config.resolve import resolve
-        from eks_hardware.config.rules import check
-        from eks_hardware.stacks.hardware_stack import HardwareStack
-
-        system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
-        defaults: dict[str, Any] = {"version": 1, "name": "demo", "region": "us-west-2", "node_groups": [system]}
-        content["kubernetes"] = {"delivery": "manifests", **content.get("kubernetes", {})}
-        strategy = Strategy.model_validate(defaults | content)
-        assert not [str(finding) for finding in check(strategy) if finding.severity.value == "error"]
-        app = App(outdir=str(tmp_path_factory.mktemp("cdktf.out")))
-        return Template.of(HardwareStack(app, resolved=resolve(strategy)))
-
-    return synthesized
+@pytest.fixture(scope="session")
+def templates(synthesized_strategies: Mapping[str, Template]) -> Mapping[str, Template]:
+    """Every strategy of config/strategies and tests/synth/strategies, synthesized as ``cdktf synth`` does."""
+    return synthesized_strategies

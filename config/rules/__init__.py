@@ -38,7 +38,7 @@ from eks_hardware.config.rules import workload as _workload
 from eks_hardware.config.rules.registry import RULES, Context, Rule, Watched
 from eks_hardware.config.unchosen import UNCHOSEN, lists_of, unchosen, without
 
-__all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "check_remains"]
+__all__ = ["RULES", "Context", "Rule", "check", "check_loaded", "check_part", "check_remains"]
 
 # Importing a module registers its rules.
 _MODULES = (
@@ -126,6 +126,26 @@ def _rest(
                 ignorable = each.severity is Severity.WARNING and "ignore" not in sections
                 reason = _ignore.reason(strategy, each.code, path) if ignorable else ""
                 yield Finding(each.code, path, message, each.severity, ignored=reason)
+
+
+def check_part(
+    strategy: Strategy,
+    *,
+    lists: AbstractSet[str],
+    catalogue: Catalogue | None = None,
+    today: datetime.date | None = None,
+) -> list[Finding]:
+    """Like :func:`check`, for a strategy of which some of :data:`NODE_LISTS` are not known.
+
+    What is said does not depend on groups or pools that are not there; a single one that is there is judged.
+    """
+    catalogue, today = catalogue or load(), today or datetime.date.today()
+    left_open = unchosen(strategy)
+    findings = [
+        *(Finding("WORKLOAD_UNCHOSEN", f"{path}.workload", UNCHOSEN) for path in left_open),
+        *_rest(without(strategy, left_open), frozenset(), lists | lists_of(left_open), catalogue, today),
+    ]
+    return sorted(findings, key=lambda finding: (finding.severity is Severity.WARNING, finding.path, finding.code))
 
 
 def check_remains(remains: Remains, *, today: datetime.date | None = None) -> list[Finding]:

@@ -27,7 +27,13 @@ Node: TypeAlias = NodeGroup | NodePool
 
 @dataclass(frozen=True)
 class Context:
-    """What rules look at."""
+    """What rules look at.
+
+    Examples:
+        >>> context = Context(strategy, load())
+        >>> [str(breach) for breach in RULES["EFA_UNSUPPORTED"].check(context)]
+        []
+    """
 
     strategy: Strategy
     catalogue: Catalogue
@@ -119,7 +125,12 @@ class _WatchedContext(Context):
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule with what is said about it in lists and documentation."""
+    """A rule with what is said about it in lists and documentation.
+
+    Examples:
+        >>> RULES["EFA_UNSUPPORTED"].severity
+        <Severity.ERROR: 'error'>
+    """
 
     code: str
     severity: Severity
@@ -131,6 +142,7 @@ class Rule:
 
 
 RULES: dict[str, Rule] = {}
+"""Every rule by its code."""
 
 
 def rule(

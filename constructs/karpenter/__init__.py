@@ -1,5 +1,6 @@
 """Karpenter's AWS side."""
 
+from eks_hardware.constructs.karpenter.adopted import AdoptedKarpenter
 from eks_hardware.constructs.karpenter.karpenter import Karpenter
 
-__all__ = ["Karpenter"]
+__all__ = ["AdoptedKarpenter", "Karpenter"]

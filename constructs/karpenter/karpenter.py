@@ -31,6 +31,7 @@ from eks_hardware.config.resolve import (
 )
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
+from eks_hardware.kubernetes.references import Reference
 
 # Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
 _MESSAGE_RETENTION_SECONDS = 300
@@ -42,17 +43,37 @@ class Karpenter(Construct):
 
     The controller gets its permissions through Pod Identity, in policies that each stay below IAM's size limit.
 
-    Creates: ``aws_iam_role`` and ``aws_iam_policy`` with attachments, ``aws_eks_pod_identity_association``,
-    ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with policy, ``aws_cloudwatch_event_rule`` with targets,
-    ``aws_ec2_tag`` on the cluster security group, ``aws_placement_group`` for each node pool that has one.
+    Creates: ``aws_iam_role`` and ``aws_iam_policy`` with ``aws_iam_role_policy_attachment``,
+    ``aws_eks_pod_identity_association``, ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with
+    ``aws_sqs_queue_policy``, ``aws_cloudwatch_event_rule`` with ``aws_cloudwatch_event_target``, ``aws_ec2_tag`` on the
+    cluster security group, ``aws_placement_group`` for each node pool that has one, ``aws_iam_instance_profile`` in a
+    private network.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         resolved: Karpenter's names and settings (``eks_hardware.config.resolve.resolve_karpenter``).
         cluster: the cluster.
         cluster_name: its name as plain text: condition keys of policies hold it.
         region: AWS region.
         node_pools: the pools; Karpenter makes no placement group itself.
+        tag_security_group: put the discovery tag on the cluster security group; not where pools name theirs by id.
         iam: path and permissions boundary of the roles and policies.
+
+    Examples:
+        For a cluster that exists already:
+
+        >>> from eks_hardware.config.models import Karpenter as KarpenterConfig
+        >>> pool = {"name": "cpu", "instance_types": ["c7i.4xlarge"], "limits": {"cpu": 64}}
+        >>> karpenter = Karpenter.from_config(
+        ...     stack,
+        ...     "karpenter",
+        ...     config=KarpenterConfig(node_pools=[pool]),
+        ...     cluster=cluster,
+        ...     cluster_name="shared",
+        ...     region="us-west-2",
+        ... )
+        >>> resource(karpenter, "queue").add_override("kms_master_key_id", "alias/queues")
     """
 
     def __init__(
@@ -65,11 +86,13 @@ class Karpenter(Construct):
         cluster_name: str,
         region: str,
         node_pools: Sequence[ResolvedNodePool] = (),
+        tag_security_group: bool = True,
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
         iam = iam or IamSettings()
         self._resolved = resolved
+        self._cluster_name = cluster.name
         self._partition = facts.partition(region)
         self._region = region
         self._queue = self._interruption_queue(resolved.queue_name) if resolved.queue_name else None
@@ -86,17 +109,16 @@ class Karpenter(Construct):
             else None
         )
         self._controller_role = self._define_controller_role(cluster, cluster_name, iam)
-        # Exactly one security group carries the tag: Karpenter would put every one it finds on its nodes.
-        Ec2Tag(
-            self,
-            "discovery-tag",
-            resource_id=cluster.security_group_id,
-            key=_DISCOVERY_TAG,
-            value=cluster_name,
-        )
-        for pool in node_pools:
-            if pool.placement_group_name:
-                PlacementGroup(self, f"placement-group-{pool.name}", name=pool.placement_group_name, strategy="cluster")
+        if tag_security_group:
+            # Exactly one security group carries the tag: Karpenter would put every one it finds on its nodes.
+            Ec2Tag(
+                self,
+                "discovery-tag",
+                resource_id=cluster.security_group_id,
+                key=_DISCOVERY_TAG,
+                value=cluster_name,
+            )
+        define_placement_groups(self, node_pools)
 
     @classmethod
     def from_config(
@@ -110,7 +132,17 @@ class Karpenter(Construct):
         region: str,
         iam: IamSettings | None = None,
     ) -> Karpenter:
-        """Define Karpenter's AWS side for a cluster that is defined elsewhere."""
+        """Define Karpenter's AWS side for a cluster that is defined elsewhere.
+
+        Args:
+            scope: the construct or stack that it belongs to.
+            id_: its name there, part of the addresses.
+            config: the section ``karpenter``.
+            cluster: the cluster.
+            cluster_name: its name as plain text.
+            region: AWS region.
+            iam: path and permissions boundary of the roles and policies.
+        """
         resolved = resolve_karpenter(
             config, cluster_name=cluster_name, region=region, partition=facts.partition(region)
         )
@@ -130,6 +162,17 @@ class Karpenter(Construct):
             node_pools=node_pools,
             iam=iam,
         )
+
+    @property
+    def references(self) -> dict[Reference, str]:
+        """What charts and objects of Karpenter refer to, with the values of this one (tokens)."""
+        values = {
+            Reference.CLUSTER_NAME: self._cluster_name,
+            Reference.KARPENTER_QUEUE: self.queue_name,
+            Reference.KARPENTER_NODE_ROLE: self.node_role_name,
+            Reference.KARPENTER_INSTANCE_PROFILE: self.instance_profile_name,
+        }
+        return {reference: value for reference, value in values.items() if value is not None}
 
     @property
     def controller_role_arn(self) -> str:
@@ -217,6 +260,7 @@ class Karpenter(Construct):
             message_retention_seconds=_MESSAGE_RETENTION_SECONDS,
             sqs_managed_sse_enabled=True,
         )
+        queue_arn = queue.arn
         for rule in self._resolved.rules:
             defined = CloudwatchEventRule(
                 self,
@@ -225,13 +269,13 @@ class Karpenter(Construct):
                 description=f"{rule.detail_type}, for Karpenter",
                 event_pattern=json.dumps({"source": [rule.source], "detail-type": [rule.detail_type]}),
             )
-            CloudwatchEventTarget(self, f"target-{rule.key}", rule=defined.name, target_id="karpenter", arn=queue.arn)
+            CloudwatchEventTarget(self, f"target-{rule.key}", rule=defined.name, target_id="karpenter", arn=queue_arn)
         SqsQueuePolicy(
             self,
             "queue-policy",
             queue_url=queue.url,
             policy=policies.queue_policy(
-                queue_arn=queue.arn,
+                queue_arn=queue_arn,
                 rule_arns=[
                     f"arn:{self._partition}:events:{self._region}:{account_id(self)}:rule/{rule.name}"
                     for rule in self._resolved.rules
@@ -239,3 +283,10 @@ class Karpenter(Construct):
             ),
         )
         return queue
+
+
+def define_placement_groups(scope: Construct, node_pools: Sequence[ResolvedNodePool]) -> None:
+    """Define the placement groups that some pools name."""
+    for pool in node_pools:
+        if pool.placement_group_name:
+            PlacementGroup(scope, f"placement-group-{pool.name}", name=pool.placement_group_name, strategy="cluster")

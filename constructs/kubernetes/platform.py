@@ -14,9 +14,20 @@ from eks_hardware.kubernetes.references import Reference
 def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: Platform) -> HelmReleases:
     """Define the releases of a cluster that is defined in the same stack.
 
-    Every release needs access to the API, add-ons and untainted nodes. Karpenter, and with it its NodePools, also
-    needs everything that it acts with and that its nodes use: roles and policies, queue, access entry, security
-    groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
+    Every release needs access to the API and untainted nodes, and most need add-ons. Karpenter, and with it its
+    NodePools, also needs everything that it acts with and that its nodes use: roles and policies, queue, access entry,
+    security groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
+
+    Args:
+        scope: the construct or stack that they belong to.
+        id_: their name there, part of the addresses.
+        bundle: what is installed.
+        platform: the cluster.
+
+    Examples:
+        >>> platform = Platform(stack, "platform", resolved=resolved)
+        >>> releases = platform_releases(stack, "kubernetes", bundle=bundle(resolved), platform=platform)
+        >>> releases.releases["karpenter"].add_override("timeout", 1200)
     """
     return HelmReleases(
         scope,
@@ -24,12 +35,22 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
         bundle=bundle,
         references=references(platform),
         needs=(*platform.cluster.ready, *platform.ready_nodes),
+        addons=platform.cluster.before_charts,
         release_needs={each.name: tuple(_resources(platform.release_parts(each.name))) for each in bundle.releases},
     )
 
 
 def references(platform: Platform) -> dict[Reference, str]:
-    """What references stand for, as far as the platform has it (tokens)."""
+    """Look up what references stand for, as far as the platform has it (tokens).
+
+    Args:
+        platform: the cluster.
+
+    Examples:
+        >>> platform = Platform(stack, "platform", resolved=resolved)
+        >>> Reference.VPC_ID in references(platform)
+        True
+    """
     karpenter, lustre, efs = platform.karpenter, platform.lustre, platform.efs
     values = {
         Reference.CLUSTER_NAME: platform.cluster.cluster_name,

@@ -18,10 +18,19 @@ _EXEC_API_VERSION = "client.authentication.k8s.io/v1beta1"
 
 
 def token_arguments(provider: ResolvedProvider, *, cluster_name: str, region: str) -> list[str]:
-    """The arguments of ``aws`` that print a token of the principal that Terraform works as.
+    """Write the arguments of ``aws`` that print a token of the principal that Terraform works as.
 
     ``get-token`` has no option for an external id: the rule KUBERNETES_EXTERNAL_ID refuses such a role.
     Source: https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html
+
+    Args:
+        provider: how Terraform talks to AWS: profile, role.
+        cluster_name: name of the cluster.
+        region: AWS region.
+
+    Examples:
+        >>> token_arguments(resolved.provider, cluster_name="research", region="us-west-2")[:4]
+        ['eks', 'get-token', '--cluster-name', 'research']
     """
     arguments = ["eks", "get-token", "--cluster-name", cluster_name, "--region", region, "--output", "json"]
     if provider.assume_role:
@@ -47,10 +56,24 @@ def cluster_helm_provider(
     plan, and be stale after 15 minutes, before a first apply has made the nodes.
 
     Args:
+        scope: the stack.
+        id_: its name there.
         provider: how Terraform talks to AWS: profile, role.
         cluster_name: the cluster's name as plain text.
+        region: AWS region.
         endpoint: URL of the Kubernetes API (may be a token, unknown until the first apply).
         certificate_authority: its certificate in base64 (may be a token).
+
+    Examples:
+        >>> helm = cluster_helm_provider(
+        ...     stack,
+        ...     "helm",
+        ...     provider=resolved.provider,
+        ...     cluster_name="shared",
+        ...     region="us-west-2",
+        ...     endpoint=cluster.endpoint,
+        ...     certificate_authority=cluster.certificate_authority,
+        ... )
     """
     helm = HelmProvider(
         scope,

@@ -49,13 +49,32 @@ class HelmReleases(Construct):
     Creates: ``helm_release``; the chart of our own objects is copied beside the stack.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         bundle: what is installed (``eks_hardware.kubernetes.bundle``).
         references: what stands in the place of each reference (tokens).
         needs: what every release needs, to be installed and to be uninstalled.
+        addons: what each release that ``waits_for_addons`` needs too.
         release_needs: what single releases need beside it, by name.
 
     Raises:
         ValueError: ``KUBERNETES_REFERENCE`` when a release has a reference that ``references`` lacks.
+
+    Examples:
+        On a cluster that exists already:
+
+        >>> keda = ChartRelease(
+        ...     name="keda",
+        ...     namespace="keda",
+        ...     chart="keda",
+        ...     repository="https://kedacore.github.io/charts",
+        ...     version="2.21.1",
+        ...     values={"clusterName": Reference.CLUSTER_NAME.text},
+        ... )
+        >>> charts = HelmReleases(
+        ...     stack, "charts", bundle=Bundle((keda,)), references={Reference.CLUSTER_NAME: cluster.name}
+        ... )
+        >>> charts.releases["keda"].add_override("timeout", 900)
     """
 
     def __init__(
@@ -66,11 +85,14 @@ class HelmReleases(Construct):
         bundle: Bundle,
         references: Mapping[Reference, str],
         needs: Sequence[ITerraformDependable] = (),
+        addons: Sequence[ITerraformDependable] = (),
         release_needs: Mapping[str, Sequence[ITerraformDependable]] | None = None,
     ) -> None:
         super().__init__(scope, id_)
         self._references = references
         self._needs = needs
+        self._addons = addons
+        self._with_addons: set[str] = set()
         self._release_needs = release_needs or {}
         self._releases: dict[str, Release] = {}
         self._chart = (
@@ -114,10 +136,17 @@ class HelmReleases(Construct):
                 *(self._releases[name] for name in release.after),
                 # A release that comes after another waits for what that one waited for.
                 *(() if release.after else self._needs),
+                *self._addons_of(release),
                 *self._release_needs.get(release.name, ()),
             ]
             or None,
         )
+
+    def _addons_of(self, release: ChartRelease | ObjectRelease) -> Sequence[ITerraformDependable]:
+        inherited = not self._with_addons.isdisjoint(release.after)
+        if inherited or release.waits_for_addons:
+            self._with_addons.add(release.name)
+        return self._addons if release.waits_for_addons and not inherited else ()
 
     def _in_terraform(self, name: str, text: str) -> str:
         def expression(reference: Reference) -> str:

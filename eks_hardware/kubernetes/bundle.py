@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from eks_hardware.config.resolve import ResolvedStrategy
@@ -16,7 +16,7 @@ from eks_hardware.kubernetes import (
     storage,
     teams,
 )
-from eks_hardware.kubernetes.model import Bundle, ChartRelease, ObjectRelease
+from eks_hardware.kubernetes.model import Bundle, ChartRelease, ObjectRelease, in_order
 
 Releases = Iterable[ChartRelease | ObjectRelease]
 
@@ -37,27 +37,14 @@ def bundle(resolved: ResolvedStrategy) -> Bundle:
     """Derive the charts, values and objects of a strategy.
 
     Plain data from plain data: the same strategy gives the same bundle, whichever way it is delivered.
+
+    Args:
+        resolved: the strategy (``eks_hardware.config.resolve.resolve``).
+
+    Examples:
+        >>> bundle(resolved).names[:2]
+        ('karpenter-crd', 'karpenter')
     """
     releases = [release for part in _PARTS for release in part(resolved)]
-    names = [release.name for release in releases]
-    present = [replace(each, after=tuple(name for name in _after(each, names) if name in names)) for each in releases]
-    return Bundle(tuple(_in_order(present)))
-
-
-def _after(release: ChartRelease | ObjectRelease, names: Iterable[str]) -> tuple[str, ...]:
-    """Node pools come last and go first: device plugins outlive the nodes that they serve."""
-    if release.name == karpenter.RESOURCES:
-        return tuple(name for name in names if name != release.name)
-    return release.after
-
-
-def _in_order(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelease | ObjectRelease]:
-    """Each release behind those it comes after, else in the order given."""
-    waiting, done = list(releases), set[str]()
-    while waiting:
-        ready = next((each for each in waiting if done.issuperset(each.after)), None)
-        if ready is None:
-            raise ValueError(f"releases wait for each other: {', '.join(each.name for each in waiting)}")
-        waiting.remove(ready)
-        done.add(ready.name)
-        yield ready
+    names = {release.name for release in releases}
+    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in releases)

@@ -22,6 +22,7 @@ def chart_release(
     *,
     name: str | None = None,
     after: tuple[str, ...] = (),
+    waits_for_addons: bool = True,
     timeout_seconds: int = 600,
 ) -> ChartRelease:
     """The release of one of the strategy's charts.
@@ -31,12 +32,14 @@ def chart_release(
         values: the derived values.
         name: of the release; the chart's key by default.
         after: releases to be installed before; those that the strategy does not install are left out.
+        waits_for_addons: whether its pods may use add-ons that need nodes.
     """
     chart = resolved.kubernetes.charts[key]
     return ChartRelease(
         name=name or key,
         namespace=chart.namespace,
         after=after,
+        waits_for_addons=waits_for_addons,
         timeout_seconds=timeout_seconds,
         key=key,
         chart=chart.chart,

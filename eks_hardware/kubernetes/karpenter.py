@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from eks_hardware.config.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
@@ -29,17 +29,26 @@ _LEAST_DRAIN_SECONDS = 1800
 _AFTER_GRACE_SECONDS = 900
 
 
-def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
-    """Karpenter's definitions, its controller, and its pools; nothing without Karpenter."""
+def releases(
+    resolved: ResolvedStrategy, *, security_group_ids: Sequence[str] = ()
+) -> Iterator[ChartRelease | ObjectRelease]:
+    """Karpenter's definitions, its controller, and its pools; nothing without Karpenter.
+
+    Args:
+        security_group_ids: of the nodes; without any the one that carries the discovery tag.
+    """
     karpenter = resolved.karpenter
     if karpenter is None:
         return
-    yield chart_release(resolved, _CRDS, {})
+    # Definitions have no pods, and the controller asks the VPC's resolver (dnsPolicy below) and mounts no volume: a
+    # cluster is without nodes for less time. The pools do wait: their pods need names and volumes, to the last.
+    yield chart_release(resolved, _CRDS, {}, waits_for_addons=False)
     yield chart_release(
         resolved,
         _CONTROLLER,
         _controller_values(resolved, karpenter),
         after=(_CRDS, _PROMETHEUS),
+        waits_for_addons=False,
         timeout_seconds=_CONTROLLER_TIMEOUT_SECONDS,
     )
     if resolved.node_pools:
@@ -48,9 +57,14 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
             name=RESOURCES,
             namespace=karpenter.namespace,
             after=(_CONTROLLER,),
+            # Device plugins outlive the nodes that they serve.
+            last=True,
             timeout_seconds=_drain_seconds(resolved),
             objects=(
-                *(node_class(pool, instance_profile=private) for pool in resolved.node_pools),
+                *(
+                    node_class(pool, instance_profile=private, security_group_ids=security_group_ids)
+                    for pool in resolved.node_pools
+                ),
                 *(overlay for pool in resolved.node_pools for overlay in node_overlays(pool)),
                 *(node_pool(pool) for pool in resolved.node_pools),
             ),

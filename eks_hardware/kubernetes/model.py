@@ -2,77 +2,235 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
+
+from eks_hardware.config.wording import did_you_mean
 
 Object = Mapping[str, Any]
 """A Kubernetes object as the API takes it."""
 
+# https://github.com/helm/helm/blob/v3.18.5/pkg/chartutil/validate_name.go
+_RELEASE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 53
+
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """One Helm release.
+    """Base of what is installed under one name: :class:`ChartRelease` and :class:`ObjectRelease`.
 
     Attributes:
         name: of the release, unique in the cluster.
         namespace: that it is installed into.
         after: names of releases that have to be installed before it, and are uninstalled after it.
+        last: comes after every release but those that come after it.
+        waits_for_addons: it is installed after the add-ons that need nodes. One that uses neither the cluster's DNS nor
+            a volume need not wait for CoreDNS and storage drivers.
         timeout_seconds: how long installing and uninstalling may take.
+
+    Examples:
+        >>> releases: tuple[Release, ...] = bundle(resolved).releases
+        >>> {each.name: each.after for each in releases}["karpenter"]
+        ('karpenter-crd',)
     """
 
     name: str
     namespace: str
     after: tuple[str, ...] = ()
+    last: bool = False
+    waits_for_addons: bool = True
     timeout_seconds: int = 600
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChartRelease(Release):
-    """A chart of someone else's.
+    """A chart of someone else's, as a release.
 
     Attributes:
-        key: of the chart in ``config/facts/charts.json``.
+        key: of the chart in ``config/facts/charts.json``; empty for one that a program adds.
+        chart: name of the chart in its repository.
         repository: ``https://...``, or ``oci://...`` without the chart's name.
-        values: the whole of its values; may hold references (``eks_hardware.kubernetes.references``).
+        version: of the chart.
+        values: the whole of its values; may hold references (:class:`Reference`).
+
+    Examples:
+        >>> keda = ChartRelease(
+        ...     name="keda",
+        ...     namespace="keda",
+        ...     chart="keda",
+        ...     repository="https://kedacore.github.io/charts",
+        ...     version="2.21.1",
+        ...     values={"operator": {"replicaCount": 2}},
+        ... )
+        >>> keda.after
+        ()
     """
 
-    key: str
     chart: str
     repository: str
     version: str
     values: Mapping[str, Any]
+    key: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectRelease(Release):
-    """Objects of ours, which travel in the local chart ``eks_hardware/kubernetes/chart``."""
+    """Objects as a release; they travel in the local chart ``eks_hardware/kubernetes/chart``.
+
+    Attributes:
+        objects: as the Kubernetes API takes them; may hold references (:class:`Reference`).
+
+    Examples:
+        >>> namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "research"}}
+        >>> ObjectRelease(name="research", namespace="kube-system", objects=(namespace,)).objects[0]["kind"]
+        'Namespace'
+    """
 
     objects: tuple[Object, ...]
 
 
 @dataclass(frozen=True)
 class Bundle:
-    """Everything that is installed, in an order that respects every ``after``."""
+    """Everything that is installed, in an order that respects every ``after``.
+
+    Attributes:
+        releases: in the order of installation.
+
+    Examples:
+        >>> releases = bundle(resolved).plus(
+        ...     ChartRelease(
+        ...         name="keda",
+        ...         namespace="keda",
+        ...         chart="keda",
+        ...         repository="https://kedacore.github.io/charts",
+        ...         version="2.21.1",
+        ...         values={},
+        ...     )
+        ... )
+        >>> "keda" in releases.release("karpenter-resources").after
+        True
+    """
 
     releases: tuple[ChartRelease | ObjectRelease, ...]
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the releases, in order."""
+        return tuple(each.name for each in self.releases)
+
+    @property
     def charts(self) -> tuple[ChartRelease, ...]:
+        """The charts, in order."""
         return tuple(each for each in self.releases if isinstance(each, ChartRelease))
 
     @property
     def object_releases(self) -> tuple[ObjectRelease, ...]:
+        """The releases of objects, in order."""
         return tuple(each for each in self.releases if isinstance(each, ObjectRelease))
 
     @property
     def objects(self) -> tuple[Object, ...]:
-        """Every object of ours, in the order of installation."""
+        """Every object, in the order of installation."""
         return tuple(each for release in self.object_releases for each in release.objects)
 
     def release(self, name: str) -> ChartRelease | ObjectRelease:
-        """Return the release of a name; ``KeyError`` for an unknown one."""
+        """Return the release of a name.
+
+        Args:
+            name: of the release.
+
+        Raises:
+            KeyError: there is no such release.
+        """
         for each in self.releases:
             if each.name == name:
                 return each
         raise KeyError(name)
+
+    def plus(self, *added: ChartRelease | ObjectRelease) -> Bundle:
+        """Return a bundle with more releases, each behind those that it names in ``after``.
+
+        Karpenter's node pools stay last, so that a daemon of yours runs on the nodes that they make from the first pod
+        on. A chart whose pods need such nodes says ``after=("karpenter-resources",)``.
+
+        Args:
+            added: in any order; one may come after another.
+
+        Raises:
+            ValueError: ``RELEASE_NAME`` for a name that Helm does not take, or that is taken; ``RELEASE_AFTER`` when
+                one comes after a release that there is not; ``RELEASE_CYCLE`` when some wait for each other.
+        """
+        names = list(self.names)
+        for each in added:
+            if len(each.name) > _LONGEST_NAME or not _RELEASE_NAME.fullmatch(each.name):
+                raise ValueError(
+                    f"RELEASE_NAME {each.name!r}: Helm takes lower-case letters, digits, - and ., at most "
+                    f"{_LONGEST_NAME} characters"
+                )
+            if each.name in names:
+                raise ValueError(f"RELEASE_NAME {each.name!r} is taken; choose another, or use changed()")
+            names.append(each.name)
+        for each in added:
+            for name in each.after:
+                if name not in names:
+                    raise ValueError(
+                        f"RELEASE_AFTER {each.name}: there is no release {name!r}; {did_you_mean(name, names)}"
+                    )
+        return in_order((*self.releases, *added))
+
+    def changed(self, name: str, **fields: Any) -> Bundle:
+        """Return a bundle with other fields of one release: ``changed("karpenter", timeout_seconds=1800)``.
+
+        Args:
+            name: of the release.
+            fields: those of :class:`ChartRelease` or :class:`ObjectRelease` that are other.
+
+        Raises:
+            KeyError: there is no such release.
+            TypeError: it has no such field.
+            ValueError: ``RELEASE_CYCLE`` when some releases now wait for each other.
+        """
+        other = replace(self.release(name), **fields)
+        return in_order(tuple(other if each.name == name else each for each in self.releases))
+
+
+def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
+    """Put releases behind those they come after, else as they are given.
+
+    A release that is ``last`` comes after every other but those that come after it, and other last ones.
+    """
+    given = list(releases)
+    last = {each.name for each in given if each.last}
+    behind = _behind(given, last)
+    first = tuple(each.name for each in given if each.name not in last | behind)
+    return Bundle(tuple(_sorted([replace(each, after=first) if each.last else each for each in given])))
+
+
+def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:
+    """The releases that come after one of some, or after one that does; none of these themselves."""
+    found: AbstractSet[str] = frozenset()
+    while more := {each.name for each in releases if not (names | found).isdisjoint(each.after)} - names - found:
+        found |= more
+    return found
+
+
+def _sorted(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelease | ObjectRelease]:
+    waiting, done = list(releases), set[str]()
+    while waiting:
+        ready = next((each for each in waiting if done.issuperset(each.after)), None)
+        if ready is None:
+            raise ValueError(f"RELEASE_CYCLE releases wait for each other: {', '.join(_in_cycle(waiting))}")
+        waiting.remove(ready)
+        done.add(ready.name)
+        yield ready
+
+
+def _in_cycle(waiting: Iterable[ChartRelease | ObjectRelease]) -> list[str]:
+    """The names of those that wait for each other, without those that only wait for them."""
+    after = {each.name: each.after for each in waiting}
+    while ends := [name for name in after if not any(name in names for names in after.values())]:
+        after = {name: names for name, names in after.items() if name not in ends}
+    return list(after)

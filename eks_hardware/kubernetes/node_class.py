@@ -5,6 +5,7 @@ API: https://karpenter.sh/v1.14/concepts/nodeclasses/
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from eks_hardware.config.catalogue import EfaInterface
@@ -16,11 +17,14 @@ from eks_hardware.kubernetes.references import Reference
 _FAMILIES = {"al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 
 
-def node_class(pool: ResolvedNodePool, *, instance_profile: bool) -> dict[str, Any]:
+def node_class(
+    pool: ResolvedNodePool, *, instance_profile: bool, security_group_ids: Sequence[str] = ()
+) -> dict[str, Any]:
     """The EC2NodeClass of a pool.
 
     Args:
         instance_profile: name the instance profile and not the role, where Karpenter cannot make a profile itself.
+        security_group_ids: of the nodes; without any the one that carries the discovery tag.
 
     A field that says nothing is left out; so is ``associatePublicIPAddress``, which EC2 refuses with more than one
     interface.
@@ -33,7 +37,7 @@ def node_class(pool: ResolvedNodePool, *, instance_profile: bool) -> dict[str, A
             else {"role": Reference.KARPENTER_NODE_ROLE.text}
         ),
         "subnetSelectorTerms": _subnets(pool),
-        "securityGroupSelectorTerms": _security_groups(pool),
+        "securityGroupSelectorTerms": _security_groups(pool, security_group_ids),
         "capacityReservationSelectorTerms": [_reservation(each) for each in pool.reservations],
         "placementGroupSelector": {"name": pool.placement_group_name} if pool.placement_group_name else None,
         "networkInterfaces": [_interface(each) for each in pool.network_interfaces],
@@ -70,9 +74,11 @@ def _subnets(pool: ResolvedNodePool) -> list[dict[str, Any]]:
     return [{"tags": {DISCOVERY_TAG: pool.cluster_name}}]
 
 
-def _security_groups(pool: ResolvedNodePool) -> list[dict[str, Any]]:
+def _security_groups(pool: ResolvedNodePool, ids: Sequence[str]) -> list[dict[str, Any]]:
     """The cluster's group, which carries the tag, and that of EFA; all of them go on every interface."""
-    groups: list[dict[str, Any]] = [{"tags": {DISCOVERY_TAG: pool.cluster_name}}]
+    groups: list[dict[str, Any]] = [{"id": each} for each in ids]
+    if not groups:
+        groups.append({"tags": {DISCOVERY_TAG: pool.cluster_name}})
     if pool.efa_security_group_name:
         groups.append({"name": pool.efa_security_group_name})
     return groups

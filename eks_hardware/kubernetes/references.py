@@ -19,7 +19,13 @@ from eks_hardware.config.resolve import ResolvedStrategy
 
 
 class Reference(str, Enum):
-    """What a reference stands for; the value is also the name of the stack's output."""
+    """What a reference stands for; the value is also the name of the stack's output.
+
+    Examples:
+        >>> values = {"clusterName": Reference.CLUSTER_NAME.text, "fileSystem": Reference.EFS_ID.text}
+        >>> values["fileSystem"]
+        '@{efs_id}'
+    """
 
     VPC_ID = "vpc_id"
     FSX_ID = "fsx_lustre_id"

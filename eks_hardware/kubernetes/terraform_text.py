@@ -2,14 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from eks_hardware.kubernetes.references import Reference, replaced_in_text
+
+# How CDKTF writes an attribute of a resource into a text, until it writes the stack.
+_TOKEN = re.compile(r"\$\{TfToken\[[^]]*\]\}")
 
 
 def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
     """``text`` with its own ``${`` and ``%{`` kept from Terraform, and an expression in the place of each reference.
 
+    An attribute of a resource that a program has put into the text stays what it is.
     Source: https://developer.hashicorp.com/terraform/language/expressions/strings#escape-sequences
     """
-    return replaced_in_text(text.replace("${", "$${").replace("%{", "%%{"), expression)
+    parts, start = [], 0
+    for token in _TOKEN.finditer(text):
+        parts += [_escaped(text[start : token.start()]), token[0]]
+        start = token.end()
+    return replaced_in_text("".join([*parts, _escaped(text[start:])]), expression)
+
+
+def holds_token(value: Any) -> bool:
+    """Whether a text in nested maps and lists has an attribute of a resource in it, which only Terraform knows."""
+    if isinstance(value, Mapping):
+        return any(holds_token(each) for pair in value.items() for each in pair)
+    if isinstance(value, list | tuple):
+        return any(holds_token(each) for each in value)
+    return isinstance(value, str) and _TOKEN.search(value) is not None
+
+
+def _escaped(text: str) -> str:
+    return text.replace("${", "$${").replace("%{", "%%{")

@@ -20,6 +20,7 @@ from eks_hardware.config.catalogue import Hardware, load
 from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
+from eks_hardware.testing import Template
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.kubernetes.scheduling import (
     EFA,
@@ -42,7 +43,6 @@ from helpers.kubernetes.scheduling import (
 from helpers.kubernetes.workloads import CRITICAL, workloads
 from helpers.paths import ROOT, SPECIAL
 from helpers.strategies import FOLDER, SHIPPED, shipped
-from helpers.template import Template
 
 Templates = Mapping[str, Template]
 Pod = dict[str, Any]

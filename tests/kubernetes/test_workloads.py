@@ -21,6 +21,7 @@ from eks_hardware.config.models import Strategy
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
+from eks_hardware.testing import Template
 from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
 from eks_hardware.workloads.request import Kind
 from eks_hardware.workloads.sizing import size
@@ -34,7 +35,6 @@ from helpers.paths import SPECIAL
 from helpers.strategies import FOLDER, SHIPPED, gpu_pool, pools
 from helpers.strategies import group as small_group
 from helpers.strategies import strategy as small_strategy
-from helpers.template import Template
 
 Pod = dict[str, Any]
 

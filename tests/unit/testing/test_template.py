@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from helpers.template import Absent, AnyOrder, Contains, Json, Matches, Template, differences
+from eks_hardware.testing import Absent, AnyOrder, Contains, Json, Matches, Template, differences
 
 GROUP = {
     "name": "gpu",

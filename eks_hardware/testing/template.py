@@ -67,6 +67,10 @@ class Difference:
         path: the place, as ``scaling_config.min_size`` or ``taint[0].key``; empty for the whole.
         expected: what should be there.
         actual: what is there; :data:`Absent` for nothing.
+
+    Examples:
+        >>> [str(each) for each in differences({"min_size": 1}, {"min_size": 2})]
+        ['min_size: expected 1, got 2']
     """
 
     path: str
@@ -78,7 +82,12 @@ class Difference:
 
 
 class Matcher(ABC):
-    """Something to expect that is not a plain value."""
+    """Something to expect that is not a plain value.
+
+    Examples:
+        >>> isinstance(Matches("^ip-"), Matcher), isinstance(Absent, Matcher)
+        (True, True)
+    """
 
     @abstractmethod
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
@@ -220,6 +229,12 @@ class Template:
 
     Args:
         document: the content of ``cdk.tf.json``.
+
+    Examples:
+        >>> template = Template({"resource": {"aws_vpc": {"main": {"cidr_block": "10.0.0.0/16"}}}})
+        >>> template.has("aws_vpc", {"cidr_block": "10.0.0.0/16"})
+        >>> template.address("aws_vpc")
+        'aws_vpc.main'
     """
 
     def __init__(self, document: Mapping[str, Any]) -> None:
@@ -356,15 +371,16 @@ class Template:
             return f"there is no {called}" + (f"; there are:{self._listed(others)}" if others else "")
         by_address = {address: differences(where, body) for address, body in candidates.items()}
         closest = min(by_address, key=lambda address: (len(by_address[address]), address))
-        lines = [f"no {called} matches; of {len(candidates)} the closest is", f"  {self._named(closest)}"]
+        lines = [f"no {called} matches; of {len(candidates)} the closest is", f"  {self.named(closest)}"]
         lines += [f"    {found}" for found in by_address[closest][:_SHOWN_DIFFERENCES]]
         more = len(by_address[closest]) - _SHOWN_DIFFERENCES
         return "\n".join(lines + ([f"    and {more} more"] if more > 0 else []))
 
     def _listed(self, addresses: Sequence[str] | Mapping[str, Body]) -> str:
-        return "".join(f"\n  {self._named(address)}" for address in addresses) or " none"
+        return "".join(f"\n  {self.named(address)}" for address in addresses) or " none"
 
-    def _named(self, address: str) -> str:
+    def named(self, address: str) -> str:
+        """An address with its construct path behind it, for messages."""
         path = self._paths[address]
         return f"{address} ({path})" if path else address
 

@@ -1,0 +1,80 @@
+"""Karpenter's AWS side on a cluster that someone else owns."""
+
+from __future__ import annotations
+
+from eks_hardware._cdk import Construct
+from eks_hardware.config.adoption import ResolvedAdoption
+from eks_hardware.constructs.cluster import ClusterRef
+from eks_hardware.constructs.efa import EfaSecurityGroup
+from eks_hardware.constructs.iam import IamSettings
+from eks_hardware.constructs.karpenter.karpenter import Karpenter, define_placement_groups
+from eks_hardware.kubernetes.references import Reference
+
+
+class AdoptedKarpenter(Construct):
+    """Defines what node pools need in AWS on a cluster that someone else owns, and Karpenter if it is not there.
+
+    The cluster authenticates with access entries (mode ``API`` or ``API_AND_CONFIG_MAP``), and has the add-on
+    ``eks-pod-identity-agent``.
+
+    Creates: the resources of :class:`Karpenter`, unless ``node_role_name`` says that Karpenter is there; and what
+    pools name: ``aws_security_group`` with ``aws_vpc_security_group_ingress_rule`` and
+    ``aws_vpc_security_group_egress_rule`` for those with EFA, ``aws_placement_group``.
+
+    Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        adoption: the cluster and the pools (``eks_hardware.config.adoption``).
+        cluster: the cluster.
+        node_role_name: role of the nodes of a Karpenter that is there, with an access entry of the cluster.
+        iam: path and permissions boundary of roles and policies; by default as the file says.
+
+    Examples:
+        >>> cluster = ClusterRef.from_existing(stack, "cluster", name=adoption.name)
+        >>> AdoptedKarpenter(stack, "karpenter", adoption=adoption, cluster=cluster).karpenter is not None
+        True
+    """
+
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        adoption: ResolvedAdoption,
+        cluster: ClusterRef,
+        node_role_name: str | None = None,
+        iam: IamSettings | None = None,
+    ) -> None:
+        super().__init__(scope, id_)
+        provider = adoption.provider
+        self._cluster = cluster
+        self._node_role_name = node_role_name
+        self._karpenter: Karpenter | None = None
+        if adoption.efa_security_group_name:
+            EfaSecurityGroup(self, "efa", name=adoption.efa_security_group_name, vpc_id=adoption.vpc_id)
+        if node_role_name:
+            define_placement_groups(self, adoption.node_pools)
+        else:
+            self._karpenter = Karpenter(
+                self,
+                "karpenter",
+                resolved=adoption.karpenter,
+                cluster=cluster,
+                cluster_name=adoption.name,
+                region=adoption.region,
+                node_pools=adoption.node_pools,
+                tag_security_group=not adoption.security_group_ids,
+                iam=iam or IamSettings(provider.iam_path, provider.permissions_boundary_arn),
+            )
+
+    @property
+    def karpenter(self) -> Karpenter | None:
+        """Karpenter, if it is made here."""
+        return self._karpenter
+
+    @property
+    def references(self) -> dict[Reference, str]:
+        """What charts and objects refer to, for ``HelmReleases``."""
+        if self._karpenter:
+            return self._karpenter.references
+        return {Reference.CLUSTER_NAME: self._cluster.name, Reference.KARPENTER_NODE_ROLE: self._node_role_name or ""}

@@ -1,0 +1,46 @@
+"""What node pools need on a cluster that someone else owns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from eks_hardware.kubernetes import device_plugins, karpenter
+from eks_hardware.kubernetes.model import Bundle, in_order
+
+if TYPE_CHECKING:
+    # Rules and loader: whoever only renders a strategy does without.
+    from eks_hardware.config.adoption import ResolvedAdoption
+
+
+def karpenter_bundle(
+    adoption: ResolvedAdoption, *, controller: bool = True, with_device_plugins: bool = True
+) -> Bundle:
+    """Derive the charts and objects of Karpenter and its pools, without the rest of a strategy.
+
+    Nodes are made in the subnets that the file names, by their ids: nobody tags what someone else owns.
+
+    Args:
+        adoption: the cluster and the pools.
+        controller: install Karpenter too. Without it the pools alone, for a Karpenter that is there: the caller says
+            which role its nodes have (``Reference.KARPENTER_NODE_ROLE``), and pools that share or divide GPUs need its
+            feature gate ``nodeOverlay``.
+        with_device_plugins: install the device plugins that the pools' hardware needs. A second one of a kind beside
+            one that is there fails or advertises nothing.
+
+    Examples:
+        >>> karpenter_bundle(adoption).names
+        ('karpenter-crd', 'karpenter', 'nvidia-device-plugin', 'aws-efa-k8s-device-plugin', 'karpenter-resources')
+        >>> karpenter_bundle(adoption, controller=False, with_device_plugins=False).names
+        ('karpenter-resources',)
+    """
+    resolved = adoption.resolved
+    found = [
+        each
+        for each in karpenter.releases(resolved, security_group_ids=adoption.security_group_ids)
+        if controller or each.name == karpenter.RESOURCES
+    ]
+    if with_device_plugins:
+        found += device_plugins.releases(resolved)
+    names = {each.name for each in found}
+    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in found)

@@ -1,0 +1,40 @@
+"""Assertions about what an app synthesizes; those that this project's own tests use.
+
+    template = Template.of(stack)
+    template.has("aws_eks_node_group", {"node_group_name": "gpu", "scaling_config": {"max_size": 4}})
+    assert_no_public_api(template)
+    assert_valid(template)
+
+Fixtures for pytest are in :mod:`eks_hardware.testing.fixtures`. Nothing else here needs pytest, and nothing here starts
+Node by being imported.
+"""
+
+from eks_hardware.local.terraform import TerraformError
+from eks_hardware.testing.public_api import assert_no_public_api
+from eks_hardware.testing.template import (
+    Absent,
+    AnyOrder,
+    Contains,
+    Difference,
+    Json,
+    Matcher,
+    Matches,
+    Template,
+    differences,
+)
+from eks_hardware.testing.validity import assert_valid
+
+__all__ = [
+    "Absent",
+    "AnyOrder",
+    "Contains",
+    "Difference",
+    "Json",
+    "Matcher",
+    "Matches",
+    "Template",
+    "TerraformError",
+    "assert_no_public_api",
+    "assert_valid",
+    "differences",
+]

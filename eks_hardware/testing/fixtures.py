@@ -1,0 +1,128 @@
+"""Fixtures for pytest; a project asks for them in its outermost ``conftest.py``::
+
+    pytest_plugins = ["eks_hardware.testing.fixtures"]
+
+and says which strategies it has in ``pytest.ini`` (or ``[tool.pytest.ini_options]``)::
+
+    [pytest]
+    eks_hardware_strategies = strategies
+
+They are not registered as an entry point: every run of pytest where the package is installed would then load them,
+and names such as ``stack`` would be taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from eks_hardware.testing.template import Template
+
+if TYPE_CHECKING:
+    from eks_hardware._cdk import TerraformStack
+    from eks_hardware.stacks import Extension
+
+__all__ = ["STRATEGIES", "stack", "strategy_extension", "strategy_files", "synthesize", "synthesized_strategies"]
+
+STRATEGIES = "eks_hardware_strategies"
+"""Name of the option: files and folders, relative to the file that the option is in."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Make the option known."""
+    parser.addini(STRATEGIES, "strategy files, and folders of them, for the fixture synthesized_strategies", "paths")
+
+
+@pytest.fixture(scope="session")
+def strategy_files(pytestconfig: pytest.Config) -> Sequence[Path]:
+    """The files and folders of the option ``eks_hardware_strategies``; override it to name others."""
+    return tuple(pytestconfig.getini(STRATEGIES))
+
+
+@pytest.fixture(scope="session")
+def strategy_extension() -> Extension | None:
+    """What is added to every strategy; override it with the :class:`Extension` of your ``main.py``."""
+    return None
+
+
+@pytest.fixture(scope="session")
+def synthesized_strategies(
+    strategy_files: Sequence[Path], strategy_extension: Extension | None, tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Template]:
+    """Every stack of every strategy by its name, synthesized once in a run, as ``cdktf synth`` does.
+
+    A strategy whose charts are in a stack of their own has two: ``research`` and ``research-kubernetes``.
+    """
+    from eks_hardware.advisor.loading import validate
+    from eks_hardware.config.report.text import as_text
+    from eks_hardware.config.resolve import resolve
+
+    if not strategy_files:
+        pytest.fail(
+            f"no strategies are named: set {STRATEGIES} in pytest.ini, or override the fixture strategy_files",
+            pytrace=False,
+        )
+    found = validate(strategy_files)
+    if found.errors:
+        pytest.fail(as_text(found.errors), pytrace=False)
+    # Node starts with this import.
+    from eks_hardware._cdk import App
+    from eks_hardware.stacks import strategy_stacks
+
+    outdir = tmp_path_factory.mktemp("cdktf.out")
+    app = App(outdir=str(outdir))
+    names = [
+        stack.node.id
+        for each, _ in found.strategies
+        for stack in strategy_stacks(app, resolve(each.strategy), extension=strategy_extension)
+    ]
+    app.synth()
+    return {name: Template.from_json(outdir / "stacks" / name / "cdk.tf.json") for name in names}
+
+
+@pytest.fixture
+def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Template]:
+    """A function that synthesizes a strategy from its sections: ``synthesize(node_groups=[...], karpenter={...})``.
+
+    ``version``, ``name``, ``region`` and a system group are filled in. Nothing is installed on the cluster unless
+    ``kubernetes`` says ``delivery: helm``. Errors in the strategy fail the test, each with its code.
+    """
+
+    def synthesized(**sections: Any) -> Template:
+        from eks_hardware.config.models import Strategy
+        from eks_hardware.config.resolve import resolve
+        from eks_hardware.config.rules import check
+
+        system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
+        defaults: dict[str, Any] = {"version": 1, "name": "demo", "region": "us-west-2", "node_groups": [system]}
+        sections["kubernetes"] = {"delivery": "manifests", **sections.get("kubernetes", {})}
+        strategy = Strategy.model_validate(defaults | sections)
+        errors = [str(finding) for finding in check(strategy) if finding.severity.value == "error"]
+        if errors:
+            pytest.fail("\n".join(errors), pytrace=False)
+        # Node starts with this import.
+        from eks_hardware._cdk import App
+        from eks_hardware.stacks.hardware_stack import HardwareStack
+
+        app = App(outdir=str(tmp_path_factory.mktemp("cdktf.out")))
+        return Template.of(HardwareStack(app, resolved=resolve(strategy)))
+
+    return synthesized
+
+
+@pytest.fixture
+def stack(tmp_path: Path) -> TerraformStack:
+    """A stack with nothing but the AWS provider; put constructs into it, and look at ``Template.of(stack)``."""
+    from eks_hardware._cdk import App, AwsProvider, TerraformStack
+    from eks_hardware.config import facts
+
+    stack = TerraformStack(App(outdir=str(tmp_path)), "stack")
+    AwsProvider(stack, "aws", region="us-west-2")
+    # The binding pins its own release, which need not be the one on this machine.
+    versions = facts.eks("provider_versions")
+    wanted = {"source": "hashicorp/aws", "version": f">= {versions['lowest']}, < {versions['below']}"}
+    stack.add_override("terraform.required_providers.aws", wanted)
+    return stack

@@ -1,0 +1,94 @@
+"""Whether the whole internet reaches the Kubernetes API of a cluster."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from eks_hardware.testing.template import Template
+
+# What AWS does where a cluster does not say:
+# https://docs.aws.amazon.com/eks/latest/APIReference/API_VpcConfigRequest.html
+_PUBLIC_BY_DEFAULT = True
+_CIDRS_BY_DEFAULT = ("0.0.0.0/0",)
+
+
+def assert_no_public_api(template: Template) -> None:
+    """Assert that the internet as a whole reaches the Kubernetes API of no ``aws_eks_cluster``.
+
+    A public endpoint for networks that are named is fine. Public access that is not mentioned is public access to
+    everyone: both are AWS's defaults. So are ranges that together hold every address (``0.0.0.0/1`` and
+    ``128.0.0.0/1``). What is known to Terraform alone, such as a variable, is not taken for private. A stack without a
+    cluster passes.
+
+    Raises:
+        AssertionError: names each cluster with the networks that reach it.
+
+    >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}
+    >>> assert_no_public_api(Template({"resource": {"aws_eks_cluster": {"main": cluster}}}))
+    Traceback (most recent call last):
+    AssertionError: the whole internet reaches the Kubernetes API of
+      aws_eks_cluster.main: public_access_cidrs has 0.0.0.0/0
+    """
+    found = [
+        f"  {template.named(address)}: {fault}"
+        for address, body in template.resources("aws_eks_cluster").items()
+        for fault in _faults(body)
+    ]
+    if found:
+        raise AssertionError("\n".join(["the whole internet reaches the Kubernetes API of", *found]))
+
+
+def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
+    config = _block(cluster.get("vpc_config"))
+    public = config.get("endpoint_public_access")
+    given = public is not None
+    public = _PUBLIC_BY_DEFAULT if public is None else public
+    if str(public).lower() == "false":
+        return
+    how = "" if given else "endpoint_public_access is not set, which means true; "
+    if str(public).lower() != "true":
+        how = f"endpoint_public_access is {public!r}, which is known to Terraform alone; "
+    cidrs = config.get("public_access_cidrs")
+    if not cidrs:
+        yield f"{how}public_access_cidrs is not set, which means {', '.join(_CIDRS_BY_DEFAULT)}"
+        return
+    listed = [cidrs] if isinstance(cidrs, str) else list(cidrs)
+    unknown = [each for each in listed if "${" in each]
+    if unknown:
+        yield f"{how}public_access_cidrs has {', '.join(unknown)}, which is known to Terraform alone"
+    elif wrong := [each for each in listed if not _is_network(each)]:
+        yield f"{how}public_access_cidrs has {', '.join(wrong)}, which is no network"
+    elif everything := _everything(listed):
+        yield f"{how}public_access_cidrs has {', '.join(everything)}"
+
+
+def _everything(cidrs: Iterable[str]) -> list[str]:
+    """The networks that hold every address of their kind, alone or together."""
+    networks = {cidr: ipaddress.ip_network(cidr, strict=False) for cidr in cidrs}
+    whole = [cidr for cidr, network in networks.items() if network.prefixlen == 0]
+    if whole:
+        return whole
+    four = [each for each in networks.values() if isinstance(each, ipaddress.IPv4Network)]
+    six = [each for each in networks.values() if isinstance(each, ipaddress.IPv6Network)]
+    together = {
+        4: any(each.prefixlen == 0 for each in ipaddress.collapse_addresses(four)),
+        6: any(each.prefixlen == 0 for each in ipaddress.collapse_addresses(six)),
+    }
+    return [cidr for cidr, network in networks.items() if together[network.version]]
+
+
+def _is_network(cidr: str) -> bool:
+    try:
+        ipaddress.ip_network(cidr, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _block(value: Any) -> Mapping[str, Any]:
+    """A block, which JSON may have as a map or as a list of one."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        value = value[0] if value else None
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,3 @@
+"""Fixtures of eks-hardware."""
+
+pytest_plugins = ["eks_hardware.testing.fixtures"]

@@ -1,0 +1,122 @@
+"""Node pools on a cluster that someone else owns: made beside it and destroyed, in the emulator; the cluster stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from eks_hardware.config.adoption import ResolvedAdoption
+from eks_hardware.local.readback import Account
+from helpers.adoption import adoption
+from helpers.strategies import gpu_pool, pool
+
+REGION = "us-west-2"
+NAME = "theirs"
+ROLE = "their-karpenter-nodes"
+POOLS = (
+    pool("cpu", instance_families=["m7i"]),
+    gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16}),
+)
+
+
+class Theirs(NamedTuple):
+    """A cluster that nobody here made."""
+
+    vpc_id: str
+    security_group_id: str
+    adoption: ResolvedAdoption
+
+
+@pytest.fixture(scope="module")
+def theirs(account: Callable[[str], Account]) -> Iterator[Theirs]:
+    ec2, eks = account(REGION).client("ec2"), account(REGION).client("eks")
+    vpc_id = ec2.create_vpc(CidrBlock="10.8.0.0/16")["Vpc"]["VpcId"]
+    zones = [each for each in ec2.describe_availability_zones()["AvailabilityZones"] if each["State"] == "available"]
+    subnets = {
+        each["ZoneId"]: ec2.create_subnet(
+            VpcId=vpc_id, CidrBlock=f"10.8.{number}.0/24", AvailabilityZone=each["ZoneName"]
+        )["Subnet"]["SubnetId"]
+        for number, each in enumerate(zones[:2])
+    }
+    eks.create_cluster(
+        name=NAME,
+        version="1.35",
+        roleArn="arn:aws:iam::000000000000:role/their-cluster",
+        resourcesVpcConfig={"subnetIds": list(subnets.values())},
+        accessConfig={"authenticationMode": "API"},
+    )
+    found = eks.describe_cluster(name=NAME)["cluster"]["resourcesVpcConfig"]["clusterSecurityGroupId"]
+    network = {"existing": {"vpc_id": vpc_id, "private_subnets": subnets}}
+    yield Theirs(vpc_id, found, adoption(*POOLS, name=NAME, network=network))
+    eks.delete_cluster(name=NAME)
+    for subnet in subnets.values():
+        ec2.delete_subnet(SubnetId=subnet)
+    ec2.delete_vpc(VpcId=vpc_id)
+
+
+def synthesized(folder: Path, adopted: ResolvedAdoption, **arguments: str) -> Path:
+    """The folder of a stack with the AWS side of the pools."""
+    from eks_hardware._cdk import App, AwsProvider, TerraformStack
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import AdoptedKarpenter
+
+    app = App(outdir=str(folder))
+    stack = TerraformStack(app, "pools")
+    AwsProvider(stack, "aws", region=adopted.region)
+    wanted = {"source": "hashicorp/aws", "version": adopted.provider.version}
+    stack.add_override("terraform.required_providers.aws", wanted)
+    stack.add_override("terraform.backend.local.path", "terraform.tfstate")
+    cluster = ClusterRef.from_existing(stack, "cluster", name=adopted.name)
+    AdoptedKarpenter(stack, "karpenter", adoption=adopted, cluster=cluster, **arguments)
+    app.synth()
+    return folder / "stacks" / "pools"
+
+
+def discovered(ec2: Any) -> list[str]:
+    """What Karpenter would find by the tag of the cluster."""
+    tagged = [{"Name": "key", "Values": ["karpenter.sh/discovery"]}, {"Name": "value", "Values": [NAME]}]
+    return [each["ResourceId"] for each in ec2.describe_tags(Filters=tagged)["Tags"]]
+
+
+def test_karpenter_comes_and_goes(
+    deploy: Any, account: Callable[[str], Account], theirs: Theirs, tmp_path: Path
+) -> None:
+    here = account(REGION)
+    ec2, eks = here.client("ec2"), here.client("eks")
+    before, cluster = here.inventory(), eks.describe_cluster(name=NAME)["cluster"]
+    with deploy.directly(synthesized(tmp_path, theirs.adoption)) as project:
+        assert project.plan().changes == {}
+        assert discovered(ec2) == [theirs.security_group_id]
+        (identity,) = eks.list_pod_identity_associations(clusterName=NAME)["associations"]
+        assert (identity["namespace"], identity["serviceAccount"]) == ("kube-system", "karpenter")
+        role = theirs.adoption.karpenter.node_role_name
+        entries = eks.list_access_entries(clusterName=NAME)["accessEntries"]
+        assert [each.rpartition(":role/")[2] for each in entries if ":role/" in each] == [role]
+        named = [{"Name": "group-name", "Values": [str(theirs.adoption.efa_security_group_name)]}]
+        (efa,) = ec2.describe_security_groups(Filters=named)["SecurityGroups"]
+        assert efa["VpcId"] == theirs.vpc_id
+        here.client("sqs").get_queue_url(QueueName=str(theirs.adoption.karpenter.queue_name))
+    assert here.inventory() == before, "destroy left something behind"
+    assert discovered(ec2) == []
+    assert eks.describe_cluster(name=NAME)["cluster"] == cluster
+
+
+def test_where_karpenter_is_only_what_pools_name_comes(
+    deploy: Any, account: Callable[[str], Account], theirs: Theirs, tmp_path: Path
+) -> None:
+    here = account(REGION)
+    before = here.inventory()
+    with deploy.directly(synthesized(tmp_path, theirs.adoption, node_role_name=ROLE)) as project:
+        assert project.plan().changes == {}
+        resources = [each for each in project.addresses() if not each.startswith("data.")]
+        assert sorted(each.partition(".")[0] for each in resources) == [
+            "aws_placement_group",
+            "aws_security_group",
+            "aws_vpc_security_group_egress_rule",
+            "aws_vpc_security_group_ingress_rule",
+        ]
+        assert discovered(here.client("ec2")) == []
+    assert here.inventory() == before, "destroy left something behind"

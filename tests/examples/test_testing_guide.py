@@ -1,0 +1,92 @@
+"""The project in docs/guides/testing.md is put together as it stands there, and tested: what passes, what is said."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.paths import ROOT
+
+GUIDE = (ROOT / "docs" / "guides" / "testing.md").read_text(encoding="utf-8")
+_FILE = re.compile(r"^`([\w./]+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_OUTPUT = re.compile(r"^```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FILES = dict(_FILE.findall(GUIDE))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("another team")
+    for name, text in FILES.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("EKS_HARDWARE", "PYTEST"))}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-W", "error", "-p", "no:cacheprovider", *arguments],
+        cwd=project,
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+def test_all_files_are_there() -> None:
+    assert list(FILES) == [
+        "pytest.ini",
+        "conftest.py",
+        "strategies/chat.yaml",
+        "tests/test_chat.py",
+        "tests/test_failing.py",
+        "tests/test_constructs.py",
+    ]
+
+
+def test_what_should_pass_passes(project: Path) -> None:
+    done = run(project, "tests/test_chat.py", "tests/test_constructs.py")
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.stdout.splitlines()[-1].startswith("7 passed in")
+
+
+def test_what_should_fail_says_what_the_guide_says(project: Path) -> None:
+    done = run(project, "tests/test_failing.py")
+    assert done.returncode == 1
+    # As pytest shows it, without its margin.
+    said = "".join(f"{line[12:]}\n" for line in done.stdout.splitlines() if re.match(r"E {3}", line))
+    assert said == "".join(_OUTPUT.findall(GUIDE))
+
+
+def test_without_strategies_it_says_how_to_name_some(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(FILES["conftest.py"], encoding="utf-8")
+    (tmp_path / "test_chat.py").write_text(FILES["tests/test_chat.py"], encoding="utf-8")
+    done = run(tmp_path)
+    assert done.returncode == 1
+    assert "no strategies are named: set eks_hardware_strategies in pytest.ini" in done.stdout
+
+
+def test_a_fault_in_a_strategy_is_shown_with_its_line(tmp_path: Path) -> None:
+    for name, text in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text.replace("g6e.xlarge", "g6e.3xlarge"), encoding="utf-8")
+    done = run(tmp_path, "tests/test_chat.py")
+    assert done.returncode == 1
+    assert re.search(r"chat.yaml:8:\d+: error INSTANCE_TYPE_UNKNOWN", done.stdout)
+
+
+def test_a_fault_in_sections_is_shown_with_its_code(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(FILES["conftest.py"], encoding="utf-8")
+    text = FILES["tests/test_constructs.py"].replace("p5.48xlarge", "g6.xlarge")
+    (tmp_path / "test_constructs.py").write_text(text, encoding="utf-8")
+    done = run(tmp_path)
+    assert done.returncode == 1
+    assert "error EFA_UNSUPPORTED node_groups[h100].instance_types[0]" in done.stdout

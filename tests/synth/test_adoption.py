@@ -1,0 +1,96 @@
+"""``AdoptedKarpenter``: what is made beside a cluster that someone else owns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_hardware.testing import Template
+from helpers.adoption import adoption
+from helpers.strategies import gpu_pool, pool
+
+if TYPE_CHECKING:
+    from eks_hardware._cdk import TerraformStack
+    from eks_hardware.config.adoption import ResolvedAdoption
+
+CPU = pool("cpu", instance_families=["m7i"])
+EFA = gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16})
+IDS = {"kubernetes_version": "1.35", "security_group_ids": ["sg-0123456789abcdef0"]}
+
+
+def synthesized(stack: TerraformStack, adopted: ResolvedAdoption, **arguments: str) -> Template:
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import AdoptedKarpenter
+
+    cluster = ClusterRef.from_existing(stack, "cluster", name=adopted.name)
+    AdoptedKarpenter(stack, "karpenter", adoption=adopted, cluster=cluster, **arguments)
+    return Template.of(stack)
+
+
+def types(template: Template) -> set[str]:
+    return {address.partition(".")[0] for address in template.resources()}
+
+
+def test_karpenter_is_made_for_the_cluster_that_is_looked_up(stack: TerraformStack) -> None:
+    template = synthesized(stack, adoption(CPU))
+    (cluster,) = template.data("aws_eks_cluster", {"name": "shared"})
+    template.has("aws_ec2_tag", {"resource_id": f"${{{cluster}.vpc_config[0].cluster_security_group_id}}"})
+    template.has("aws_eks_access_entry", {"cluster_name": "shared", "type": "EC2_LINUX"})
+    template.has("aws_eks_pod_identity_association", {"cluster_name": "shared", "service_account": "karpenter"})
+    template.has("aws_sqs_queue", {"name": "shared-karpenter"})
+    assert not types(template) & {"aws_security_group", "aws_placement_group", "aws_eks_cluster"}
+
+
+def test_pools_with_efa_get_the_group_that_they_look_for(stack: TerraformStack) -> None:
+    adopted = adoption(EFA)
+    template = synthesized(stack, adopted)
+    template.has("aws_security_group", {"name": adopted.efa_security_group_name, "vpc_id": "vpc-0123456789abcdef0"})
+    template.has("aws_placement_group", {"name": adopted.node_pools[0].placement_group_name})
+
+
+def test_a_security_group_that_is_named_is_left_as_it_is(stack: TerraformStack) -> None:
+    synthesized(stack, adoption(CPU, cluster=IDS)).has_no("aws_ec2_tag")
+
+
+def test_where_karpenter_is_nothing_is_made_for_pools_without_efa(stack: TerraformStack) -> None:
+    assert types(synthesized(stack, adoption(CPU), node_role_name="their-nodes")) == set()
+
+
+def test_where_karpenter_is_pools_with_efa_get_what_they_name(stack: TerraformStack) -> None:
+    adopted = adoption(EFA)
+    template = synthesized(stack, adopted, node_role_name="their-nodes")
+    assert not types(template) & {"aws_iam_role", "aws_sqs_queue", "aws_eks_access_entry", "aws_ec2_tag"}
+    template.has("aws_security_group", {"name": adopted.efa_security_group_name})
+    template.has("aws_placement_group", {"name": adopted.node_pools[0].placement_group_name})
+
+
+def test_it_has_the_path_and_the_boundary_of_the_file(stack: TerraformStack) -> None:
+    boundary = "arn:aws:iam::111122223333:policy/boundary"
+    template = synthesized(stack, adoption(CPU, aws={"iam_path": "/platform/", "permissions_boundary_arn": boundary}))
+    template.count("aws_iam_role", 2, {"path": "/platform/", "permissions_boundary": boundary})
+
+
+def test_releases_need_all_of_it(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import AdoptedKarpenter
+    from eks_hardware.constructs.kubernetes import adopted_releases, cluster_helm_provider
+    from eks_hardware.kubernetes import karpenter_bundle
+
+    adopted = adoption(CPU, EFA)
+    cluster = ClusterRef.from_existing(stack, "cluster", name=adopted.name)
+    cluster_helm_provider(
+        stack,
+        "helm",
+        provider=adopted.provider,
+        cluster_name=adopted.name,
+        region=adopted.region,
+        endpoint=cluster.endpoint,
+        certificate_authority=cluster.certificate_authority,
+    )
+    aws = AdoptedKarpenter(stack, "karpenter", adoption=adopted, cluster=cluster)
+    adopted_releases(stack, "kubernetes", bundle=karpenter_bundle(adopted), adopted=aws)
+    template = Template.of(stack)
+    ours = {address for address in template.resources() if not address.startswith("helm_release.")}
+    pools = template.address("helm_release", {"name": "karpenter-resources"})
+    assert ours <= template.dependencies(pools)
+    (role,) = template.resources("aws_iam_role", {"name": adopted.karpenter.node_role_name})
+    assert role in template.references(pools)

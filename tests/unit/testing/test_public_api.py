@@ -1,0 +1,99 @@
+"""``assert_no_public_api``: what it lets pass, and what it says of the rest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.testing import Template, assert_no_public_api
+
+OFFICE = ["198.51.100.0/24"]
+
+
+def template(*configs: dict[str, Any] | list[dict[str, Any]] | None) -> Template:
+    clusters = {
+        f"c{index}": {"//": {"metadata": {"path": f"demo/c{index}"}}, "name": "x", "vpc_config": config}
+        for index, config in enumerate(configs)
+    }
+    return Template({"resource": {"aws_eks_cluster": clusters}})
+
+
+def config(public: object = None, cidrs: object = None) -> dict[str, Any]:
+    given = {"endpoint_public_access": public, "public_access_cidrs": cidrs}
+    return {key: value for key, value in given.items() if value is not None}
+
+
+CLOSED: dict[str, dict[str, Any] | list[dict[str, Any]]] = {
+    "private": config(False),
+    "private, whatever is listed": config(False, ["0.0.0.0/0"]),
+    "as text": config("false"),
+    "for the office": config(True, OFFICE),
+    "for the office, by default public": config(None, OFFICE),
+    "two halves of a half": config(True, ["0.0.0.0/2", "64.0.0.0/2"]),
+    "one kind of address": config(True, ["2600:1f14::/32"]),
+    "a block in a list": [config(False)],
+}
+
+OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
+    "everyone": (config(True, ["0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
+    "everyone among others": (config(True, [*OFFICE, "0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
+    "everyone with IPv6": (config(True, [*OFFICE, "::/0"]), "public_access_cidrs has ::/0"),
+    "not written as it is meant": (config(True, ["10.0.0.0/0"]), "public_access_cidrs has 10.0.0.0/0"),
+    "two halves": (config(True, ["0.0.0.0/1", "128.0.0.0/1"]), "public_access_cidrs has 0.0.0.0/1, 128.0.0.0/1"),
+    "no networks": (config(True), "public_access_cidrs is not set, which means 0.0.0.0/0"),
+    "no networks in the list": (config(True, []), "public_access_cidrs is not set, which means 0.0.0.0/0"),
+    "nothing at all": (
+        {},
+        "endpoint_public_access is not set, which means true; public_access_cidrs is not set, which means 0.0.0.0/0",
+    ),
+    "no block": (
+        None,
+        "endpoint_public_access is not set, which means true; public_access_cidrs is not set, which means 0.0.0.0/0",
+    ),
+    "a block in a list": ([config(True, ["0.0.0.0/0"])], "public_access_cidrs has 0.0.0.0/0"),
+    "as text": (config("true", "0.0.0.0/0"), "public_access_cidrs has 0.0.0.0/0"),
+    "what is no network": (config(True, ["office"]), "public_access_cidrs has office, which is no network"),
+    "a variable": (
+        config(True, ["${var.cidrs}"]),
+        "public_access_cidrs has ${var.cidrs}, which is known to Terraform alone",
+    ),
+    "a list that is a variable": (
+        config(True, "${var.cidrs}"),
+        "public_access_cidrs has ${var.cidrs}, which is known to Terraform alone",
+    ),
+    "a switch that is a variable": (
+        config("${var.public}"),
+        "endpoint_public_access is '${var.public}', which is known to Terraform alone; "
+        "public_access_cidrs is not set, which means 0.0.0.0/0",
+    ),
+}
+
+
+@pytest.mark.parametrize("given", CLOSED.values(), ids=CLOSED)
+def test_passes(given: dict[str, Any] | list[dict[str, Any]]) -> None:
+    assert_no_public_api(template(given))
+
+
+@pytest.mark.parametrize(("given", "said"), OPEN.values(), ids=OPEN)
+def test_fails_with_the_address_and_the_networks(
+    given: dict[str, Any] | list[dict[str, Any]] | None, said: str
+) -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_no_public_api(template(given))
+    assert str(caught.value) == (
+        f"the whole internet reaches the Kubernetes API of\n  aws_eks_cluster.c0 (demo/c0): {said}"
+    )
+
+
+def test_every_open_cluster_is_named() -> None:
+    with pytest.raises(AssertionError) as caught:
+        assert_no_public_api(template(config(True), config(False), config(True, ["::/0"])))
+    assert [line.split()[0] for line in str(caught.value).splitlines()[1:]] == [
+        "aws_eks_cluster.c0",
+        "aws_eks_cluster.c2",
+    ]
+
+
+def test_a_stack_without_a_cluster_passes() -> None:
+    assert_no_public_api(Template({"resource": {"aws_vpc": {"a": {}}}}))
