@@ -14,16 +14,28 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
+__all__ = ["Finding", "Position", "Severity", "StrategyError"]
+
 
 class Severity(str, Enum):
-    """How much a finding weighs: an ``error`` stops everything, a ``warning`` is printed."""
+    """How much a finding weighs: an ``error`` stops everything, a ``warning`` is printed.
+
+    Examples:
+        >>> Severity("warning") is Severity.WARNING
+        True
+    """
 
     ERROR = "error"
     WARNING = "warning"
 
 
 class Position(NamedTuple):
-    """A place in a file; line and column count from 1, 0 where the file as a whole is meant."""
+    """A place in a file; line and column count from 1, 0 where the file as a whole is meant.
+
+    Examples:
+        >>> str(Position("demo.yaml", 7, 22))
+        'demo.yaml:7:22'
+    """
 
     file: str
     line: int = 0
@@ -44,6 +56,10 @@ class Finding:
         severity: error or warning.
         position: where it stands, once a loader has found it.
         ignored: the reason that the strategy gives for not showing it; empty where it is shown.
+
+    Examples:
+        >>> str(Finding(code="EFA_UNSUPPORTED", path="node_groups[gpu]", message="g6.4xlarge has no EFA"))
+        'error EFA_UNSUPPORTED node_groups[gpu]: g6.4xlarge has no EFA'
     """
 
     code: str
@@ -60,7 +76,13 @@ class Finding:
 
 
 class StrategyError(ValueError):
-    """Raised with every error that was found; ``findings`` holds warnings too."""
+    """Raised with every error that was found; ``findings`` holds warnings too.
+
+    Examples:
+        >>> finding = Finding(code="REGION_UNKNOWN", path="region", message="us-west-9 is no region")
+        >>> len(StrategyError([finding]).errors)
+        1
+    """
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings: tuple[Finding, ...] = tuple(findings)

@@ -6,14 +6,20 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from eks_hardware._framework import FrameworkError
+from eks_hardware._startup import node
 from eks_hardware.advisor.loading import from_environment
 from eks_hardware.config.errors import Finding, StrategyError
 from eks_hardware.config.report.text import as_text, counted
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
-from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
+from eks_hardware.stacks.extension import Extension
+
+if TYPE_CHECKING:
+    from eks_hardware.stacks.hardware_stack import HardwareStack
 
 
 def strategies(
@@ -21,8 +27,16 @@ def strategies(
 ) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
     """Load, check and resolve the strategies that the environment names; each with its warnings.
 
+    Args:
+        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default of the process.
+
     Raises:
         StrategyError: with every finding of every file.
+
+    Examples:
+        >>> found = strategies({"EKS_HARDWARE_STRATEGIES": "config/strategies/development.yaml"})
+        >>> [(resolved.name, [warning.code for warning in warnings]) for resolved, warnings in found]
+        [('development', ['ENDPOINT_OPEN'])]
     """
     found = from_environment(os.environ if environ is None else environ)
     if found.errors:
@@ -33,8 +47,19 @@ def strategies(
     ]
 
 
-def main(environ: Mapping[str, str] | None = None) -> int:
-    """Synthesize every strategy into the folder that the CDKTF command line names; returns an exit code."""
+def main(environ: Mapping[str, str] | None = None, *, extension: Extension | None = None) -> int:
+    """Synthesize every strategy into the folder that the CDKTF command line names; returns an exit code.
+
+    Args:
+        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default of the process.
+        extension: what is added to every strategy.
+
+    Examples:
+        The last line of a ``main.py`` is ``raise SystemExit(main())``. What is wrong is printed, and nothing made:
+
+        >>> main({"EKS_HARDWARE_STRATEGIES": "no-such-folder"})
+        1
+    """
     environ = os.environ if environ is None else environ
     try:
         resolved = strategies(environ)
@@ -42,22 +67,31 @@ def main(environ: Mapping[str, str] | None = None) -> int:
         print(as_text(error.findings), file=sys.stderr)
         print(f"{counted(len(error.errors), 'error')}; nothing was synthesized", file=sys.stderr)
         return 1
-    # Node starts with this import: a wrong file is reported without it.
-    from eks_hardware._cdk import Annotations, App
+    if node() is None:
+        print("error: node is not on the PATH: install Node.js 20 or newer, https://nodejs.org", file=sys.stderr)
+        return 1
+    # The framework is only needed now: a wrong file is reported before it.
+    try:
+        from eks_hardware._cdk import Annotations, App
+    except FrameworkError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     from eks_hardware.local.terraform import link_mirror
-    from eks_hardware.stacks.strategy_stacks import strategy_stacks
+    from eks_hardware.stacks.per_strategy import strategy_stacks
 
     app = App()
+    stacks: list[HardwareStack] = []
     for each, warnings in resolved:
-        stack = strategy_stacks(app, each)[0]
+        stack = strategy_stacks(app, each, extension=extension)[0]
+        stacks.append(stack)
         for warning in warnings:
             # The command line shows what the app writes to stderr as an error; a warning has its own way.
             Annotations.of(stack).add_warning(str(warning))
     app.synth()
     outdir = Path(app.outdir)
     try:
-        for each, _ in resolved:
-            _deliver_manifests(each, outdir / "stacks" / each.name / "kubernetes")
+        for stack in stacks:
+            _deliver_manifests(stack, outdir / "stacks" / stack.resolved.name / "kubernetes")
     except WriteError as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 1
@@ -65,10 +99,11 @@ def main(environ: Mapping[str, str] | None = None) -> int:
     return 0
 
 
-def _deliver_manifests(resolved: ResolvedStrategy, folder: Path) -> None:
+def _deliver_manifests(stack: HardwareStack, folder: Path) -> None:
     """Write what the strategy puts on its cluster, or remove it where Terraform installs it now."""
+    resolved = stack.resolved
     if resolved.kubernetes.delivery == "manifests":
         # The folder is the app's own, so that nothing in it is anyone else's.
-        write(bundle(resolved), folder, name=resolved.name, region=resolved.region, known=known(resolved), force=True)
+        write(stack.bundle, folder, name=resolved.name, region=resolved.region, known=known(resolved), force=True)
     else:
         remove(folder)

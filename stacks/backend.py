@@ -22,7 +22,15 @@ RemoteState = DataTerraformRemoteState | DataTerraformRemoteStateLocal | DataTer
 
 
 def define_backend(stack: TerraformStack, backend: Backend) -> None:
-    """Define the backend of a stack; its defaults are filled in already."""
+    """Define the backend of a stack.
+
+    Args:
+        stack: the stack.
+        backend: its defaults are filled in (``ResolvedStrategy.backend``).
+
+    Examples:
+        >>> define_backend(stack, resolved.backend)
+    """
     if isinstance(backend, models.S3Backend):
         S3Backend(stack, **_s3(backend))
         # The binding knows neither of these two.
@@ -48,6 +56,17 @@ def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
     sensitive and named after addresses.
 
     Creates: data source ``terraform_remote_state``.
+
+    Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the address.
+        backend: where the other stack keeps its state (``ResolvedStrategy.backend``).
+
+    Examples:
+        In a stack of yours, the outputs of a strategy's stack:
+
+        >>> state = remote_state(stack, "hardware", resolved.backend)
+        >>> endpoint = state.get_string("cluster_endpoint")
     """
     if isinstance(backend, models.S3Backend):
         state = DataTerraformRemoteStateS3(scope, id_, **_s3(backend))

@@ -13,8 +13,10 @@ from eks_hardware._cdk import (
 from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider, platform_releases
 from eks_hardware.constructs.platform import Platform
-from eks_hardware.kubernetes import Bundle, bundle
+from eks_hardware.kubernetes import Bundle, ChartRelease, bundle
+from eks_hardware.kubernetes.terraform_text import holds_token
 from eks_hardware.stacks.backend import define_backend
+from eks_hardware.stacks.extension import Extension
 
 
 class HardwareStack(TerraformStack):
@@ -23,18 +25,55 @@ class HardwareStack(TerraformStack):
     With ``kubernetes.stack: separate`` the releases are in a :class:`KubernetesStack`; with ``delivery: manifests``
     there are none, and no Helm provider.
 
+    Creates: what :class:`Platform` and :class:`HelmReleases` create.
+
     Args:
+        scope: the app.
         resolved: the strategy; its name is the stack's id.
         releases: what is installed; by default what follows from the strategy.
+        extension: what is added to the strategy.
+
+    Raises:
+        ValueError: ``RELEASE_TOKEN`` when values of a chart hold what only Terraform knows, and something else installs
+            it.
+
+    Examples:
+        >>> hardware = HardwareStack(app, resolved=resolved)
+        >>> hardware.platform.cluster.cluster_name == resolved.name  # a token, filled in by Terraform
+        False
+        >>> resource(hardware, "kubernetes/karpenter").add_override("timeout", 1200)
     """
 
-    def __init__(self, scope: Construct, *, resolved: ResolvedStrategy, releases: Bundle | None = None) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        *,
+        resolved: ResolvedStrategy,
+        releases: Bundle | None = None,
+        extension: Extension | None = None,
+    ) -> None:
+        extension = extension or Extension()
+        resolved = extension.change(resolved)
         super().__init__(scope, resolved.name)
+        self._resolved = resolved
         define_backend(self, resolved.backend)
         self._provider(resolved)
-        self._platform = Platform(self, "platform", resolved=resolved)
-        self._releases = self._kubernetes(resolved, bundle(resolved) if releases is None else releases)
+        self._platform = Platform(self, "platform", resolved=resolved, define_node_group=extension.node_group)
+        extension.resources(self, self._platform)
+        self._bundle = extension.releases(bundle(resolved) if releases is None else releases, resolved)
+        self._releases = self._kubernetes(resolved, self._bundle)
         self._outputs(resolved)
+        extension.overrides(self)
+
+    @property
+    def resolved(self) -> ResolvedStrategy:
+        """The strategy, as the extension changed it."""
+        return self._resolved
+
+    @property
+    def bundle(self) -> Bundle:
+        """What is installed on the cluster, whoever installs it."""
+        return self._bundle
 
     @property
     def platform(self) -> Platform:
@@ -69,7 +108,10 @@ class HardwareStack(TerraformStack):
 
     def _kubernetes(self, resolved: ResolvedStrategy, releases: Bundle) -> HelmReleases | None:
         kubernetes = resolved.kubernetes
-        if kubernetes.delivery != "helm" or kubernetes.stack != "same" or not releases.releases:
+        if kubernetes.delivery != "helm" or kubernetes.stack != "same":
+            _refuse_tokens(releases)
+            return None
+        if not releases.releases:
             return None
         cluster = self._platform.cluster.ref
         cluster_helm_provider(
@@ -112,3 +154,13 @@ class HardwareStack(TerraformStack):
             outputs["efs_id"] = platform.efs.file_system_id
         for name, value in outputs.items():
             TerraformOutput(self, name, value=value)
+
+
+def _refuse_tokens(releases: Bundle) -> None:
+    """Values that only Terraform knows get to the cluster only with Terraform, and from the stack that has them."""
+    for release in releases.releases:
+        if holds_token(release.values if isinstance(release, ChartRelease) else release.objects):
+            raise ValueError(
+                f"RELEASE_TOKEN {release.name}: it holds an attribute of a Terraform resource, which only delivery: "
+                "helm in the same stack fills in; write plain text, or a Reference such as @{vpc_id}"
+            )

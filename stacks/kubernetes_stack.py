@@ -5,7 +5,7 @@ from __future__ import annotations
 from eks_hardware._cdk import Construct, TerraformStack
 from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider
-from eks_hardware.kubernetes import Bundle, Reference, bundle
+from eks_hardware.kubernetes import Bundle, Reference
 from eks_hardware.stacks.backend import define_backend, remote_state
 from eks_hardware.stacks.hardware_stack import HardwareStack
 
@@ -15,13 +15,23 @@ class KubernetesStack(TerraformStack):
 
     It reads the first stack's outputs from its state, and is deployed after it and destroyed before it.
 
+    Creates: ``helm_release``; data source ``terraform_remote_state``.
+
     Args:
+        scope: the app.
         resolved: the strategy; it says ``kubernetes.stack: separate``.
         hardware: the first stack.
-        releases: what is installed; by default what follows from the strategy.
+        releases: what is installed; by default what the first stack says.
 
     Raises:
         ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
+
+    Examples:
+        >>> from eks_hardware.config.models import Kubernetes
+        >>> separate = Kubernetes(stack="separate")
+        >>> two = resolve(strategy.model_copy(update={"name": "two-stacks", "kubernetes": separate}))
+        >>> charts = KubernetesStack(app, resolved=two, hardware=HardwareStack(app, resolved=two))
+        >>> charts.releases.releases["karpenter"].add_override("timeout", 1200)
     """
 
     def __init__(
@@ -49,7 +59,7 @@ class KubernetesStack(TerraformStack):
         self._releases = HelmReleases(
             self,
             "kubernetes",
-            bundle=bundle(resolved) if releases is None else releases,
+            bundle=hardware.bundle if releases is None else releases,
             # A reference is called as the output that has it.
             references={each: state.get_string(each.value) for each in Reference},
         )

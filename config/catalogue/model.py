@@ -10,7 +10,12 @@ from enum import Enum
 
 
 class Hardware(str, Enum):
-    """The kind of hardware a workload is written for."""
+    """The kind of hardware a workload is written for.
+
+    Examples:
+        >>> load().get("trn1.32xlarge").hardware
+        <Hardware.TRAINIUM: 'trainium'>
+    """
 
     NVIDIA_GPU = "nvidia-gpu"
     TRAINIUM = "trainium"
@@ -37,6 +42,10 @@ class NetworkCard:
         interface_types: what may be attached: ``interface``, ``efa``, ``efa-only``.
         peak_gbps: peak bandwidth in Gbps as the API gives it. Do not add the cards up: some families repeat
             the total of the instance on every card.
+
+    Examples:
+        >>> len(load().get("p5.48xlarge").network_cards)
+        32
     """
 
     index: int
@@ -58,6 +67,11 @@ class EfaInterface:
         network_card_index: network card, from 0.
         device_index: device on that card, from 0.
         interface_type: ``interface`` (IP, no EFA), ``efa`` (IP and EFA) or ``efa-only`` (EFA, no IP address).
+
+    Examples:
+        >>> first, second, *_ = load().get("p5.48xlarge").efa_interfaces
+        >>> first.interface_type, second.interface_type
+        ('interface', 'efa-only')
     """
 
     network_card_index: int
@@ -90,6 +104,11 @@ class Accelerator:
         neuron_cores: physical NeuronCores of the whole instance, Neuron only. Two of Trainium2's make one
             logical core by default, so pods see half as many.
         fraction: the share of one GPU that a fractional type gets (0.125 to 0.5).
+
+    Examples:
+        >>> h100 = load().get("p5.48xlarge").accelerator
+        >>> h100.count, h100.label_name
+        (8, 'h100')
     """
 
     kind: str
@@ -117,6 +136,10 @@ class InstanceStore:
         disk_count: number of disks.
         disk_gb: capacity of one disk in GB.
         nvme: whether the disks are NVMe devices.
+
+    Examples:
+        >>> load().get("p5.48xlarge").instance_store.disk_count
+        8
     """
 
     total_gb: int
@@ -134,6 +157,11 @@ class Price:
         as_of: day, or month, that the figure is of (ISO 8601).
         source: where it was read.
         note: why it may be off, for a figure that was carried over or inferred.
+
+    Examples:
+        >>> price = load().price("g6.xlarge", "us-west-2")
+        >>> price.usd_per_hour > 0, price.source != ""
+        (True, True)
     """
 
     usd_per_hour: float
@@ -173,6 +201,11 @@ class InstanceType:
         withdrawn: a sentence with dates if it can no longer be had.
         notes: what a user should know, one sentence each.
         source: where the row comes from.
+
+    Examples:
+        >>> kind = load().get("g6.xlarge")
+        >>> kind.vcpus, kind.memory_gib
+        (4, 16.0)
     """
 
     name: str
@@ -223,6 +256,13 @@ class UnknownInstanceTypeError(KeyError):
     Attributes:
         name: the name that was asked for.
         suggestions: names it may have been meant to be, nearest first.
+
+    Examples:
+        >>> try:
+        ...     load().get("p5.49xlarge")
+        ... except UnknownInstanceTypeError as error:
+        ...     print("p5.48xlarge" in str(error))
+        True
     """
 
     def __init__(self, name: str, suggestions: tuple[str, ...]) -> None:

@@ -39,6 +39,13 @@ class Catalogue:
 
     Args:
         folder: where the data files are.
+
+    Examples:
+        >>> catalogue = load()
+        >>> catalogue.suggest("p5.48xlarg")[0]
+        'p5.48xlarge'
+        >>> catalogue.offered("p5.48xlarge", "us-west-2") != ()
+        True
     """
 
     def __init__(self, folder: Path = DATA) -> None:

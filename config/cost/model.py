@@ -13,6 +13,7 @@ Level = Literal["min", "desired", "max"]
 """How many nodes there are: the fewest, as many as asked for, or the most; node pools count 0, 0, and their limits."""
 
 LEVELS: tuple[Level, ...] = ("min", "desired", "max")
+"""Every level, in this order."""
 
 Purchase = Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y"]
 """How an instance is bought."""
@@ -25,6 +26,7 @@ PURCHASES: tuple[Purchase, ...] = (
     "savings-plan-1y",
     "savings-plan-3y",
 )
+"""Every way, in this order."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,11 @@ class Figure:
         as_of: day, or month, that the figure is of (ISO 8601); ``undated`` where the source does not say.
         source: where it was read.
         note: why it may be off, for a figure that was carried over or inferred.
+
+    Examples:
+        >>> figure = cost_of(resolved).lines[0].figure
+        >>> figure.usd_per_hour > 0, figure.source != ""
+        (True, True)
     """
 
     usd_per_hour: float
@@ -59,6 +66,11 @@ class CostLine:
         dearest: price of one unit at most, where that is another one: of the dearest instance type of a group, or on
             demand in place of spot. It is what counts at ``max``.
         unpriced: instance types that may be launched at ``max`` and have no price.
+
+    Examples:
+        >>> lines = cost_of(resolved).lines
+        >>> lines[0].path
+        'node_groups[system]'
     """
 
     path: str
@@ -98,6 +110,11 @@ class StrategyCost:
         region: AWS region that the prices are of.
         lines: everything that is counted.
         not_counted: what is billed by use, or not known to the strategy; one phrase each.
+
+    Examples:
+        >>> cost = cost_of(resolved)
+        >>> cost.usd_per_month("min") < cost.usd_per_month("max")
+        True
     """
 
     name: str

@@ -15,13 +15,25 @@ from pydantic_core import PydanticCustomError
 from eks_hardware.config.forms import form
 
 
+def _without_examples(schema: dict[str, Any]) -> None:
+    """Descriptions in the JSON Schema are for who writes a file, not for who writes Python."""
+    if "description" in schema:
+        schema["description"] = schema["description"].partition("\n\nExamples:\n")[0]
+
+
 class StrategyModel(BaseModel):
     """Base of every model in a strategy file: immutable, and an unknown field is an error.
 
     No text in any field is one that Terraform or CDK for Terraform would evaluate, whatever the field's own limits.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=False, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        str_strip_whitespace=False,
+        defer_build=True,
+        json_schema_extra=_without_examples,
+    )
 
     @field_validator("*", mode="after")
     @classmethod

@@ -44,7 +44,12 @@ AddonName = Literal[
 
 
 class Endpoint(StrategyModel):
-    """Who reaches the Kubernetes API from outside the VPC. The private endpoint is always on."""
+    """Who reaches the Kubernetes API from outside the VPC. The private endpoint is always on.
+
+    Examples:
+        >>> Endpoint(public_cidrs=["93.184.216.34/32"]).public_cidrs
+        ('93.184.216.34/32',)
+    """
 
     public_cidrs: tuple[Cidr, ...] = Field(
         default=(),
@@ -67,7 +72,12 @@ KubernetesGroup = Annotated[Text, AfterValidator(_not_of_the_system)]
 
 
 class AccessPolicy(StrategyModel):
-    """One EKS access policy of an access entry."""
+    """One EKS access policy of an access entry.
+
+    Examples:
+        >>> AccessPolicy(policy="AmazonEKSViewPolicy", namespaces=["research"]).namespaces
+        ('research',)
+    """
 
     policy: Annotated[
         str,
@@ -82,7 +92,12 @@ class AccessPolicy(StrategyModel):
 
 
 class AccessEntry(StrategyModel):
-    """An IAM principal that may use the Kubernetes API."""
+    """An IAM principal that may use the Kubernetes API.
+
+    Examples:
+        >>> AccessEntry(name="oncall", principal_arn="arn:aws:iam::111122223333:role/oncall").kubernetes_groups
+        ()
+    """
 
     name: Name = Field(description="Name of this entry; part of its Terraform address, never sent to AWS.")
     principal_arn: IamPrincipalArn = Field(description="ARN of the IAM role or user.")
@@ -103,7 +118,12 @@ class AccessEntry(StrategyModel):
 
 
 class Logging(StrategyModel):
-    """Control-plane logs, in a log group that the stack owns."""
+    """Control-plane logs, in a log group that the stack owns.
+
+    Examples:
+        >>> Logging(types=["api", "audit"], retention_days=30).types
+        ('api', 'audit')
+    """
 
     types: tuple[LogType, ...] = Field(
         default=("api", "audit", "authenticator", "controllerManager", "scheduler"),
@@ -116,7 +136,12 @@ class Logging(StrategyModel):
 
 
 class SecretsEncryption(StrategyModel):
-    """Envelope encryption of Kubernetes secrets. EKS cannot turn it off again without a new cluster."""
+    """Envelope encryption of Kubernetes secrets. EKS cannot turn it off again without a new cluster.
+
+    Examples:
+        >>> SecretsEncryption().enabled
+        True
+    """
 
     enabled: bool = Field(default=True, description="Encrypt Kubernetes secrets with a KMS key.")
     kms_key_arn: KmsKeyArn | None = Field(
@@ -125,7 +150,12 @@ class SecretsEncryption(StrategyModel):
 
 
 class Addon(StrategyModel):
-    """Settings of one EKS add-on."""
+    """Settings of one EKS add-on.
+
+    Examples:
+        >>> Addon(configuration={"replicaCount": 4}).enabled
+        True
+    """
 
     enabled: bool = Field(default=True, description="Install the add-on.")
     version: (
@@ -147,7 +177,12 @@ class Addon(StrategyModel):
 
 
 class Cluster(StrategyModel):
-    """The EKS control plane."""
+    """The EKS control plane.
+
+    Examples:
+        >>> Cluster(kubernetes_version="1.35", creator_is_admin=True).upgrade_policy
+        'standard'
+    """
 
     kubernetes_version: Annotated[
         str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')

@@ -11,7 +11,12 @@ from eks_hardware.config.models.base import StrategyModel, Text
 
 
 class Ignore(StrategyModel):
-    """A warning that is not shown, and why. Errors cannot be ignored."""
+    """A warning that is not shown, and why. Errors cannot be ignored.
+
+    Examples:
+        >>> Ignore(code="ENDPOINT_OPEN", path="cluster.endpoint", reason="IAM decides who gets in").code
+        'ENDPOINT_OPEN'
+    """
 
     code: Annotated[str, form(r"^[A-Z][A-Z0-9_]*$", "a code such as ENDPOINT_OPEN", max_length=64)] = Field(
         description="Code of the warning, such as ENDPOINT_OPEN."

@@ -38,14 +38,24 @@ InstanceSizeName = Annotated[str, form(r"^[a-z0-9-]{2,30}$", "an instance size s
 
 
 class AmiVersions(StrategyModel):
-    """Image releases for all node pools, by operating system."""
+    """Image releases for all node pools, by operating system.
+
+    Examples:
+        >>> AmiVersions(bottlerocket="v1.50.0").bottlerocket
+        'v1.50.0'
+    """
 
     al2023: AmiVersion | None = Field(default=None, description="Release of the AL2023 images, such as v20260820.")
     bottlerocket: AmiVersion | None = Field(default=None, description="Release of Bottlerocket, such as v1.50.0.")
 
 
 class FeatureGates(StrategyModel):
-    """Karpenter's feature gates."""
+    """Karpenter's feature gates.
+
+    Examples:
+        >>> FeatureGates(spot_to_spot_consolidation=True).spot_to_spot_consolidation
+        True
+    """
 
     node_repair: bool | None = Field(default=None, description="Replace unhealthy nodes (alpha).")
     spot_to_spot_consolidation: bool | None = Field(
@@ -59,7 +69,12 @@ class FeatureGates(StrategyModel):
 
 
 class PoolAmi(StrategyModel):
-    """The machine image of a pool's nodes."""
+    """The machine image of a pool's nodes.
+
+    Examples:
+        >>> PoolAmi(family="bottlerocket").family
+        'bottlerocket'
+    """
 
     family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
     version: AmiVersion | None = Field(
@@ -73,7 +88,12 @@ class PoolAmi(StrategyModel):
 
 
 class PoolReservation(StrategyModel):
-    """Capacity reservations or capacity blocks that a pool may use, by id or by tag."""
+    """Capacity reservations or capacity blocks that a pool may use, by id or by tag.
+
+    Examples:
+        >>> PoolReservation(tags={"team": "research"}).id is None
+        True
+    """
 
     id: (
         Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
@@ -101,7 +121,12 @@ class PoolReservation(StrategyModel):
 
 
 class Budget(StrategyModel):
-    """How many nodes of a pool may be disrupted at once."""
+    """How many nodes of a pool may be disrupted at once.
+
+    Examples:
+        >>> Budget(nodes="0", reasons=["Underutilized"], schedule="0 9 * * mon-fri", duration="8h").nodes
+        '0'
+    """
 
     nodes: Annotated[
         str, form(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
@@ -127,7 +152,12 @@ class Budget(StrategyModel):
 
 
 class Disruption(StrategyModel):
-    """When Karpenter may remove or replace a node; each default follows the pool's workload."""
+    """When Karpenter may remove or replace a node; each default follows the pool's workload.
+
+    Examples:
+        >>> Disruption(consolidation="when-empty", expire_after="never").expire_after
+        'never'
+    """
 
     consolidation: Literal["when-empty", "when-empty-or-underutilized"] | None = Field(
         default=None,
@@ -148,7 +178,12 @@ class Disruption(StrategyModel):
 
 
 class NodePool(NodeTemplate):
-    """Nodes that Karpenter makes when pods need them. Says what hardware in one of three ways."""
+    """Nodes that Karpenter makes when pods need them. Says what hardware in one of three ways.
+
+    Examples:
+        >>> NodePool(name="l4", instance_families=["g6"], limits={"nvidia.com/gpu": 4}).name
+        'l4'
+    """
 
     instance_types: tuple[InstanceTypeName, ...] = Field(
         default=(), max_length=60, description="EC2 instance types; or give `instance_families` or `accelerator`."
@@ -226,7 +261,13 @@ class NodePool(NodeTemplate):
 
 
 class Karpenter(StrategyModel):
-    """Karpenter: the controller, its AWS side, and the node pools it makes nodes for."""
+    """Karpenter: the controller, its AWS side, and the node pools it makes nodes for.
+
+    Examples:
+        >>> pool = {"name": "l4", "instance_families": ["g6"], "limits": {"nvidia.com/gpu": 4}}
+        >>> Karpenter(node_pools=[pool]).node_pools[0].name
+        'l4'
+    """
 
     namespace: Name = Field(default="kube-system", description="Namespace that the controller runs in.")
     service_account: Name = Field(default="karpenter", description="Service account of the controller.")

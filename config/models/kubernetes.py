@@ -29,7 +29,12 @@ ChartName = Literal[
 
 
 class Chart(StrategyModel):
-    """Settings of one Helm chart."""
+    """Settings of one Helm chart.
+
+    Examples:
+        >>> Chart(values={"replicas": 2}).values
+        {'replicas': 2}
+    """
 
     version: (
         Annotated[str, form(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
@@ -54,7 +59,12 @@ class Chart(StrategyModel):
 
 
 class ContainerDefaults(StrategyModel):
-    """What a container gets that does not say."""
+    """What a container gets that does not say.
+
+    Examples:
+        >>> ContainerDefaults(requests={"cpu": "100m"}).requests["cpu"]
+        '100m'
+    """
 
     requests: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Requests.")
     limits: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Limits.")
@@ -96,7 +106,12 @@ QuotaName = Annotated[str, AfterValidator(_quota_name)]
 
 
 class Team(StrategyModel):
-    """A namespace with a quota."""
+    """A namespace with a quota.
+
+    Examples:
+        >>> Team(name="research", quota={"nvidia.com/gpu": 8}).name
+        'research'
+    """
 
     name: Name = Field(description="Namespace.")
     quota: dict[QuotaName, Quantity | int] = Field(
@@ -111,7 +126,12 @@ class Team(StrategyModel):
 
 
 class Kubernetes(StrategyModel):
-    """Charts and objects on the cluster. Device plugins and Karpenter follow from the hardware."""
+    """Charts and objects on the cluster. Device plugins and Karpenter follow from the hardware.
+
+    Examples:
+        >>> Kubernetes(delivery="manifests", prometheus=True).stack
+        'same'
+    """
 
     delivery: Literal["helm", "manifests"] = Field(
         default="helm",

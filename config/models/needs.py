@@ -19,7 +19,12 @@ NeuronSdk = Annotated[str, form(r"^[12]\.[0-9]{1,2}(\.[0-9]{1,2})?$", 'a Neuron 
 
 
 class Needs(StrategyModel):
-    """What the software in the containers demands of hardware, driver and SDK: it is checked and deploys nothing."""
+    """What the software in the containers demands of hardware, driver and SDK: it is checked and deploys nothing.
+
+    Examples:
+        >>> Needs(precision="bf16", distributed="multi-node").precision
+        'bf16'
+    """
 
     precision: Precision | None = Field(
         default=None,

@@ -18,7 +18,12 @@ ServiceName = Annotated[
 
 
 class FlowLogs(StrategyModel):
-    """VPC flow logs to CloudWatch Logs."""
+    """VPC flow logs to CloudWatch Logs.
+
+    Examples:
+        >>> FlowLogs(traffic="ALL").retention_days
+        365
+    """
 
     enabled: bool = Field(default=True, description="Record traffic.")
     traffic: Literal["ALL", "ACCEPT", "REJECT"] = Field(
@@ -29,7 +34,13 @@ class FlowLogs(StrategyModel):
 
 
 class ExistingNetwork(StrategyModel):
-    """A VPC and subnets that someone else owns. Nothing in it is changed but discovery tags, if asked."""
+    """A VPC and subnets that someone else owns. Nothing in it is changed but discovery tags, if asked.
+
+    Examples:
+        >>> subnets = {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
+        >>> ExistingNetwork(vpc_id="vpc-01234567", private_subnets=subnets).tag_subnets
+        False
+    """
 
     vpc_id: VpcId = Field(description="Id of the VPC.")
     private_subnets: dict[ZoneId, SubnetId] = Field(
@@ -48,7 +59,12 @@ class ExistingNetwork(StrategyModel):
 
 
 class Network(StrategyModel):
-    """The VPC that the cluster runs in."""
+    """The VPC that the cluster runs in.
+
+    Examples:
+        >>> Network(cidr="10.40.0.0/16", zones=3).private
+        False
+    """
 
     cidr: Cidr = Field(default="10.0.0.0/16", description="IPv4 network of the VPC, /16 to /22.")
     pod_cidr: Cidr | None = Field(

@@ -32,7 +32,12 @@ AmiType = Literal[
 
 
 class Scaling(StrategyModel):
-    """How many nodes the group has."""
+    """How many nodes the group has.
+
+    Examples:
+        >>> Scaling(min=1, max=4).autoscaled
+        False
+    """
 
     min: Annotated[int, Field(ge=0, le=5000)] = Field(default=0, description="Fewest nodes.")
     desired: Annotated[int, Field(ge=0, le=5000)] | None = Field(
@@ -64,7 +69,12 @@ class Scaling(StrategyModel):
 
 
 class Reservation(StrategyModel):
-    """The capacity reservation or capacity block that the group's nodes are launched into."""
+    """The capacity reservation or capacity block that the group's nodes are launched into.
+
+    Examples:
+        >>> Reservation(id="cr-0123456789abcdef0", zone="usw2-az1").zone
+        'usw2-az1'
+    """
 
     id: (
         Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
@@ -92,7 +102,12 @@ class Reservation(StrategyModel):
 
 
 class Ami(StrategyModel):
-    """The machine image; derived from the hardware unless said here."""
+    """The machine image; derived from the hardware unless said here.
+
+    Examples:
+        >>> Ami(family="bottlerocket").image_id is None
+        True
+    """
 
     family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
     type: AmiType | None = Field(
@@ -111,7 +126,12 @@ class Ami(StrategyModel):
 
 
 class Update(StrategyModel):
-    """How many nodes may be down at once while the group is updated."""
+    """How many nodes may be down at once while the group is updated.
+
+    Examples:
+        >>> Update(max_unavailable=1).max_unavailable
+        1
+    """
 
     max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="Number of nodes.")
     max_unavailable_percentage: Annotated[int, Field(ge=1, le=100)] | None = Field(
@@ -136,7 +156,12 @@ class Update(StrategyModel):
 
 
 class NodeGroup(NodeTemplate):
-    """One EKS managed node group; everything that follows from its instance types is derived."""
+    """One EKS managed node group; everything that follows from its instance types is derived.
+
+    Examples:
+        >>> NodeGroup(name="h100", instance_types=["p5.48xlarge"], efa=True, scaling={"max": 4}).scaling.min
+        0
+    """
 
     instance_types: tuple[InstanceTypeName, ...] = Field(
         default=(),

@@ -57,7 +57,12 @@ LISTED_TWICE = "'{value}' is listed twice; remove one"
 
 
 class Disk(StrategyModel):
-    """The volume that container images live on: the root volume, on Bottlerocket the data volume."""
+    """The volume that container images live on: the root volume, on Bottlerocket the data volume.
+
+    Examples:
+        >>> Disk(size_gib=500, throughput_mibps=500).type
+        'gp3'
+    """
 
     size_gib: Annotated[int, Field(ge=20, le=16384)] | None = Field(
         default=None,
@@ -103,7 +108,12 @@ class Disk(StrategyModel):
 
 
 class Taint(StrategyModel):
-    """A taint on every node of the group."""
+    """A taint on every node of the group.
+
+    Examples:
+        >>> Taint(key="team", value="research", effect="NoSchedule").key
+        'team'
+    """
 
     key: Annotated[LabelKey, StringConstraints(max_length=63)] = Field(description="Taint key.")
     value: LabelValue = Field(default="", description="Taint value.")
@@ -111,7 +121,12 @@ class Taint(StrategyModel):
 
 
 class Kubelet(StrategyModel):
-    """Kubelet settings, written as AL2023 NodeConfig or Bottlerocket TOML."""
+    """Kubelet settings, written as AL2023 NodeConfig or Bottlerocket TOML.
+
+    Examples:
+        >>> Kubelet(max_pods=110, cpu_manager_policy="static").max_pods
+        110
+    """
 
     max_pods: Annotated[int, Field(ge=4, le=737)] | None = Field(
         default=None,
@@ -153,7 +168,12 @@ class Kubelet(StrategyModel):
 
 
 class TimeSlicing(StrategyModel):
-    """Several pods take turns on one GPU, without memory or fault isolation."""
+    """Several pods take turns on one GPU, without memory or fault isolation.
+
+    Examples:
+        >>> TimeSlicing(replicas=4).replicas
+        4
+    """
 
     replicas: Annotated[int, Field(ge=2, le=48)] = Field(description="Pods that share one GPU.")
     rename: bool = Field(
@@ -164,7 +184,12 @@ class TimeSlicing(StrategyModel):
 
 
 class GpuSharing(StrategyModel):
-    """How one GPU is given to several pods: either in turns or in Multi-Instance GPU slices."""
+    """How one GPU is given to several pods: either in turns or in Multi-Instance GPU slices.
+
+    Examples:
+        >>> GpuSharing(mig_profile="1g.10gb").time_slicing is None
+        True
+    """
 
     time_slicing: TimeSlicing | None = Field(default=None, description="Pods take turns on each GPU.")
     mig_profile: Annotated[str, form(r"^[1-9]g\.[1-9][0-9]{0,2}gb$", "a MIG profile such as 1g.10gb")] | None = Field(
@@ -182,7 +207,12 @@ class GpuSharing(StrategyModel):
 
 
 class NodeTemplate(StrategyModel):
-    """The settings of a node, however it comes to be."""
+    """The settings of a node, however it comes to be.
+
+    Examples:
+        >>> issubclass(NodeGroup, NodeTemplate), issubclass(NodePool, NodeTemplate)
+        (True, True)
+    """
 
     name: Name = Field(description="Name of the group or pool, unique within the strategy.")
     workload: Purpose | Workload = Field(

@@ -14,7 +14,12 @@ _FIRST_STEPS_GIB = (1200, 2400)
 
 
 class FsxLustre(StrategyModel):
-    """An FSx for Lustre file system in the zone of the training nodes."""
+    """An FSx for Lustre file system in the zone of the training nodes.
+
+    Examples:
+        >>> FsxLustre(size_gib=2400, deployment="scratch-2").size_gib
+        2400
+    """
 
     size_gib: Annotated[int, Field(ge=1200, le=1_000_000)] = Field(
         default=1200, description="Storage capacity in GiB: 1200, 2400, or a multiple of 2400."
@@ -51,14 +56,24 @@ class FsxLustre(StrategyModel):
 
 
 class Efs(StrategyModel):
-    """An EFS file system, reachable from every zone; pods get access points of it."""
+    """An EFS file system, reachable from every zone; pods get access points of it.
+
+    Examples:
+        >>> Efs().throughput
+        'elastic'
+    """
 
     kms_key_arn: KmsKeyArn | None = Field(default=None, description="Key; default: the account's EFS key.")
     throughput: Literal["elastic", "bursting"] = Field(default="elastic", description="Throughput mode.")
 
 
 class S3Bucket(StrategyModel):
-    """A bucket that pods mount with Mountpoint for Amazon S3."""
+    """A bucket that pods mount with Mountpoint for Amazon S3.
+
+    Examples:
+        >>> S3Bucket(name="models").read_only
+        True
+    """
 
     name: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
         description="Name of a bucket that exists."
@@ -67,7 +82,12 @@ class S3Bucket(StrategyModel):
 
 
 class Storage(StrategyModel):
-    """File systems that pods share; everything is off unless it stands here."""
+    """File systems that pods share; everything is off unless it stands here.
+
+    Examples:
+        >>> Storage(efs={}).efs.throughput
+        'elastic'
+    """
 
     fsx_lustre: FsxLustre | None = Field(default=None, description="FSx for Lustre; an empty map takes every default.")
     efs: Efs | None = Field(default=None, description="EFS; an empty map takes every default.")

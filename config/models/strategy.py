@@ -46,7 +46,12 @@ _StateKeyArn = Annotated[
 
 
 class LocalBackend(StrategyModel):
-    """State in a file beside the project."""
+    """State in a file beside the project.
+
+    Examples:
+        >>> LocalBackend(path="research.tfstate").type
+        'local'
+    """
 
     type: Literal["local"] = Field(default="local", description="State in a local file.")
     path: Annotated[Text, StringConstraints(min_length=1, max_length=1024)] | None = Field(
@@ -56,7 +61,12 @@ class LocalBackend(StrategyModel):
 
 
 class S3Backend(StrategyModel):
-    """State in S3, locked by a lock file in the bucket (Terraform 1.10 or newer)."""
+    """State in S3, locked by a lock file in the bucket (Terraform 1.10 or newer).
+
+    Examples:
+        >>> S3Backend(type="s3", bucket="example-state").lock
+        True
+    """
 
     type: Literal["s3"] = Field(description="State in S3.")
     bucket: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
@@ -73,7 +83,12 @@ class S3Backend(StrategyModel):
 
 
 class RemoteBackend(StrategyModel):
-    """State and runs in HCP Terraform or another remote backend."""
+    """State and runs in HCP Terraform or another remote backend.
+
+    Examples:
+        >>> RemoteBackend(type="remote", organization="example").hostname
+        'app.terraform.io'
+    """
 
     type: Literal["remote"] = Field(description="State in HCP Terraform or Terraform Enterprise.")
     organization: Annotated[Text, StringConstraints(min_length=1)] = Field(description="Organization.")
@@ -89,7 +104,12 @@ Backend = Annotated[LocalBackend | S3Backend | RemoteBackend, Field(discriminato
 
 
 class AssumeRole(StrategyModel):
-    """The role that Terraform assumes."""
+    """The role that Terraform assumes.
+
+    Examples:
+        >>> AssumeRole(role_arn="arn:aws:iam::111122223333:role/deploy").external_id is None
+        True
+    """
 
     role_arn: Arn = Field(description="ARN of the role.")
     external_id: Annotated[Text, StringConstraints(min_length=2, max_length=1224)] | None = Field(
@@ -104,7 +124,12 @@ class AssumeRole(StrategyModel):
 
 
 class AwsProvider(StrategyModel):
-    """How Terraform talks to AWS."""
+    """How Terraform talks to AWS.
+
+    Examples:
+        >>> AwsProvider(account_id="111122223333", profile="research").profile
+        'research'
+    """
 
     profile: Text | None = Field(default=None, description="Profile of the shared AWS configuration.")
     assume_role: AssumeRole | None = Field(default=None, description="Role to assume before anything else.")
@@ -126,7 +151,14 @@ class AwsProvider(StrategyModel):
 
 
 class Strategy(StrategyModel):
-    """A hardware strategy: which hardware a team wants, and where; everything else is derived."""
+    """A hardware strategy: which hardware a team wants, and where; everything else is derived.
+
+    Examples:
+        >>> group = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
+        >>> strategy = Strategy(version=1, name="research", region="us-west-2", node_groups=[group])
+        >>> strategy.node_groups[0].scaling.max
+        3
+    """
 
     version: Literal[1] = Field(description="Version of this file format.")
     name: ClusterName = Field(description="Name of the stack and of the cluster.")

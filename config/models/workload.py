@@ -44,7 +44,12 @@ def count(value: str) -> int:
 
 
 class ModelShape(StrategyModel):
-    """The model: how large it is, and of what shape. What is missing is estimated, and the answer says so."""
+    """The model: how large it is, and of what shape. What is missing is estimated, and the answer says so.
+
+    Examples:
+        >>> ModelShape(parameters="8B").parameters
+        '8B'
+    """
 
     hf_config: Annotated[Text, Field(min_length=1, max_length=1024)] | None = Field(
         default=None,
@@ -95,7 +100,12 @@ class ModelShape(StrategyModel):
 
 
 class Latency(StrategyModel):
-    """How quickly an answer has to come."""
+    """How quickly an answer has to come.
+
+    Examples:
+        >>> Latency(first_token_ms=500, per_token_ms=30).per_token_ms
+        30.0
+    """
 
     first_token_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = Field(
         default=None, description="Most milliseconds to the first token, or to the answer of a model without tokens."
@@ -106,7 +116,13 @@ class Latency(StrategyModel):
 
 
 class Workload(StrategyModel):
-    """What is to run, in the words of who runs it; the hardware follows from it and from `budget`."""
+    """What is to run, in the words of who runs it; the hardware follows from it and from `budget`.
+
+    Examples:
+        >>> chat = Workload(task="inference", model={"parameters": "8B"}, context_length=8192, concurrent_sequences=16)
+        >>> chat.budget
+        'balanced'
+    """
 
     task: Task = Field(description="What is done: training from scratch, fine-tuning, inference, or development.")
     method: Method | None = Field(

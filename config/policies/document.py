@@ -6,7 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+__all__ = ["MANAGED_POLICY_SIZE", "Statement", "allow", "assumed_by_pods", "assumed_by_service", "policy"]
+
 Statement = dict[str, Any]
+"""A statement of a policy, as IAM writes it."""
 
 MANAGED_POLICY_SIZE = 6144
 """Most characters of a managed policy, white space not counted.

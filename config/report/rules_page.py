@@ -56,7 +56,8 @@ def rules_page() -> str:
     known = sorted(explanations().values(), key=lambda each: (TITLES[each.area], each.code))
     warnings = sum(each.severity is Severity.WARNING for each in known)
     head = _HEAD.format(total=len(known), errors=len(known) - warnings, warnings=warnings, base=BASE)
-    return "\n".join([head, *_contents(known), *(line for each in known for line in _section(each))])
+    sections = (line for each in known for line in _section(each))
+    return "\n".join([head, *_contents(known), "## Each code, with an example and its fix\n", *sections])
 
 
 def _contents(known: list[Explanation]) -> Iterator[str]:

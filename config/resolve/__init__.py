@@ -1,6 +1,7 @@
 """From a strategy to everything that follows from it: the one place where anything is derived."""
 
 from eks_hardware.config.resolve.advertised import advertised
+from eks_hardware.config.resolve.change import change
 from eks_hardware.config.resolve.cluster import resolve_cluster
 from eks_hardware.config.resolve.gpu_sharing import mig_profiles
 from eks_hardware.config.resolve.karpenter import node_policy_arns, resolve_karpenter
@@ -92,6 +93,7 @@ __all__ = [
     "accelerator_resource",
     "advertised",
     "ami_family",
+    "change",
     "has_huge_pages",
     "has_pod_subnets",
     "known_to_karpenter",

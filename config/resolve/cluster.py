@@ -265,6 +265,12 @@ def _addon(
     return ResolvedAddon(
         name=why.given("name", name, when=asked_for, otherwise=fact["why"], source=row),
         before_nodes=why.rule("before_nodes", fact["before_nodes"], fact["why"], source=row),
+        before_charts=why.rule(
+            "before_charts",
+            fact.get("before_charts", True),
+            fact.get("before_charts_why", "pods of charts may use it"),
+            source=row,
+        ),
         version=why.given(
             "version",
             given.version,

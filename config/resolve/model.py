@@ -6,24 +6,38 @@ Constructs and commands read only this. ``resolved.why("ami_type")`` says where 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
 
 from eks_hardware.config.catalogue import EfaInterface, Hardware
 from eks_hardware.config.models import AssumeRole, FlowLogs
+from eks_hardware.config.wording import did_you_mean
 
 T = TypeVar("T")
+R = TypeVar("R", bound="Resolved")
+
+
+CHANGED = "changed by the caller"
+"""The reason for a value that a program changed and gave no reason for."""
 
 
 class Origin(str, Enum):
-    """Where a resolved value comes from."""
+    """Where a resolved value comes from; ``caller`` is the program that changed it after it was resolved.
+
+    Examples:
+        >>> resolved.why("region").origin
+        <Origin.STRATEGY: 'strategy'>
+    """
 
     STRATEGY = "strategy"
     DEFAULT = "default"
     CATALOGUE = "catalogue"
     RULE = "rule"
+    CALLER = "caller"
 
 
 @dataclass(frozen=True)
@@ -34,6 +48,10 @@ class Reason:
         origin: what it comes from.
         text: why, in words.
         source: the row of a data file that says so, or the page; None where the words say it all.
+
+    Examples:
+        >>> str(resolved.why("partition"))
+        'us-west-2 belongs to it [rule]'
     """
 
     origin: Origin
@@ -78,7 +96,12 @@ class Reasons:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Base of everything that is resolved."""
+    """Base of everything that is resolved.
+
+    Examples:
+        >>> isinstance(resolved, Resolved), isinstance(resolved.network, Resolved)
+        (True, True)
+    """
 
     reasons: Mapping[str, Reason] = field(repr=False, compare=False)
 
@@ -94,9 +117,57 @@ class Resolved:
             if each.name != "reasons"
         ]
 
+    def changed(self: R, *, because: str = CHANGED, **values: Any) -> R:
+        """Return a copy with other values, each with the reason for it; nothing else is derived again.
+
+        Args:
+            because: why.
+            values: by the name of the field; maps and lists are frozen on the way in.
+
+        Raises:
+            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
+
+        Examples:
+            >>> group = resolve(strategy).node_groups[0].changed(metadata_hop_limit=2, because="a sidecar asks IMDS")
+            >>> group.metadata_hop_limit, str(group.why("metadata_hop_limit"))
+            (2, 'a sidecar asks IMDS [caller]')
+        """
+        checked = {name: self._checked(name, value) for name, value in values.items()}
+        reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
+        return replace(self, **checked, reasons=MappingProxyType(reasons))
+
+    def _checked(self, name: str, value: Any) -> Any:
+        kind = type(self).__name__
+        known = {each.name for each in fields(self)} - {"reasons"}
+        if name not in known:
+            raise ValueError(f"SETTING_UNKNOWN {kind}.{name}: {kind} has no such field; {did_you_mean(name, known)}")
+        try:
+            return frozen(_type_of(type(self), name).validate_python(value))
+        except ValidationError as error:
+            said = "; ".join(each["msg"] for each in error.errors())
+            raise ValueError(f"SETTING_TYPE {kind}.{name}: {value!r} does not fit: {said}") from None
+
+
+def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_type_hints(kind)[name])
+
+
+def frozen(value: Any) -> Any:
+    """Nested maps and lists as what cannot be changed."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: frozen(each) for key, each in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(each) for each in value)
+    return value
+
 
 class SubnetRole(str, Enum):
-    """What a subnet is for."""
+    """What a subnet is for.
+
+    Examples:
+        >>> len(resolved.network.of_role(SubnetRole.PRIVATE))
+        3
+    """
 
     PUBLIC = "public"
     PRIVATE = "private"
@@ -106,7 +177,12 @@ class SubnetRole(str, Enum):
 
 @dataclass(frozen=True)
 class ResolvedSubnet:
-    """One subnet. Its key (``private-usw2-az1``) is part of its Terraform address."""
+    """One subnet. Its key (``private-usw2-az1``) is part of its Terraform address.
+
+    Examples:
+        >>> resolved.network.subnets[0].key
+        'private-usw2-az1'
+    """
 
     role: SubnetRole
     zone_id: str
@@ -120,7 +196,14 @@ class ResolvedSubnet:
 
 @dataclass(frozen=True)
 class ExistingSubnets:
-    """Subnets of a VPC that someone else owns, by zone id."""
+    """Subnets of a VPC that someone else owns, by zone id.
+
+    Examples:
+        >>> subnets = {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
+        >>> theirs = ExistingSubnets("vpc-01234567", private=subnets, control_plane=subnets, pod={}, tag=False)
+        >>> resolved.network.changed(existing=theirs).existing.vpc_id
+        'vpc-01234567'
+    """
 
     vpc_id: str
     private: Mapping[str, str]
@@ -144,6 +227,10 @@ class ResolvedNetwork(Resolved):
         nat_zone_by_zone: for each zone the zone whose NAT gateway its private subnet uses.
         gateway_endpoints: services with a gateway endpoint.
         interface_endpoints: services with an interface endpoint.
+
+    Examples:
+        >>> resolved.network.zone_ids
+        ('usw2-az1', 'usw2-az2', 'usw2-az3')
     """
 
     name: str
@@ -173,6 +260,10 @@ class ResolvedAccessEntry:
 
     Attributes:
         policies: pairs of EKS access policy ARN and the namespaces it is limited to (empty: the cluster).
+
+    Examples:
+        >>> resolved.cluster.access_entries[0].principal_arn
+        'arn:aws:iam::111122223333:role/admin'
     """
 
     key: str
@@ -187,14 +278,20 @@ class ResolvedAddon(Resolved):
 
     Attributes:
         before_nodes: nodes need it to become Ready, so they are made after it.
+        before_charts: pods of charts may use it (names, volumes), so charts are installed after it.
         configuration: configuration values, JSON-serializable; empty for none.
         service_account: the account with a Pod Identity role, None when it needs no AWS permission.
         policy_arns: managed policies of that role.
         statements: statements of its own policy document; empty for none.
+
+    Examples:
+        >>> {addon.name: addon.before_nodes for addon in resolved.cluster.addons}["coredns"]
+        False
     """
 
     name: str
     before_nodes: bool
+    before_charts: bool
     version: str | None
     configuration: Mapping[str, Any]
     service_account: str | None
@@ -206,7 +303,12 @@ class ResolvedAddon(Resolved):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedCluster(Resolved):
-    """The EKS control plane."""
+    """The EKS control plane.
+
+    Examples:
+        >>> resolved.cluster.kms_alias
+        'alias/eks-research'
+    """
 
     name: str
     region: str
@@ -235,7 +337,12 @@ class ResolvedCluster(Resolved):
 
 @dataclass(frozen=True)
 class BlockDevice:
-    """An EBS volume of a node, always encrypted."""
+    """An EBS volume of a node, always encrypted.
+
+    Examples:
+        >>> resolved.node_groups[0].block_devices[0].volume_type
+        'gp3'
+    """
 
     device_name: str
     size_gib: int
@@ -247,7 +354,12 @@ class BlockDevice:
 
 @dataclass(frozen=True)
 class ResolvedTaint:
-    """A taint in the spelling of the EKS API (``NO_SCHEDULE``)."""
+    """A taint in the spelling of the EKS API (``NO_SCHEDULE``).
+
+    Examples:
+        >>> resolved.node_groups[1].taints[0].effect
+        'NO_SCHEDULE'
+    """
 
     key: str
     value: str
@@ -256,7 +368,13 @@ class ResolvedTaint:
 
 @dataclass(frozen=True)
 class CapacityTarget:
-    """The reservation that nodes are launched into; exactly one of the two is set."""
+    """The reservation that nodes are launched into; exactly one of the two is set.
+
+    Examples:
+        >>> gpu = resolved.node_groups[1]
+        >>> gpu.capacity_target.reservation_id
+        'cr-0123456789abcdef0'
+    """
 
     reservation_id: str | None
     resource_group_arn: str | None
@@ -273,6 +391,10 @@ class GpuShares:
             ``nvidia.com/mig-1g.10gb``.
         shares_per_gpu: pods that get a part of one GPU at the same time.
         mig_profile: ``1g.10gb``, None for time slicing.
+
+    Examples:
+        >>> resolved.node_pools[0].gpu_shares.config
+        'time-slicing-2'
     """
 
     config: str
@@ -296,6 +418,11 @@ class ResolvedNodeGroup(Resolved):
         tags: tags of the group and its launch template.
         instance_tags: tags of what the template launches: instances, volumes, network interfaces.
         max_pods: pods a node, None where the kubelet's own computation is kept.
+
+    Examples:
+        >>> gpu = resolved.node_groups[1]
+        >>> gpu.ami_type, gpu.efa_count, gpu.tainted
+        ('AL2023_x86_64_NVIDIA', 32, True)
     """
 
     name: str
@@ -351,7 +478,12 @@ class ResolvedNodeGroup(Resolved):
 
 @dataclass(frozen=True)
 class InterruptionRule:
-    """An EventBridge rule that feeds Karpenter's interruption queue; ``key`` is part of its address."""
+    """An EventBridge rule that feeds Karpenter's interruption queue; ``key`` is part of its address.
+
+    Examples:
+        >>> [rule.key for rule in resolved.karpenter.rules][1]
+        'spot-interruption'
+    """
 
     key: str
     name: str
@@ -365,6 +497,10 @@ class ResolvedKarpenter(Resolved):
 
     Attributes:
         volume_key_arns: the user's keys for volumes of node pools, each once.
+
+    Examples:
+        >>> resolved.karpenter.queue_name
+        'research-karpenter'
     """
 
     namespace: str
@@ -381,7 +517,12 @@ class ResolvedKarpenter(Resolved):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedProvider(Resolved):
-    """The AWS provider block and its version range, and that of the Helm provider."""
+    """The AWS provider block and its version range, and that of the Helm provider.
+
+    Examples:
+        >>> resolved.provider.version
+        '>= 5.100.0, < 7.0.0'
+    """
 
     version: str
     helm_version: str

@@ -12,7 +12,12 @@ from eks_hardware.config.resolve.model import BlockDevice, GpuShares, Resolved, 
 
 @dataclass(frozen=True)
 class DisruptionBudget:
-    """A budget as ``spec.disruption.budgets`` of a NodePool writes it."""
+    """A budget as ``spec.disruption.budgets`` of a NodePool writes it.
+
+    Examples:
+        >>> DisruptionBudget(nodes="10%").reasons
+        ()
+    """
 
     nodes: str
     reasons: tuple[str, ...] = ()
@@ -22,7 +27,12 @@ class DisruptionBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedDisruption(Resolved):
-    """When Karpenter may remove a node, in the spelling of its API (``WhenEmpty``, ``Never``, ``720h``)."""
+    """When Karpenter may remove a node, in the spelling of its API (``WhenEmpty``, ``Never``, ``720h``).
+
+    Examples:
+        >>> resolved.node_pools[0].disruption.expire_after
+        '720h'
+    """
 
     consolidation_policy: str
     consolidate_after: str
@@ -33,7 +43,12 @@ class ResolvedDisruption(Resolved):
 
 @dataclass(frozen=True)
 class ReservationSelector:
-    """One of ``capacityReservationSelectorTerms``: an id, or tags with an optional owner."""
+    """One of ``capacityReservationSelectorTerms``: an id, or tags with an optional owner.
+
+    Examples:
+        >>> ReservationSelector(id="cr-0123456789abcdef0", tags={}, owner_account_id=None).id
+        'cr-0123456789abcdef0'
+    """
 
     id: str | None
     tags: Mapping[str, str]
@@ -42,7 +57,13 @@ class ReservationSelector:
 
 @dataclass(frozen=True)
 class CapacityOverlay:
-    """What nodes of some types advertise, where Karpenter would compute something else (a NodeOverlay)."""
+    """What nodes of some types advertise, where Karpenter would compute something else (a NodeOverlay).
+
+    Examples:
+        >>> overlay = resolved.node_pools[0].overlays[0]
+        >>> overlay.instance_types
+        ('g5.xlarge',)
+    """
 
     name: str
     instance_types: tuple[str, ...]
@@ -65,6 +86,10 @@ class ResolvedNodePool(Resolved):
         user_data: NodeConfig spec or Bottlerocket settings beside what Karpenter writes itself.
         shell: shell script lines that run before the node joins (AL2023 only).
         subnet_ids: subnets by zone id where the VPC exists already and is not tagged; empty selects by tag.
+
+    Examples:
+        >>> resolved.node_pools[0].capacity_types
+        ('spot',)
     """
 
     name: str
@@ -113,6 +138,10 @@ class ResolvedChart(Resolved):
     Attributes:
         repository: ``https://...``, or ``oci://...`` without the chart's name.
         values: what the strategy says, merged over the derived values by ``eks_hardware.kubernetes``.
+
+    Examples:
+        >>> resolved.kubernetes.charts["karpenter"].namespace
+        'kube-system'
     """
 
     key: str
@@ -129,6 +158,10 @@ class ServicePolicy:
 
     Attributes:
         statements: ``{partition}``, ``{region}`` and ``{account}`` in them stand for what their names say.
+
+    Examples:
+        >>> ServicePolicy("read", "research-read", ()).statements
+        ()
     """
 
     key: str
@@ -138,7 +171,12 @@ class ServicePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRole(Resolved):
-    """An IAM role that a service account gets through Pod Identity; ``key`` is part of its Terraform address."""
+    """An IAM role that a service account gets through Pod Identity; ``key`` is part of its Terraform address.
+
+    Examples:
+        >>> [role.key for role in resolved.kubernetes.service_roles]
+        ['aws-load-balancer-controller']
+    """
 
     key: str
     role_name: str
@@ -149,7 +187,12 @@ class ServiceRole(Resolved):
 
 @dataclass(frozen=True)
 class ResolvedTeam:
-    """A namespace with its quota, in the names of ResourceQuota (``requests.nvidia.com/gpu``)."""
+    """A namespace with its quota, in the names of ResourceQuota (``requests.nvidia.com/gpu``).
+
+    Examples:
+        >>> resolved.kubernetes.teams[0].name
+        'research'
+    """
 
     name: str
     quota: Mapping[str, str]
@@ -166,6 +209,10 @@ class ResolvedKubernetes(Resolved):
         feature_gates: Karpenter's, by the names of its chart (``nodeOverlay``).
         service_roles: IAM roles of charts that call AWS, Karpenter's own aside.
         neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
+
+    Examples:
+        >>> resolved.kubernetes.delivery
+        'helm'
     """
 
     delivery: str
@@ -186,6 +233,10 @@ class ResolvedFsxLustre(Resolved):
     Attributes:
         deployment_type: as the FSx API spells it: ``PERSISTENT_2``, ``SCRATCH_2``.
         ports: TCP port ranges that clients and servers use.
+
+    Examples:
+        >>> resolved.storage.fsx_lustre.deployment_type
+        'PERSISTENT_2'
     """
 
     name: str
@@ -201,7 +252,12 @@ class ResolvedFsxLustre(Resolved):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedEfs(Resolved):
-    """An EFS file system with a mount target in every zone."""
+    """An EFS file system with a mount target in every zone.
+
+    Examples:
+        >>> resolved.storage.efs.port
+        2049
+    """
 
     name: str
     throughput_mode: str
@@ -213,7 +269,12 @@ class ResolvedEfs(Resolved):
 
 @dataclass(frozen=True)
 class ResolvedBucket:
-    """A bucket that pods mount."""
+    """A bucket that pods mount.
+
+    Examples:
+        >>> [bucket.name for bucket in resolved.storage.buckets]
+        ['models']
+    """
 
     name: str
     read_only: bool
@@ -221,7 +282,12 @@ class ResolvedBucket:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedStorage(Resolved):
-    """Shared file systems and buckets."""
+    """Shared file systems and buckets.
+
+    Examples:
+        >>> resolved.storage.fsx_lustre.zone_id
+        'usw2-az1'
+    """
 
     fsx_lustre: ResolvedFsxLustre | None
     efs: ResolvedEfs | None

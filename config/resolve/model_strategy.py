@@ -22,6 +22,10 @@ class ResolvedStrategy(Resolved):
 
     Attributes:
         kubernetes_backend: where the second stack of ``kubernetes.stack: separate`` keeps its state; None without.
+
+    Examples:
+        >>> resolved.name, len(resolved.node_groups), len(resolved.node_pools)
+        ('research', 2, 1)
     """
 
     name: str

@@ -28,10 +28,18 @@ class Addon(Construct):
     ``aws_iam_role_policy``, ``aws_eks_pod_identity_association``.
 
     Args:
-        resolved: the add-on.
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        resolved: the add-on (``eks_hardware.config.resolve.resolve_cluster`` has them in ``addons``).
         cluster_name: cluster to install it on (may be a token).
         configuration: the whole configuration, where it holds references; by default the resolved one.
         after: what has to exist first, such as nodes for CoreDNS.
+        iam: path and permissions boundary of its role.
+
+    Examples:
+        >>> addons = {addon.name: addon for addon in resolve(strategy).cluster.addons}
+        >>> cni = Addon(stack, "vpc-cni", resolved=addons["vpc-cni"], cluster_name=cluster.name)
+        >>> cni.resource.add_override("timeouts.create", "30m")
     """
 
     def __init__(
@@ -46,9 +54,10 @@ class Addon(Construct):
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
+        self._role: Role | None = None
         identity = self._identity(resolved, cluster_name, iam)
         values = dict(resolved.configuration if configuration is None else configuration)
-        addon = EksAddon(
+        self._addon = EksAddon(
             self,
             "Resource",
             cluster_name=cluster_name,
@@ -60,7 +69,18 @@ class Addon(Construct):
             resolve_conflicts_on_update="OVERWRITE",
             depends_on=[*after, *identity] or None,
         )
-        self._ready: tuple[TerraformResource, ...] = (*identity, addon)
+        # The add-on itself comes after its identity.
+        self._ready: tuple[TerraformResource, ...] = (self._addon,)
+
+    @property
+    def resource(self) -> EksAddon:
+        """The Terraform resource, to depend on or to override."""
+        return self._addon
+
+    @property
+    def role(self) -> Role | None:
+        """The role of the add-on's service account, None where it calls nothing of AWS."""
+        return self._role
 
     @property
     def ready(self) -> tuple[TerraformResource, ...]:
@@ -72,7 +92,7 @@ class Addon(Construct):
     ) -> tuple[TerraformResource, ...]:
         if resolved.service_account is None or resolved.namespace is None or resolved.role_name is None:
             return ()
-        role = Role(
+        self._role = role = Role(
             self,
             "role",
             name=resolved.role_name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eks_hardware._cdk import (
@@ -44,14 +44,33 @@ class Cluster(Construct):
     Add-ons that nodes need to become Ready are made with the cluster; the others by :meth:`add_addons_after`, once
     there are nodes for their pods. EKS installs nothing by itself (``bootstrap_self_managed_addons`` is false).
 
-    Creates: ``aws_eks_cluster``, ``aws_iam_role`` with policies, ``aws_cloudwatch_log_group``, ``aws_kms_key`` and
-    ``aws_kms_alias``, ``aws_eks_access_entry``, ``aws_eks_access_policy_association``, and per add-on
-    ``aws_eks_addon`` with its Pod Identity role.
+    Creates: ``aws_eks_cluster``, ``aws_iam_role`` with ``aws_iam_role_policy_attachment`` and ``aws_iam_role_policy``,
+    ``aws_cloudwatch_log_group``, ``aws_kms_key`` and ``aws_kms_alias``, ``aws_eks_access_entry``,
+    ``aws_eks_access_policy_association``, and per add-on ``aws_eks_addon`` with its role and
+    ``aws_eks_pod_identity_association``.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         resolved: the cluster (``eks_hardware.config.resolve.resolve_cluster``).
         network: where its interfaces and nodes live.
         iam: path and permissions boundary of its roles.
+
+    Examples:
+        In a VPC of yours, from a section of a strategy:
+
+        >>> from eks_hardware.config.models import Cluster as ClusterConfig
+        >>> made = Cluster.from_config(
+        ...     stack,
+        ...     "cluster",
+        ...     config=ClusterConfig(kubernetes_version="1.35", creator_is_admin=True),
+        ...     name="research",
+        ...     region="us-west-2",
+        ...     network=network,
+        ... )
+        >>> made.resource.add_override("timeouts.create", "45m")
+        >>> sorted(made.addons)
+        ['eks-pod-identity-agent', 'kube-proxy', 'vpc-cni']
     """
 
     def __init__(
@@ -67,7 +86,9 @@ class Cluster(Construct):
         self._resolved = resolved
         self._network = network
         self._iam = iam
-        logs = CloudwatchLogGroup(
+        self._secrets_key: SecretsKey | None = None
+        self._addons: dict[str, Addon] = {}
+        self._log_group = CloudwatchLogGroup(
             self,
             "log-group",
             name=resolved.log_group_name,
@@ -85,8 +106,13 @@ class Cluster(Construct):
         )
         encryption = self._encryption()
         # EKS makes the log group itself if it is not there yet, and Terraform then finds it taken.
-        needed: list[TerraformResource] = [logs, *self._role.permissions, *encryption]
+        needed: list[TerraformResource] = [self._log_group, *self._role.permissions, *encryption]
         self._cluster = self._define(needed)
+        # Read once: each read of an attribute is a request to Node.
+        self._name, self._endpoint = self._cluster.name, self._cluster.endpoint
+        self._security_group_id = self._cluster.vpc_config.cluster_security_group_id
+        self._certificate_authority = self._cluster.certificate_authority.get(0).data
+        self._service_cidr = self._cluster.kubernetes_network_config.service_ipv4_cidr
         self._ready: list[ITerraformDependable] = [self._cluster]
         for entry in resolved.access_entries:
             self._access_entry(entry)
@@ -94,6 +120,8 @@ class Cluster(Construct):
         for addon in resolved.addons:
             if addon.before_nodes:
                 self._before_nodes.extend(self._addon(addon).ready)
+        self._ready.extend(self._before_nodes)
+        self._before_charts: list[ITerraformDependable] = []
 
     @classmethod
     def from_config(
@@ -107,7 +135,17 @@ class Cluster(Construct):
         network: NetworkRef,
         iam: IamSettings | None = None,
     ) -> Cluster:
-        """Define a cluster from its section of a strategy alone."""
+        """Define a cluster from its section of a strategy alone.
+
+        Args:
+            scope: the construct or stack that it belongs to.
+            id_: its name there, part of the addresses.
+            config: the section ``cluster``.
+            name: name of the cluster.
+            region: AWS region.
+            network: where its interfaces and nodes live.
+            iam: path and permissions boundary of its roles.
+        """
         custom_networking = bool(network.pod_subnet_ids)
         resolved = resolve_cluster(config, name=name, region=region, custom_networking=custom_networking)
         return cls(scope, id_, resolved=resolved, network=network, iam=iam)
@@ -118,16 +156,41 @@ class Cluster(Construct):
         return ClusterRef(
             name=self.cluster_name,
             security_group_id=self.cluster_security_group_id,
-            endpoint=self._cluster.endpoint,
-            certificate_authority=self._cluster.certificate_authority.get(0).data,
-            service_cidr=self._cluster.kubernetes_network_config.service_ipv4_cidr,
+            endpoint=self._endpoint,
+            certificate_authority=self._certificate_authority,
+            service_cidr=self._service_cidr,
             before_nodes=tuple(self._before_nodes),
         )
 
     @property
+    def resource(self) -> EksCluster:
+        """The Terraform resource, to depend on or to override."""
+        return self._cluster
+
+    @property
+    def role(self) -> Role:
+        """The role of the control plane."""
+        return self._role
+
+    @property
+    def log_group(self) -> CloudwatchLogGroup:
+        """The log group of the control plane."""
+        return self._log_group
+
+    @property
+    def secrets_key(self) -> SecretsKey | None:
+        """The key of Kubernetes secrets; None where a key of yours is named, or secrets are not encrypted."""
+        return self._secrets_key
+
+    @property
+    def addons(self) -> Mapping[str, Addon]:
+        """The add-ons that are defined so far, by name."""
+        return dict(self._addons)
+
+    @property
     def cluster_name(self) -> str:
         """Name of the cluster (token, so that its users are made after it)."""
-        return self._cluster.name
+        return self._name
 
     @property
     def cluster_arn(self) -> str:
@@ -137,23 +200,34 @@ class Cluster(Construct):
     @property
     def endpoint(self) -> str:
         """URL of the Kubernetes API (token)."""
-        return self._cluster.endpoint
+        return self._endpoint
 
     @property
     def cluster_security_group_id(self) -> str:
         """The security group that EKS makes and puts on every node (token)."""
-        return self._cluster.vpc_config.cluster_security_group_id
+        return self._security_group_id
 
     @property
     def ready(self) -> tuple[ITerraformDependable, ...]:
-        """What waits for access to the API and for every add-on waits for these."""
+        """What waits for access to the API, and for the add-ons that nodes need, waits for these."""
         return tuple(self._ready)
 
+    @property
+    def before_charts(self) -> tuple[ITerraformDependable, ...]:
+        """What waits for the add-ons that need nodes, and that pods may use, waits for these."""
+        return tuple(self._before_charts)
+
     def add_addons_after(self, nodes: Sequence[ITerraformDependable]) -> None:
-        """Define the add-ons whose pods need nodes, after those nodes."""
+        """Define the add-ons whose pods need nodes, after those nodes.
+
+        Args:
+            nodes: untainted node groups, or what else runs pods.
+        """
         for addon in self._resolved.addons:
             if not addon.before_nodes:
-                self._addon(addon, after=nodes)
+                ready = self._addon(addon, after=nodes).ready
+                if addon.before_charts:
+                    self._before_charts.extend(ready)
 
     def _define(self, needed: Sequence[TerraformResource]) -> EksCluster:
         resolved = self._resolved
@@ -206,14 +280,14 @@ class Cluster(Construct):
             self._key_arn = None
             return []
         if self._key_arn is None:
-            key = SecretsKey(
+            self._secrets_key = SecretsKey(
                 self,
                 "secrets-key",
                 cluster_name=resolved.name,
                 alias=resolved.kms_alias,
                 partition=resolved.partition,
             )
-            self._key_arn = key.key_arn
+            self._key_arn = self._secrets_key.key_arn
         return [
             IamRolePolicy(
                 self,
@@ -257,7 +331,7 @@ class Cluster(Construct):
             after=after,
             iam=self._iam,
         )
-        self._ready.extend(defined.ready)
+        self._addons[addon.name] = defined
         return defined
 
     def _with_pod_subnets(self, addon: ResolvedAddon) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from eks_hardware._cdk import Construct, DataAwsEksCluster, ITerraformDependable
 
 @dataclass(frozen=True)
 class ClusterRef:
-    """An EKS cluster; every value but the name may be a token.
+    """Refers to an EKS cluster; every value but the name may be a token.
 
     Attributes:
         name: name of the cluster.
@@ -19,6 +19,11 @@ class ClusterRef:
         certificate_authority: base64 certificate of the API.
         service_cidr: network of Kubernetes services.
         before_nodes: what nodes need to become Ready (add-ons, their identities), destroyed after them.
+
+    Examples:
+        >>> shared = ClusterRef.from_existing(stack, "shared-cluster", name="shared")
+        >>> shared.name
+        'shared'
     """
 
     name: str
@@ -33,6 +38,11 @@ class ClusterRef:
         """Look up a cluster that another stack or tool owns.
 
         Creates: data source ``aws_eks_cluster``.
+
+        Args:
+            scope: the construct or stack that the data source belongs to.
+            id_: its name there, part of the address.
+            name: name of the cluster.
         """
         found = DataAwsEksCluster(scope, id_, name=name)
         return cls(

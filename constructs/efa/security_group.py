@@ -20,6 +20,16 @@ class EfaSecurityGroup(Construct):
 
     Creates: ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,
     ``aws_vpc_security_group_egress_rule``.
+
+    Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        name: name of the security group.
+        vpc_id: VPC of the nodes (may be a token).
+
+    Examples:
+        >>> efa = EfaSecurityGroup(stack, "efa", name="team-efa", vpc_id="vpc-0123456789abcdef0")
+        >>> efa.resource.add_override("tags.team", "research")
     """
 
     def __init__(self, scope: Construct, id_: str, *, name: str, vpc_id: str) -> None:
@@ -48,6 +58,11 @@ class EfaSecurityGroup(Construct):
             description="EFA to this group",
             ip_protocol="-1",
         )
+
+    @property
+    def resource(self) -> SecurityGroup:
+        """The Terraform resource, to depend on or to override."""
+        return self._group
 
     @property
     def security_group_id(self) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 from eks_hardware._cdk import (
     Construct,
@@ -15,14 +16,20 @@ from eks_hardware._cdk import (
 )
 from eks_hardware.config.names import told_apart
 
+_ACCOUNT_IDS: MutableMapping[TerraformStack, str] = WeakKeyDictionary()
+
 
 @dataclass(frozen=True)
 class IamSettings:
-    """What every role and policy of a stack shares.
+    """Holds what every role and policy of a stack shares.
 
     Attributes:
         path: IAM path.
         permissions_boundary_arn: boundary that an organization demands, None for none.
+
+    Examples:
+        >>> IamSettings(path="/platform/", permissions_boundary_arn="arn:aws:iam::111122223333:policy/boundary").path
+        '/platform/'
     """
 
     path: str = "/"
@@ -35,11 +42,26 @@ class Role(Construct):
     Creates: ``aws_iam_role``, ``aws_iam_role_policy_attachment`` for each policy.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         name: name of the role, at most 64 characters.
         assume_role_policy: trust policy as JSON (``eks_hardware.config.policies.document``).
         policy_arns: managed policies; each is attached under the last part of its ARN (a second of that name under a
             hash too).
+        description: what the role is for.
         settings: path and permissions boundary.
+
+    Examples:
+        >>> nodes = Role(
+        ...     stack,
+        ...     "team-node-role",
+        ...     name="team-nodes",
+        ...     assume_role_policy=assumed_by_service("ec2.amazonaws.com"),
+        ...     policy_arns=node_policy_arns("aws"),
+        ... )
+        >>> nodes.attach("cloudwatch", "arn:aws:iam::aws:policy/CloudWatchAgentServerPolicy")
+        >>> len(nodes.permissions)
+        4
     """
 
     def __init__(
@@ -64,35 +86,58 @@ class Role(Construct):
             assume_role_policy=assume_role_policy,
             permissions_boundary=settings.permissions_boundary_arn,
         )
-        self._attachments: list[TerraformResource] = []
+        # Read once: each read of an attribute is a request to Node.
+        self._role_arn, self._role_name = self._role.arn, self._role.name
+        self._attachments: dict[str, TerraformResource] = {}
         for arn in policy_arns:
             name = arn.rpartition("/")[2]
             # Two paths, or AWS and the account, can hold policies of one name.
-            self.attach(told_apart(name, arn) if self.node.try_find_child(name) else name, arn)
+            self.attach(told_apart(name, arn) if name in self._attachments else name, arn)
+
+    @property
+    def resource(self) -> IamRole:
+        """The Terraform resource, to depend on or to override."""
+        return self._role
 
     @property
     def role_arn(self) -> str:
         """ARN of the role (token)."""
-        return self._role.arn
+        return self._role_arn
 
     @property
     def role_name(self) -> str:
         """Name of the role (token)."""
-        return self._role.name
+        return self._role_name
 
     @property
     def permissions(self) -> tuple[TerraformResource, ...]:
         """What has to exist before the role can do its work, and to be destroyed after its user."""
-        return tuple(self._attachments)
+        return tuple(self._attachments.values())
 
     def attach(self, id_: str, policy_arn: str) -> None:
-        """Attach one more managed policy under a fixed id."""
-        self._attachments.append(IamRolePolicyAttachment(self, id_, role=self._role.name, policy_arn=policy_arn))
+        """Attach one more managed policy.
+
+        Args:
+            id_: name of the attachment, part of its address.
+            policy_arn: the policy (may be a token).
+        """
+        self._attachments[id_] = IamRolePolicyAttachment(self, id_, role=self._role_name, policy_arn=policy_arn)
 
 
 def account_id(scope: Construct) -> str:
-    """The account that Terraform runs in (token); one data source a stack."""
+    """Look up the account that Terraform runs in (token); one data source a stack.
+
+    Creates: data source ``aws_caller_identity``.
+
+    Args:
+        scope: a construct of the stack.
+
+    Examples:
+        >>> policy_arn = f"arn:aws:iam::{account_id(stack)}:policy/boundary"
+    """
     stack = TerraformStack.of(scope)
-    found = stack.node.try_find_child("caller-identity")
-    identity = found if isinstance(found, DataAwsCallerIdentity) else DataAwsCallerIdentity(stack, "caller-identity")
-    return identity.account_id
+    if stack not in _ACCOUNT_IDS:
+        found = stack.node.try_find_child("caller-identity")
+        known = found if isinstance(found, DataAwsCallerIdentity) else None
+        _ACCOUNT_IDS[stack] = (known or DataAwsCallerIdentity(stack, "caller-identity")).account_id
+    return _ACCOUNT_IDS[stack]

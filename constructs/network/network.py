@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from eks_hardware._cdk import (
     CloudwatchLogGroup,
     Construct,
@@ -42,14 +44,31 @@ class Network(Construct):
     Subnets, route tables and NAT gateways are keyed by zone id, so that adding a zone moves nothing. The default
     security group is emptied; S3 has a gateway endpoint.
 
-    Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with routes and associations,
+    Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with ``aws_route`` and ``aws_route_table_association``,
     ``aws_internet_gateway``, ``aws_nat_gateway`` with ``aws_eip``, ``aws_vpc_endpoint``,
-    ``aws_default_security_group``; with pod subnets ``aws_vpc_ipv4_cidr_block_association``, with flow logs
-    ``aws_flow_log``, ``aws_cloudwatch_log_group`` and a role. For an existing VPC nothing, or ``aws_ec2_tag``.
+    ``aws_default_security_group``; with interface endpoints ``aws_security_group`` and
+    ``aws_vpc_security_group_ingress_rule``, with pod subnets ``aws_vpc_ipv4_cidr_block_association``, with flow logs
+    ``aws_flow_log``, ``aws_cloudwatch_log_group``, ``aws_iam_role`` and ``aws_iam_role_policy``. For an existing VPC
+    nothing, or ``aws_ec2_tag``.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         resolved: the network (``eks_hardware.config.resolve.resolve_network``).
         iam: path and permissions boundary of the flow logs' role.
+
+    Examples:
+        >>> from eks_hardware.config.models import Network as NetworkConfig
+        >>> vpc = Network.from_config(
+        ...     stack,
+        ...     "network",
+        ...     config=NetworkConfig(cidr="10.40.0.0/16", nat_gateways="single"),
+        ...     cluster_name="research",
+        ...     region="us-west-2",
+        ... )
+        >>> vpc.resource.add_override("tags.team", "research")
+        >>> sorted(vpc.subnets)[:2]
+        ['control-plane-usw2-az1', 'control-plane-usw2-az2']
     """
 
     def __init__(
@@ -57,7 +76,9 @@ class Network(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self._resolved = resolved
+        self._subnets: dict[SubnetRole, dict[str, Subnet]] = {}
         self._egress: list[TerraformResource] = []
+        self._ids: dict[Subnet | RouteTable, str] = {}
         if resolved.existing:
             self._ref = self._existing()
             return
@@ -69,7 +90,9 @@ class Network(Construct):
             enable_dns_hostnames=True,
             tags={"Name": resolved.name},
         )
-        DefaultSecurityGroup(self, "default-security-group", vpc_id=self._vpc.id, tags={"Name": "unused"})
+        # Read once: each read of an attribute is a request to Node.
+        self._vpc_id = self._vpc.id
+        DefaultSecurityGroup(self, "default-security-group", vpc_id=self._vpc_id, tags={"Name": "unused"})
         self._subnets = {
             role: {subnet.zone_id: self._subnet(subnet.key) for subnet in resolved.of_role(role)} for role in SubnetRole
         }
@@ -80,10 +103,10 @@ class Network(Construct):
         if resolved.flow_logs:
             self._flow_logs(resolved.flow_logs, iam)
         self._ref = NetworkRef(
-            vpc_id=self._vpc.id,
-            private_subnet_ids=self._ids(SubnetRole.PRIVATE),
-            control_plane_subnet_ids=self._ids(SubnetRole.CONTROL_PLANE),
-            pod_subnet_ids=self._ids(SubnetRole.POD),
+            vpc_id=self._vpc_id,
+            private_subnet_ids=self._subnet_ids(SubnetRole.PRIVATE),
+            control_plane_subnet_ids=self._subnet_ids(SubnetRole.CONTROL_PLANE),
+            pod_subnet_ids=self._subnet_ids(SubnetRole.POD),
             egress=tuple(self._egress),
         )
 
@@ -98,7 +121,16 @@ class Network(Construct):
         region: str,
         iam: IamSettings | None = None,
     ) -> Network:
-        """Define a network from its section of a strategy alone, for a cluster that is defined elsewhere."""
+        """Define a network from its section of a strategy alone, for a cluster that is defined elsewhere.
+
+        Args:
+            scope: the construct or stack that it belongs to.
+            id_: its name there, part of the addresses.
+            config: the section ``network``.
+            cluster_name: cluster that it is for; subnets are tagged with it.
+            region: AWS region.
+            iam: path and permissions boundary of the flow logs' role.
+        """
         zones = choose(config, (), region, load())
         resolved = resolve_network(config, name=cluster_name, region=region, zones=zones)
         return cls(scope, id_, resolved=resolved, iam=iam)
@@ -109,12 +141,34 @@ class Network(Construct):
         return self._ref
 
     @property
+    def resource(self) -> Vpc:
+        """The VPC, to depend on or to override.
+
+        Raises:
+            ValueError: ``NETWORK_EXISTING`` when the VPC is someone else's.
+        """
+        if self._resolved.existing:
+            raise ValueError(f"NETWORK_EXISTING {self.node.path}: the VPC is not made here; change it where it is")
+        return self._vpc
+
+    @property
+    def subnets(self) -> Mapping[str, Subnet]:
+        """The subnets by role and zone (``private-usw2-az1``); none in a VPC that is someone else's."""
+        return {f"{role.value}-{zone}": each for role, zones in self._subnets.items() for zone, each in zones.items()}
+
+    @property
     def vpc_id(self) -> str:
         """Id of the VPC (token)."""
         return self._ref.vpc_id
 
-    def _ids(self, role: SubnetRole) -> dict[str, str]:
-        return {zone: subnet.id for zone, subnet in self._subnets[role].items()}
+    def _id(self, resource: Subnet | RouteTable) -> str:
+        """The id of a resource, read once."""
+        if resource not in self._ids:
+            self._ids[resource] = resource.id
+        return self._ids[resource]
+
+    def _subnet_ids(self, role: SubnetRole) -> dict[str, str]:
+        return {zone: self._id(subnet) for zone, subnet in self._subnets[role].items()}
 
     def _existing(self) -> NetworkRef:
         existing = self._resolved.existing
@@ -142,7 +196,7 @@ class Network(Construct):
             self,
             key,
             # The pod network has to belong to the VPC before a subnet can be cut from it.
-            vpc_id=self._pod_network().vpc_id if is_pod else self._vpc.id,
+            vpc_id=self._pod_network().vpc_id if is_pod else self._vpc_id,
             cidr_block=resolved.cidr,
             availability_zone_id=resolved.zone_id,
             map_public_ip_on_launch=False,
@@ -153,43 +207,47 @@ class Network(Construct):
         found = self.node.try_find_child("pod-network")
         if isinstance(found, VpcIpv4CidrBlockAssociation):
             return found
-        return VpcIpv4CidrBlockAssociation(self, "pod-network", vpc_id=self._vpc.id, cidr_block=self._resolved.pod_cidr)
+        return VpcIpv4CidrBlockAssociation(self, "pod-network", vpc_id=self._vpc_id, cidr_block=self._resolved.pod_cidr)
 
     def _route_table(self, key: str) -> RouteTable:
-        table = RouteTable(self, f"routes-{key}", vpc_id=self._vpc.id, tags={"Name": f"{self._resolved.name}-{key}"})
+        table = RouteTable(self, f"routes-{key}", vpc_id=self._vpc_id, tags={"Name": f"{self._resolved.name}-{key}"})
         self._route_tables[key] = table
         return table
 
     def _associate(self, key: str, subnet: Subnet, table: RouteTable) -> RouteTableAssociation:
-        return RouteTableAssociation(self, f"association-{key}", subnet_id=subnet.id, route_table_id=table.id)
+        return RouteTableAssociation(
+            self, f"association-{key}", subnet_id=self._id(subnet), route_table_id=self._id(table)
+        )
 
     def _public_routes(self) -> None:
         public = self._subnets[SubnetRole.PUBLIC]
         if not public:
             return
-        gateway = InternetGateway(self, "internet-gateway", vpc_id=self._vpc.id, tags={"Name": self._resolved.name})
+        gateway = InternetGateway(self, "internet-gateway", vpc_id=self._vpc_id, tags={"Name": self._resolved.name})
         table = self._route_table("public")
         route = Route(
             self,
             "route-public",
-            route_table_id=table.id,
+            route_table_id=self._id(table),
             destination_cidr_block=_ANYWHERE,
             gateway_id=gateway.id,
         )
         associations = {zone: self._associate(f"public-{zone}", subnet, table) for zone, subnet in public.items()}
         self._nat_gateways = {
-            zone: self._nat_gateway(zone, public[zone], [gateway, route, associations[zone]])
+            zone: self._nat_gateway(zone, public[zone], gateway, reachable=[route, associations[zone]])
             for zone in self._resolved.nat_zone_ids
         }
 
-    def _nat_gateway(self, zone: str, subnet: Subnet, reachable: list[TerraformResource]) -> NatGateway:
+    def _nat_gateway(
+        self, zone: str, subnet: Subnet, gateway: InternetGateway, *, reachable: list[TerraformResource]
+    ) -> NatGateway:
         tags = {"Name": f"{self._resolved.name}-{zone}"}
-        address = Eip(self, f"nat-address-{zone}", domain="vpc", tags=tags, depends_on=reachable[:1])
+        address = Eip(self, f"nat-address-{zone}", domain="vpc", tags=tags, depends_on=[gateway])
         return NatGateway(
             self,
             f"nat-{zone}",
             allocation_id=address.allocation_id,
-            subnet_id=subnet.id,
+            subnet_id=self._id(subnet),
             tags=tags,
             depends_on=reachable,
         )
@@ -204,7 +262,7 @@ class Network(Construct):
                     Route(
                         self,
                         f"route-private-{zone}",
-                        route_table_id=table.id,
+                        route_table_id=self._id(table),
                         destination_cidr_block=_ANYWHERE,
                         nat_gateway_id=self._nat_gateways[nat_zone].id,
                     )
@@ -219,13 +277,13 @@ class Network(Construct):
 
     def _endpoints(self) -> None:
         region = self._resolved.region
-        tables = [table.id for table in self._route_tables.values()]
+        tables = [self._id(table) for table in self._route_tables.values()]
         for service in self._resolved.gateway_endpoints:
             self._egress.append(
                 VpcEndpoint(
                     self,
                     f"endpoint-{service}",
-                    vpc_id=self._vpc.id,
+                    vpc_id=self._vpc_id,
                     service_name=f"com.amazonaws.{region}.{service}",
                     vpc_endpoint_type="Gateway",
                     route_table_ids=tables,
@@ -241,11 +299,11 @@ class Network(Construct):
                 VpcEndpoint(
                     self,
                     f"interface-endpoint-{service}",
-                    vpc_id=self._vpc.id,
+                    vpc_id=self._vpc_id,
                     service_name=f"com.amazonaws.{region}.{service}",
                     vpc_endpoint_type="Interface",
                     private_dns_enabled=True,
-                    subnet_ids=[self._subnets[SubnetRole.PRIVATE][zone].id for zone in zones],
+                    subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],
                     security_group_ids=[group.id],
                     tags={"Name": f"{self._resolved.name}-{service}"},
                 )
@@ -258,7 +316,7 @@ class Network(Construct):
             "endpoint-security-group",
             name=name,
             description="Interface endpoints: HTTPS from the VPC",
-            vpc_id=self._vpc.id,
+            vpc_id=self._vpc_id,
             tags={"Name": name},
         )
         for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
@@ -311,7 +369,7 @@ class Network(Construct):
         FlowLog(
             self,
             "flow-log",
-            vpc_id=self._vpc.id,
+            vpc_id=self._vpc_id,
             traffic_type=settings.traffic,
             log_destination_type="cloud-watch-logs",
             log_destination=logs.arn,

@@ -10,7 +10,7 @@ from eks_hardware._cdk import ITerraformDependable
 
 @dataclass(frozen=True)
 class NetworkRef:
-    """A VPC and its subnets by zone id; values may be tokens.
+    """Refers to a VPC and its subnets by zone id; values may be tokens.
 
     Attributes:
         vpc_id: the VPC.
@@ -18,6 +18,14 @@ class NetworkRef:
         control_plane_subnet_ids: subnets for the control plane's interfaces, in two zones or more.
         pod_subnet_ids: subnets for pods with custom networking, empty without.
         egress: what nodes need before they can reach AWS (routes, endpoints), destroyed after them.
+
+    Examples:
+        >>> theirs = NetworkRef.from_existing(
+        ...     vpc_id="vpc-0123456789abcdef0",
+        ...     private_subnet_ids={"usw2-az1": "subnet-0000000000000000a", "usw2-az2": "subnet-0000000000000000b"},
+        ... )
+        >>> theirs.control_plane_subnet_ids["usw2-az2"]
+        'subnet-0000000000000000b'
     """
 
     vpc_id: str
@@ -35,5 +43,12 @@ class NetworkRef:
         control_plane_subnet_ids: Mapping[str, str] | None = None,
         pod_subnet_ids: Mapping[str, str] | None = None,
     ) -> NetworkRef:
-        """Refer to a VPC that someone else owns; without control-plane subnets the private ones are used."""
+        """Refer to a VPC that someone else owns.
+
+        Args:
+            vpc_id: the VPC.
+            private_subnet_ids: subnets for nodes by zone id.
+            control_plane_subnet_ids: subnets for the control plane's interfaces; by default the private ones.
+            pod_subnet_ids: subnets for pods with custom networking; by default none.
+        """
         return cls(vpc_id, private_subnet_ids, control_plane_subnet_ids or private_subnet_ids, pod_subnet_ids or {})

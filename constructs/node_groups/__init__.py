@@ -1,5 +1,7 @@
-"""Managed node groups for NVIDIA GPU, Trainium, Inferentia and CPU."""
+"""Node groups for NVIDIA GPU, Trainium, Inferentia and CPU: managed ones, and kinds of your own."""
 
+from eks_hardware.constructs.node_groups.kind import NodeEnvironment, NodeGroupKind, Nodes, managed_node_group
+from eks_hardware.constructs.node_groups.launch_template import launch_template
 from eks_hardware.constructs.node_groups.node_group import NodeGroup
 
-__all__ = ["NodeGroup"]
+__all__ = ["NodeEnvironment", "NodeGroup", "NodeGroupKind", "Nodes", "launch_template", "managed_node_group"]

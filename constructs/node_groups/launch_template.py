@@ -51,10 +51,31 @@ def launch_template(
     security_group_ids: Sequence[str],
     placement_group_name: str | None,
 ) -> LaunchTemplate:
-    """Define the launch template of a resolved node group.
+    """Define the launch template of a resolved node group; for a node-group kind of your own, too.
 
     EKS refuses some settings in a node group's template (instance profile, subnet, spot options, shutdown behaviour):
     none of them is set. https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
+
+    Creates: ``aws_launch_template``.
+
+    Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS else adds.
+        cluster: the cluster that the nodes join.
+        security_group_ids: groups of the EFA interfaces; unused without these.
+        placement_group_name: placement group of the nodes, None for none.
+
+    Examples:
+        >>> template = launch_template(
+        ...     stack,
+        ...     "template",
+        ...     group=resolved.node_groups[0].changed(image_id="ami-0123456789abcdef0"),
+        ...     cluster=cluster,
+        ...     security_group_ids=[],
+        ...     placement_group_name=None,
+        ... )
+        >>> template.vpc_security_group_ids = [cluster.security_group_id]
     """
     return LaunchTemplate(
         scope,

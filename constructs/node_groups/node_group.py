@@ -17,6 +17,7 @@ from eks_hardware._cdk import (
     EksNodeGroupUpdateConfig,
     ITerraformDependable,
     KmsGrant,
+    LaunchTemplate,
     PlacementGroup,
     Token,
 )
@@ -49,6 +50,8 @@ class NodeGroup(Construct):
     size it chose.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         resolved: the group (``eks_hardware.config.resolve.resolve_node_group``).
         cluster: the cluster it joins.
         network: the subnets it spreads over, by zone id.
@@ -58,6 +61,24 @@ class NodeGroup(Construct):
     Raises:
         ValueError: ``NODE_GROUP_ZONE`` when the network has no private subnet in one of the group's zones,
             ``NODE_GROUP_EFA`` when the group has EFA interfaces and no security group for them is given.
+
+    Examples:
+        In a cluster that exists already:
+
+        >>> from eks_hardware.config.models import NodeGroup as NodeGroupConfig
+        >>> group = NodeGroup.from_config(
+        ...     stack,
+        ...     "h100",
+        ...     config=NodeGroupConfig(name="h100", instance_types=["p5.48xlarge"], efa=True, scaling={"max": 4}),
+        ...     kubernetes_version="1.35",
+        ...     cluster_name="shared",
+        ...     cluster=cluster,
+        ...     network=network,
+        ...     role=role,
+        ...     efa_security_group_id="sg-0123456789abcdef0",
+        ... )
+        >>> group.resource.add_override("timeouts.create", "60m")
+        >>> group.launch_template.add_override("enclave_options", [{"enabled": True}])
     """
 
     def __init__(
@@ -74,7 +95,8 @@ class NodeGroup(Construct):
         super().__init__(scope, id_)
         self._resolved = resolved
         self._cluster = cluster
-        template = launch_template(
+        self._placement_group: PlacementGroup | None = None
+        self._launch_template = template = launch_template(
             self,
             "launch-template",
             group=resolved,
@@ -136,6 +158,17 @@ class NodeGroup(Construct):
         """Define a group from its section of a strategy alone, in a cluster that is defined elsewhere.
 
         Its zones are those of the network, or those that the config lists; an EFA group takes the first.
+
+        Args:
+            scope: the construct or stack that it belongs to.
+            id_: its name there, part of the addresses.
+            config: an item of the section ``node_groups``.
+            kubernetes_version: of the cluster, such as ``1.35``.
+            cluster_name: name of the cluster as plain text.
+            cluster: the cluster it joins.
+            network: the subnets it spreads over, by zone id.
+            role: the role of its nodes.
+            efa_security_group_id: group of EFA interfaces; needed when the group has any.
         """
         zones = config.zones or tuple(sorted(network.private_subnet_ids))
         resolved = resolve_node_group(
@@ -160,6 +193,16 @@ class NodeGroup(Construct):
     def resource(self) -> EksNodeGroup:
         """The Terraform resource, to depend on or to override."""
         return self._group
+
+    @property
+    def launch_template(self) -> LaunchTemplate:
+        """The launch template, to override."""
+        return self._launch_template
+
+    @property
+    def placement_group(self) -> PlacementGroup | None:
+        """The placement group, if the group has one."""
+        return self._placement_group
 
     @property
     def node_group_arn(self) -> str:
@@ -212,7 +255,8 @@ class NodeGroup(Construct):
         name = self._resolved.placement_group_name
         if name is None:
             return None
-        return PlacementGroup(self, "placement-group", name=name, strategy="cluster").name
+        self._placement_group = PlacementGroup(self, "placement-group", name=name, strategy="cluster")
+        return self._placement_group.name
 
     def _desired_size(self) -> float:
         """The desired size; where an autoscaler owns it, what is running now, within the bounds.

@@ -12,24 +12,50 @@ from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.karpenter import Karpenter
 from eks_hardware.constructs.network import Network
-from eks_hardware.constructs.node_groups import NodeGroup
+from eks_hardware.constructs.node_groups import (
+    NodeEnvironment,
+    NodeGroup,
+    NodeGroupKind,
+    Nodes,
+    managed_node_group,
+)
 from eks_hardware.constructs.pod_identity import PodIdentityRole
 from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
 
 
 class Platform(Construct):
-    """Defines everything that a strategy asks for, in the order that AWS needs.
+    """Defines everything that a strategy asks for in AWS, in the order that AWS needs.
+
+    Creates: what :class:`Network`, :class:`Cluster`, :class:`Role`, :class:`EfaSecurityGroup`, :class:`NodeGroup`,
+    :class:`Karpenter`, :class:`PodIdentityRole`, :class:`LustreFileSystem` and :class:`ElasticFileSystem` create, as
+    far as the strategy asks for them.
 
     Args:
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
         resolved: the strategy (``eks_hardware.config.resolve.resolve``).
+        define_node_group: defines the nodes of each group; by default a managed node group.
+
+    Examples:
+        >>> platform = Platform(stack, "platform", resolved=resolved)
+        >>> platform.node_groups["system"].resource.add_override("timeouts.create", "60m")
+        >>> sorted(platform.cluster.addons)[0]
+        'coredns'
     """
 
-    def __init__(self, scope: Construct, id_: str, *, resolved: ResolvedStrategy) -> None:
+    def __init__(
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        resolved: ResolvedStrategy,
+        define_node_group: NodeGroupKind = managed_node_group,
+    ) -> None:
         super().__init__(scope, id_)
         iam = IamSettings(resolved.provider.iam_path, resolved.provider.permissions_boundary_arn)
         self._network = Network(self, "network", resolved=resolved.network, iam=iam)
         self._cluster = Cluster(self, "cluster", resolved=resolved.cluster, network=self._network.ref, iam=iam)
-        role = Role(
+        self._node_role = Role(
             self,
             "node-role",
             name=resolved.node_role_name,
@@ -38,20 +64,21 @@ class Platform(Construct):
             policy_arns=resolved.node_policy_arns,
             settings=iam,
         )
-        efa = (
+        self._efa = efa = (
             EfaSecurityGroup(self, "efa", name=resolved.efa_security_group_name, vpc_id=self._network.vpc_id)
             if resolved.efa_security_group_name
             else None
         )
-        self._node_groups = {
-            group.name: NodeGroup(
-                self,
-                f"nodes-{group.name}",
-                resolved=group,
-                cluster=self._cluster.ref,
-                network=self._network.ref,
-                role=role,
-                efa_security_group_id=efa.security_group_id if efa else None,
+        self._node_environment = NodeEnvironment(
+            cluster=self._cluster.ref,
+            network=self._network.ref,
+            role=self._node_role,
+            efa_security_group_id=efa.security_group_id if efa else None,
+            iam=iam,
+        )
+        self._nodes = {
+            group.name: define_node_group(
+                self, f"nodes-{group.name}", resolved=group, environment=self._node_environment
             )
             for group in resolved.node_groups
         }
@@ -59,7 +86,7 @@ class Platform(Construct):
             each
             for group in resolved.node_groups
             if not group.tainted and group.desired_size > 0
-            for each in self._node_groups[group.name].ready
+            for each in self._nodes[group.name].ready
         )
         self._cluster.add_addons_after(self._ready_nodes)
         self._karpenter = (
@@ -119,7 +146,27 @@ class Platform(Construct):
     @property
     def node_groups(self) -> Mapping[str, NodeGroup]:
         """The managed node groups by name."""
-        return dict(self._node_groups)
+        return {name: each for name, each in self._nodes.items() if isinstance(each, NodeGroup)}
+
+    @property
+    def nodes(self) -> Mapping[str, Nodes]:
+        """The nodes by name of their group, of whatever kind; those of :meth:`add_nodes`, too."""
+        return dict(self._nodes)
+
+    @property
+    def node_environment(self) -> NodeEnvironment:
+        """What nodes of the platform share: for nodes that you define yourself."""
+        return self._node_environment
+
+    @property
+    def node_role(self) -> Role:
+        """The role of managed nodes."""
+        return self._node_role
+
+    @property
+    def efa(self) -> EfaSecurityGroup | None:
+        """The security group of EFA interfaces, if any group or pool has some."""
+        return self._efa
 
     @property
     def karpenter(self) -> Karpenter | None:
@@ -147,5 +194,37 @@ class Platform(Construct):
         return self._ready_nodes
 
     def release_parts(self, name: str) -> Sequence[Construct]:
-        """The parts of the AWS side that a Helm release works with, made before it and destroyed after it."""
+        """The parts of the AWS side that a Helm release works with, made before it and destroyed after it.
+
+        Args:
+            name: of the release.
+        """
         return self._release_parts.get(name, ())
+
+    def add_nodes(self, name: str, nodes: Nodes) -> None:
+        """Let Helm releases wait for nodes that the strategy does not know.
+
+        Call it before the releases are defined (``Extension.resources`` is).
+
+        Args:
+            name: of their group.
+            nodes: made with :attr:`node_environment`.
+
+        Raises:
+            ValueError: ``NODE_GROUP_NAME`` when there is a group of that name.
+        """
+        if name in self._nodes:
+            raise ValueError(f"NODE_GROUP_NAME {self.node.path}: there is a group {name} already; choose another name")
+        self._nodes[name] = nodes
+        self._ready_nodes = (*self._ready_nodes, *nodes.ready)
+
+    def add_release_parts(self, name: str, *parts: Construct) -> None:
+        """Let a Helm release wait for parts that it works with, and destroy these after it.
+
+        Call it before the releases are defined (``Extension.resources`` is).
+
+        Args:
+            name: of the release, one of the strategy's or one that you add.
+            parts: constructs; every resource below them counts.
+        """
+        self._release_parts[name] = [*self.release_parts(name), *parts]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 from eks_hardware._cdk import Construct, EksPodIdentityAssociation, IamPolicy, TerraformResource
 from eks_hardware.config import facts
 from eks_hardware.config.policies.document import assumed_by_pods
 from eks_hardware.config.policies.service_roles import document
-from eks_hardware.config.resolve import ServiceRole
+from eks_hardware.config.resolve import ServicePolicy, ServiceRole
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 
@@ -18,10 +21,28 @@ class PodIdentityRole(Construct):
     ``aws_eks_pod_identity_association``.
 
     Args:
-        resolved: the role.
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        resolved: the role (``eks_hardware.config.resolve.resolve_kubernetes`` has them in ``service_roles``).
         cluster: the cluster that the service account is on.
         region: AWS region.
         iam: path and permissions boundary of the role and its policies.
+
+    Examples:
+        >>> from eks_hardware.config.policies.document import allow
+        >>> read = allow("ReadModels", ["s3:GetObject"], ["arn:{partition}:s3:::models-{account}/*"])
+        >>> models = PodIdentityRole.from_statements(
+        ...     stack,
+        ...     "models",
+        ...     name="shared-models",
+        ...     namespace="inference",
+        ...     service_account="server",
+        ...     statements=[read],
+        ...     cluster=cluster,
+        ...     region="us-west-2",
+        ... )
+        >>> len(models.ready)
+        2
     """
 
     def __init__(
@@ -66,6 +87,50 @@ class PodIdentityRole(Construct):
             depends_on=list(self._role.permissions),
         )
         self._ready: tuple[TerraformResource, ...] = (*self._role.permissions, association)
+
+    @classmethod
+    def from_statements(
+        cls,
+        scope: Construct,
+        id_: str,
+        *,
+        name: str,
+        namespace: str,
+        service_account: str,
+        statements: Sequence[Mapping[str, Any]],
+        cluster: ClusterRef,
+        region: str,
+        iam: IamSettings | None = None,
+    ) -> PodIdentityRole:
+        """Define the role of a service account of yours, with one policy.
+
+        Args:
+            scope: the construct or stack that it belongs to.
+            id_: its name there, part of the addresses.
+            name: name of the role and its policy, at most 64 characters.
+            namespace: of the service account.
+            service_account: its name; the chart makes it, without annotations.
+            statements: of the policy (``eks_hardware.config.policies.document.allow``); ``{partition}``, ``{region}``
+                and ``{account}`` in them stand for what their names say.
+            cluster: the cluster that the service account is on.
+            region: AWS region.
+            iam: path and permissions boundary of the role and its policy.
+        """
+        policy = ServicePolicy("permissions", name, tuple(statements))
+        resolved = ServiceRole(
+            key=id_,
+            role_name=name,
+            namespace=namespace,
+            service_account=service_account,
+            policies=(policy,),
+            reasons={},
+        )
+        return cls(scope, id_, resolved=resolved, cluster=cluster, region=region, iam=iam)
+
+    @property
+    def role(self) -> Role:
+        """The role, with its Terraform resource."""
+        return self._role
 
     @property
     def role_arn(self) -> str:

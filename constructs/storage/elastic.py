@@ -23,9 +23,19 @@ class ElasticFileSystem(Construct):
     ``aws_vpc_security_group_ingress_rule``.
 
     Args:
-        resolved: the file system.
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        resolved: the file system (``eks_hardware.config.resolve.resolve_storage``).
         network: has a private subnet in each of its zones.
         cluster: whose nodes mount it.
+
+    Examples:
+        >>> from eks_hardware.config.models import Efs, Storage
+        >>> from eks_hardware.config.resolve import resolve_storage
+        >>> zones = ("usw2-az1", "usw2-az2")
+        >>> storage = resolve_storage(Storage(efs=Efs()), name="shared", zone_ids=zones, fsx_zone_id=None)
+        >>> home = ElasticFileSystem(stack, "home", resolved=storage.efs, network=network, cluster=cluster)
+        >>> home.resource.add_override("lifecycle_policy", [{"transition_to_ia": "AFTER_30_DAYS"}])
     """
 
     def __init__(
@@ -67,6 +77,11 @@ class ElasticFileSystem(Construct):
                 subnet_id=network.private_subnet_ids[zone],
                 security_groups=[group.id],
             )
+
+    @property
+    def resource(self) -> EfsFileSystem:
+        """The Terraform resource, to depend on or to override."""
+        return self._file_system
 
     @property
     def file_system_id(self) -> str:

@@ -25,9 +25,19 @@ class LustreFileSystem(Construct):
     ``aws_vpc_security_group_egress_rule``.
 
     Args:
-        resolved: the file system.
+        scope: the construct or stack that it belongs to.
+        id_: its name there, part of the addresses.
+        resolved: the file system (``eks_hardware.config.resolve.resolve_storage``).
         network: has a private subnet in the file system's zone.
         cluster: whose nodes mount it.
+
+    Examples:
+        >>> from eks_hardware.config.models import FsxLustre, Storage
+        >>> from eks_hardware.config.resolve import resolve_storage
+        >>> wanted = Storage(fsx_lustre=FsxLustre(size_gib=2400))
+        >>> storage = resolve_storage(wanted, name="shared", zone_ids=("usw2-az1",), fsx_zone_id="usw2-az1")
+        >>> data = LustreFileSystem(stack, "data", resolved=storage.fsx_lustre, network=network, cluster=cluster)
+        >>> data.resource.add_override("weekly_maintenance_start_time", "7:05:00")
     """
 
     def __init__(
@@ -64,6 +74,11 @@ class LustreFileSystem(Construct):
             # FSx refuses a file system whose security group does not let its own traffic through.
             depends_on=rules,
         )
+
+    @property
+    def resource(self) -> FsxLustreFileSystem:
+        """The Terraform resource, to depend on or to override."""
+        return self._file_system
 
     @property
     def file_system_id(self) -> str:

@@ -11,9 +11,9 @@ import pytest
 
 from eks_hardware.config.loader import load_strategies
 from eks_hardware.config.rules import check_loaded
+from eks_hardware.testing import Template
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.running import Run, run_app
-from helpers.template import Template
 
 SYSTEM = "{name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 3}}"
 GOOD = f"version: 1\nname: demo\nregion: us-west-2\ncluster: {{creator_is_admin: true}}\nnode_groups: [{SYSTEM}]\n"

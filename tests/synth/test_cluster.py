@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from helpers.template import Absent, AnyOrder, Contains, Json, Matches, Template
+from eks_hardware.testing import Absent, AnyOrder, Contains, Json, Matches, Template
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack
@@ -323,7 +323,7 @@ def test_a_cluster_alone(stack: TerraformStack) -> None:
     template.has("aws_eks_cluster", {"name": "theirs", "vpc_config": {"subnet_ids": AnyOrder("subnet-1", "subnet-2")}})
     template.count("aws_eks_addon", 6)
     template.count("aws_vpc", 0)
-    assert len(cluster.ref.before_nodes) == 5
+    assert len(cluster.ref.before_nodes) == 3
 
 
 def test_a_cluster_that_exists_already(stack: TerraformStack) -> None:

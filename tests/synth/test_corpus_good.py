@@ -37,7 +37,7 @@ def resolved_of(file: Path) -> ResolvedStrategy:
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
     """Every stack by name; all of them are synthesized in one app, whatever the date is."""
     from eks_hardware._cdk import App
-    from eks_hardware.stacks.strategy_stacks import strategy_stacks
+    from eks_hardware.stacks import strategy_stacks
 
     outdir = tmp_path_factory.mktemp("good") / "cdktf.out"
     app = App(outdir=str(outdir))

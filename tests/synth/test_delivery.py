@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from eks_hardware.config import facts
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, Reference
 from eks_hardware.kubernetes.local_chart import CHART, CHART_VERSION
+from eks_hardware.testing import Matches, Template
 from helpers.strategies import document, group, shipped
-from helpers.template import Matches, Template
 
 Templates = Mapping[str, Template]
 
@@ -202,7 +204,32 @@ def test_node_pools_are_uninstalled_while_all_that_ends_their_nodes_is_there(
     for part in ("platform/karpenter/", "platform/efa/", "platform/nodes-system/", "platform/cluster/"):
         assert below(template, part) - unused(template) <= outlive, part
     assert way_to_aws(template) <= outlive
-    assert set(template.resources("aws_eks_addon")) <= outlive
+    assert set(template.resources("aws_eks_addon")) - unused(template) <= outlive
+
+
+def test_karpenter_waits_for_nodes_and_for_no_addon_with_pods(shipped_name: str, templates: Templates) -> None:
+    """Half a minute and more sooner: it asks the VPC's resolver, not CoreDNS, and mounts no volume."""
+    template = templates[shipped_name]
+    # Its ServiceMonitor needs Prometheus, which has a volume.
+    after_prometheus = (
+        {"karpenter"} if template.resources("helm_release", {"chart": "kube-prometheus-stack"}) else set()
+    )
+    for address, found in template.resources("helm_release", {"chart": Matches(r"^karpenter(-crd)?$")}).items():
+        needed = template.dependencies(address)
+        assert set(template.resources("aws_eks_node_group", {"node_group_name": "system"})) <= needed
+        addons = {addon["addon_name"] for each, addon in template.resources("aws_eks_addon").items() if each in needed}
+        if found["chart"] in after_prometheus:
+            assert "coredns" in addons
+            continue
+        assert addons == {name for name, fact in facts.addons().items() if fact["before_nodes"]}
+
+
+def test_what_uses_no_addon_waits_for_none_and_what_comes_after_it_does(stacks: Callable[..., Synthesized]) -> None:
+    early = replace(CHART_RELEASE, waits_for_addons=False)
+    template = stacks(Bundle((early, OBJECTS))).templates["demo"]
+    coredns = template.address("aws_eks_addon", {"addon_name": "coredns"})
+    assert coredns not in template.dependencies(release_address(template, "karpenter"))
+    assert coredns in template.dependencies(release_address(template, "objects"))
 
 
 def way_to_aws(template: Template) -> set[str]:
@@ -212,8 +239,11 @@ def way_to_aws(template: Template) -> set[str]:
 
 
 def unused(template: Template) -> set[str]:
-    """What neither nodes nor charts need, gone whenever."""
-    return set(template.resources("aws_kms_alias"))
+    """What neither nodes nor pods need, gone whenever."""
+    beside = [name for name, fact in facts.addons().items() if not fact.get("before_charts", True)]
+    assert beside == ["metrics-server", "eks-node-monitoring-agent"]
+    addons = {address for name in beside for address in template.resources("aws_eks_addon", {"addon_name": name})}
+    return addons | set(template.resources("aws_kms_alias"))
 
 
 @pytest.mark.parametrize(
@@ -247,6 +277,7 @@ def test_every_release_needs_network_nodes_addons_and_access(
         )
         for address in template.resources(type_)
     }
+    needed -= unused(template)
     assert len(needed) > 15
     for name in ("karpenter", "objects"):
         assert needed <= template.dependencies(release_address(template, name))
@@ -498,9 +529,9 @@ def test_values_are_the_same_in_either_stack(stacks: Callable[..., Synthesized])
 
 def test_no_second_stack_without_charts_of_its_own(tmp_path: Path) -> None:
     from eks_hardware._cdk import App
+    from eks_hardware.stacks import strategy_stacks
     from eks_hardware.stacks.hardware_stack import HardwareStack
     from eks_hardware.stacks.kubernetes_stack import KubernetesStack
-    from eks_hardware.stacks.strategy_stacks import strategy_stacks
 
     app = App(outdir=str(tmp_path))
     for name, kubernetes, expected in (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from helpers.template import Template
+from eks_hardware.testing import Template
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack

@@ -11,8 +11,8 @@ import json
 import re
 from collections.abc import Callable, Mapping
 
+from eks_hardware.testing import Template
 from helpers.paths import GOLDEN, ROOT, SHIPPED, SPECIAL
-from helpers.template import Template
 
 Golden = Callable[[str, str], None]
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from helpers.template import Contains, Json, Matches, Template
+from eks_hardware.testing import Contains, Json, Matches, Template
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack

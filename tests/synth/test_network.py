@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from helpers.template import Absent, AnyOrder, Contains, Matches, Template
+from eks_hardware.testing import Absent, AnyOrder, Contains, Matches, Template
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from helpers.template import Absent, Contains, Matches, Template, differences
+from eks_hardware.testing import Absent, Contains, Matches, Template, differences
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack
@@ -415,12 +415,12 @@ def test_an_own_image_joins_a_cluster_that_exists_already(stack: TerraformStack,
 
 
 def test_fails_for_a_zone_without_a_subnet(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_ZONE theirs/nodes: no private subnet in usw2-az3; .*usw2-az1"):
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_ZONE stack/nodes: no private subnet in usw2-az3; .*usw2-az1"):
         define(zones=["usw2-az3"])
 
 
 def test_fails_for_efa_without_a_security_group(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA theirs/nodes: .*efa_security_group_id"):
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA stack/nodes: .*efa_security_group_id"):
         define(instance_types=["p4d.24xlarge"], efa=True)
 
 

@@ -82,7 +82,7 @@ def test_karpenter_takes_its_objects(batch: Mapping[str, Accepted]) -> None:
 
 def test_terraform_takes_their_stacks(batch: Mapping[str, Accepted], tmp_path: Path) -> None:
     from eks_hardware._cdk import App
-    from eks_hardware.stacks.strategy_stacks import strategy_stacks
+    from eks_hardware.stacks import strategy_stacks
 
     app = App(outdir=str(tmp_path / "cdktf.out"))
     for name, each in batch.items():

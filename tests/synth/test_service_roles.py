@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from helpers.template import Contains, Json, Template
+from eks_hardware.testing import Contains, Json, Template
 
 Templates = Mapping[str, Template]
 

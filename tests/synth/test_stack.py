@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from eks_hardware.testing import Absent, Contains, Template
 from helpers.paths import SHIPPED, SPECIAL
-from helpers.template import Absent, Contains, Template
 
 Templates = Mapping[str, Template]
 Synthesize = Callable[..., Template]

@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Callable, Mapping
 
-from helpers.template import Absent, Template
+from eks_hardware.testing import Absent, Template
 
 Templates = Mapping[str, Template]
 

@@ -1,158 +1,228 @@
 """What other teams import: names, signatures and documentation. Read from the source, so that Node is not started.
 
-``tests/golden/public_api.txt`` holds every exported name with its signature: a change of it is a change of the
-interface, and belongs in the changelog.
+``docs/reference/python.md`` says which packages are public, ``tests/golden/public_api.txt`` holds every exported name
+with its signature: a change of it is a change of the interface, and belongs in the changelog.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from helpers.paths import ROOT
-
-PACKAGES = sorted(
-    file.relative_to(ROOT).parent.as_posix()
-    for folder in ("constructs", "stacks", "config")
-    for file in (ROOT / folder).rglob("__init__.py")
-    if "__all__" in file.read_text(encoding="utf-8")
+from helpers.public_api import (
+    PUBLIC,
+    Definition,
+    constant_text,
+    definition,
+    definitions,
+    exported,
+    file_of,
+    initializer,
+    is_construct,
+    listed,
+    members,
 )
-CONSTRUCTS = [package for package in PACKAGES if package.startswith("constructs/")]
+
+SYNTHESIZED = [each for each in PUBLIC if re.match(r"eks_hardware\.(constructs|stacks)\b", each)]
+WITH_EXAMPLES = [*SYNTHESIZED, "eks_hardware.kubernetes"]
 
 
-def _tree(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+def test_the_page_is_read_as_it_is_meant() -> None:
+    assert listed("| package | for |\n|---|---|\n| `a.b`, `.c` | `d` |\n| `e` | |\n") == ["a.b", "a.c", "e"]
+    assert len(PUBLIC) == len(set(PUBLIC)) > 20
 
 
-def _exported(package: str) -> list[str]:
-    """The names in ``__all__``."""
-    for node in _tree(ROOT / package / "__init__.py").body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-            return list(ast.literal_eval(node.value))
-    raise AssertionError(f"{package} has no __all__")
+def test_every_package_of_constructs_is_public() -> None:
+    folders = {f"eks_hardware.constructs.{file.parent.name}" for file in (ROOT / "constructs").glob("*/__init__.py")}
+    assert folders == {each for each in PUBLIC if each.startswith("eks_hardware.constructs.")}
 
 
-def _available(package: str) -> dict[str, Path]:
-    """The names that an ``__init__.py`` imports or defines, and the file that defines each."""
-    init = ROOT / package / "__init__.py"
-    found: dict[str, Path] = {}
-    for node in _tree(init).body:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            parts = node.module.removeprefix("eks_hardware.").split(".")
-            module = (init.parent if node.level else ROOT).joinpath(*parts)
-            file = module.with_suffix(".py") if module.with_suffix(".py").exists() else module / "__init__.py"
-            found |= {alias.asname or alias.name: file for alias in node.names}
-        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
-            found[node.name] = init
-    return found
+@pytest.mark.parametrize("package", PUBLIC)
+def test_every_public_package_is_there_and_says_what_it_is_for(package: str) -> None:
+    assert file_of(package).is_file()
+    assert ast.get_docstring(ast.parse(file_of(package).read_text(encoding="utf-8")))
 
 
-def _definition(name: str, file: Path) -> ast.ClassDef | ast.FunctionDef | None:
-    for node in _tree(file).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name == name:
-            return node
-    return None
+def _order(name: str) -> tuple[bool, bool, str]:
+    """Constants, classes, functions, each by the alphabet: as ruff sorts (RUF022)."""
+    return not name.isupper(), not name[0].isupper(), name
 
 
-def _definitions(package: str) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef]]:
-    available = _available(package)
-    for name in _exported(package):
-        definition = _definition(name, available[name])
-        if definition is not None:
-            yield name, definition
+@pytest.mark.parametrize("package", PUBLIC)
+def test_exported_names_are_sorted_and_each_once(package: str) -> None:
+    names = exported(package)
+    assert names == sorted(set(names), key=_order)
+    assert [name for name in names if name.startswith("_")] == ["__version__"] * (package == "eks_hardware")
 
 
-def _public_members(definition: ast.ClassDef) -> Iterator[ast.FunctionDef]:
-    for node in definition.body:
-        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
-            yield node
+@pytest.mark.parametrize("package", PUBLIC)
+def test_every_exported_name_is_documented(package: str) -> None:
+    """And there: a name that nothing defines fails the look-up."""
+    undocumented = []
+    for name in exported(package):
+        found = definition(package, name)
+        if found is None:
+            documented = name == "__version__" or bool(constant_text(package, name))
+        else:
+            documented = bool(ast.get_docstring(found))
+        undocumented += [] if documented else [name]
+    assert undocumented == []
 
 
-def _initializer(definition: ast.ClassDef) -> ast.FunctionDef | None:
-    found = (each for each in definition.body if isinstance(each, ast.FunctionDef) and each.name == "__init__")
-    return next(found, None)
+def test_names_that_are_imported_late_are_those_that_are_exported() -> None:
+    """``eks_hardware.stacks`` imports a name when it is asked for: what type checkers see is what there is."""
+    code = (
+        "import sys, eks_hardware.stacks as stacks\n"
+        "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"
+        "stacks.Extension, stacks.main, stacks.strategies\n"
+        "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"
+        "print(sorted(stacks._MODULES) == stacks.__all__, set(stacks.__all__) <= set(dir(stacks)))\n"
+        "try: stacks.nonsense\n"
+        "except AttributeError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.stderr, done.stdout.splitlines()) == (
+        "",
+        ["True True", "module 'eks_hardware.stacks' has no attribute 'nonsense'"],
+    )
 
 
-def _is_construct(definition: ast.ClassDef) -> bool:
-    return any(ast.unparse(base) in ("Construct", "TerraformStack") for base in definition.bases)
-
-
-@pytest.mark.parametrize("package", PACKAGES)
-def test_every_exported_name_is_there(package: str) -> None:
-    available = _available(package)
-    exported = _exported(package)
-    constants = {
-        target.id
-        for node in _tree(ROOT / package / "__init__.py").body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        if isinstance(target, ast.Name)
-    }
-    assert [name for name in exported if name not in available and name not in constants] == []
-    assert len(exported) == len(set(exported))
-
-
-@pytest.mark.parametrize("package", CONSTRUCTS)
+@pytest.mark.parametrize("package", SYNTHESIZED)
 def test_every_construct_says_what_it_defines(package: str) -> None:
-    undocumented = [name for name, definition in _definitions(package) if not ast.get_docstring(definition)]
-    undocumented += [
+    undocumented = [
         f"{name}.{member.name}"
-        for name, definition in _definitions(package)
-        if isinstance(definition, ast.ClassDef)
-        for member in _public_members(definition)
+        for name, found in definitions(package)
+        if isinstance(found, ast.ClassDef)
+        for member in members(found)
         if not ast.get_docstring(member)
     ]
     assert undocumented == []
-    for name, definition in _definitions(package):
-        if isinstance(definition, ast.ClassDef) and _is_construct(definition):
-            assert (ast.get_docstring(definition) or "").startswith("Defines "), name
+    for name, found in definitions(package):
+        if is_construct(found):
+            assert (ast.get_docstring(found) or "").startswith("Defines "), name
 
 
-@pytest.mark.parametrize("package", CONSTRUCTS)
+@pytest.mark.parametrize("package", SYNTHESIZED)
 def test_constructs_take_scope_and_id_and_the_rest_by_name(package: str) -> None:
-    for name, definition in _definitions(package):
-        if not isinstance(definition, ast.ClassDef) or not _is_construct(definition):
+    for name, found in definitions(package):
+        if not isinstance(found, ast.ClassDef) or not is_construct(found):
             continue
-        initializer = _initializer(definition)
-        assert initializer, name
-        for signature in (initializer, *(each for each in _public_members(definition) if each.name == "from_config")):
-            positional = [each.arg for each in signature.args.args]
-            assert positional[1:] == ["scope", "id_"], name
+        first = initializer(found)
+        assert first, name
+        # A stack takes its id from the strategy.
+        expected = ["scope"] if name.endswith("Stack") else ["scope", "id_"]
+        for signature in (first, *(each for each in members(found) if each.name == "from_config")):
+            assert [each.arg for each in signature.args.args][1:] == expected, name
             assert signature.args.kwonlyargs, name
             assert signature.args.vararg is None, name
             assert signature.args.kwarg is None, name
 
 
+def _documented_signatures(package: str) -> Iterator[tuple[str, ast.FunctionDef, str]]:
+    """Name, signature and docstring of what is called; a class documents the arguments of its ``__init__``."""
+    for name, found in definitions(package):
+        if isinstance(found, ast.FunctionDef):
+            yield name, found, ast.get_docstring(found) or ""
+            continue
+        first = initializer(found)
+        if first:
+            yield name, first, ast.get_docstring(found) or ""
+        for member in members(found):
+            decorators = {ast.unparse(each) for each in member.decorator_list}
+            if "property" not in decorators:
+                yield f"{name}.{member.name}", member, ast.get_docstring(member) or ""
+
+
+def _section(text: str, title: str) -> str:
+    found = re.search(rf"^{title}:\n((?:(?: .*)?\n?)+)", text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+@pytest.mark.parametrize("package", WITH_EXAMPLES)
+def test_every_argument_is_documented(package: str) -> None:
+    wrong = {}
+    for name, signature, text in _documented_signatures(package):
+        arguments = signature.args
+        taken = [
+            each.arg for each in (*arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg) if each
+        ]
+        taken = [each for each in taken if each not in ("self", "cls")]
+        said = re.findall(r"^    (\w+):", _section(text, "Args"), re.MULTILINE)
+        if said != taken:
+            wrong[name] = {"takes": taken, "documents": said}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("package", WITH_EXAMPLES)
+def test_every_code_that_is_raised_is_documented(package: str) -> None:
+    """In the text of the class or function, under "Raises"."""
+    for name, found in definitions(package):
+        texts = [each for _, _, each in _documented_signatures_of(name, found)]
+        said = "".join(_section(text, "Raises") for text in texts)
+        raised = {
+            code
+            for node in ast.walk(found)
+            if isinstance(node, ast.Raise) and node.exc
+            for code in re.findall(r"\b[A-Z]+_[A-Z_]+\b", ast.unparse(node.exc))
+        }
+        assert {code for code in raised if code not in said} == set(), name
+
+
+def _documented_signatures_of(name: str, found: Definition) -> Iterator[tuple[str, ast.AST, str]]:
+    yield name, found, ast.get_docstring(found) or ""
+    if isinstance(found, ast.ClassDef):
+        yield from ((each.name, each, ast.get_docstring(each) or "") for each in members(found))
+
+
+@pytest.mark.parametrize("package", WITH_EXAMPLES)
+def test_every_class_and_function_has_an_example(package: str) -> None:
+    """``tests/synth/test_public_api_examples.py`` runs them."""
+    without = [
+        name
+        for name, found in definitions(package)
+        if not any(">>> " in _section(text, "Examples?") for _, _, text in _documented_signatures_of(name, found))
+    ]
+    assert without == []
+
+
 def test_signatures(golden: Callable[[str, str], None]) -> None:
     lines: list[str] = []
-    for package in [each for each in PACKAGES if not each.startswith("config")]:
-        lines.append(f"eks_hardware.{package.replace('/', '.')}")
-        for name, definition in _definitions(package):
-            lines += _described(name, definition)
+    for package in PUBLIC:
+        lines.append(package)
+        for name in exported(package):
+            found = definition(package, name)
+            if package == "eks_hardware.config.models" or found is None:
+                lines.append(f"  {name}")  # the fields of models are in the JSON Schema
+            else:
+                lines += _described(name, found)
         lines.append("")
     golden("public_api.txt", "\n".join(lines))
 
 
-def _described(name: str, definition: ast.ClassDef | ast.FunctionDef) -> Iterator[str]:
-    if isinstance(definition, ast.FunctionDef):
-        yield f"  {name}{_signature(definition)}"
+def _described(name: str, found: Definition) -> Iterator[str]:
+    if isinstance(found, ast.FunctionDef):
+        yield f"  {name}{_signature(found)}"
         return
-    initializer = _initializer(definition)
-    yield f"  {name}{_signature(initializer) if initializer else ''}".removesuffix(" -> None")
-    for node in definition.body:
-        if isinstance(node, ast.AnnAssign):
+    first = initializer(found)
+    yield f"  {name}{_signature(first) if first else ''}".removesuffix(" -> None")
+    for node in found.body:
+        if isinstance(node, ast.AnnAssign | ast.Assign) and not ast.unparse(node).startswith("_"):
             yield f"    {ast.unparse(node)}"
-    for member in _public_members(definition):
+    for member in members(found):
         decorators = {ast.unparse(each) for each in member.decorator_list}
         returned = ast.unparse(member.returns) if member.returns else "?"
-        yield f"    {member.name}: {returned}" if "property" in decorators else f"    {member.name}{_signature(member)}"
+        property_ = bool({"property", "cached_property"} & decorators)
+        yield f"    {member.name}: {returned}" if property_ else f"    {member.name}{_signature(member)}"
 
 
 def _signature(function: ast.FunctionDef) -> str:
     arguments = ast.unparse(function.args)
     for own in ("self", "cls"):
-        arguments = arguments.removeprefix(own).removeprefix(", ")
+        arguments = re.sub(rf"^{own}\b(: \w+)?(, )?", "", arguments)
     return f"({arguments}) -> {ast.unparse(function.returns) if function.returns else '?'}"

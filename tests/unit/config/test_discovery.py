@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.config.errors import StrategyError
-from eks_hardware.config.loader.discovery import Selection, discover, named_strategy, read_environment
+from eks_hardware.config.loader import discovery
+from eks_hardware.config.loader.discovery import (
+    DEFAULT_FOLDER,
+    Selection,
+    default_folder,
+    discover,
+    named_strategy,
+    read_environment,
+)
+from helpers.paths import ROOT
 
 
 @pytest.fixture
@@ -28,6 +37,24 @@ def test_the_default_is_every_strategy_in_the_folder(folder: Path) -> None:
     assert names(discover(None, folder)) == ["C.YAML", "a.yml", "b.yaml"]
     assert names(discover([], folder)) == ["C.YAML", "a.yml", "b.yaml"]
     assert names(discover(["", " "], folder)) == ["C.YAML", "a.yml", "b.yaml"]
+
+
+def test_a_checkout_has_strategies_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From everywhere but other projects; those have theirs."""
+    for working in (ROOT, ROOT / "docs", tmp_path):
+        monkeypatch.chdir(working)
+        assert default_folder() == DEFAULT_FOLDER
+    (tmp_path / "cdktf.json").touch()
+    assert default_folder() == Path("strategies")
+
+
+def test_an_installed_package_takes_none_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed = tmp_path / "site-packages" / "eks_hardware" / "config" / "strategies"
+    monkeypatch.setattr(discovery, "DEFAULT_FOLDER", installed)
+    monkeypatch.chdir(tmp_path)
+    assert default_folder() == Path("strategies")
+    with pytest.raises(StrategyError, match="`eks-hardware init NAME` writes a first strategy"):
+        discover(None)
 
 
 def test_named_files_and_folders_count_once(folder: Path) -> None:
@@ -91,3 +118,13 @@ def test_a_strategy_goes_by_its_name_or_its_path(
     for file in ("strategies/a.yaml", "strategies/b.yaml", "other.yaml"):
         Path(file).write_text("", encoding="utf-8")
     assert named_strategy(name, ["nowhere", "strategies"]) == Path(expected)
+
+
+def test_a_shipped_strategy_goes_by_its_name_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As an example; one of the project's own with that name comes first."""
+    monkeypatch.chdir(tmp_path)
+    Path("cdktf.json").touch()
+    assert named_strategy("mixed-hardware", None) == DEFAULT_FOLDER / "mixed-hardware.yaml"
+    Path("strategies").mkdir()
+    Path("strategies/mixed-hardware.yaml").touch()
+    assert named_strategy("mixed-hardware", None) == Path("strategies/mixed-hardware.yaml")

@@ -1,0 +1,56 @@
+"""Find resources below a construct."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from eks_hardware._cdk import Construct, TerraformResource
+from eks_hardware.config.wording import did_you_mean
+
+
+def resources(scope: Construct, type_: str | None = None) -> Mapping[str, TerraformResource]:
+    """Find every Terraform resource below a construct, by its path from there.
+
+    Paths are made of construct ids, as addresses are: they stay what they are from release to release
+    (``tests/golden`` shows those of every shipped strategy).
+
+    Args:
+        scope: a stack, a platform, or any other construct.
+        type_: only resources of this type, such as ``aws_launch_template``; by default all.
+
+    Examples:
+        >>> platform = Platform(stack, "platform", resolved=resolved)
+        >>> for template in resources(platform, "aws_launch_template").values():
+        ...     template.add_override("tags.team", "research")
+        >>> sorted(resources(platform, "aws_eks_cluster"))
+        ['cluster/Resource']
+    """
+    above = f"{scope.node.path}/" if scope.node.path else ""
+    return {
+        each.node.path.removeprefix(above): each
+        for each in scope.node.find_all()
+        if isinstance(each, TerraformResource) and each is not scope and type_ in (None, each.terraform_resource_type)
+    }
+
+
+def resource(scope: Construct, path: str) -> TerraformResource:
+    """Find one Terraform resource below a construct.
+
+    Args:
+        scope: a stack, a platform, or any other construct.
+        path: construct ids from there, with a slash between; the path of a construct stands for its main resource.
+
+    Raises:
+        ValueError: ``RESOURCE_UNKNOWN`` when there is none.
+
+    Examples:
+        >>> platform = Platform(stack, "platform", resolved=resolved)
+        >>> resource(platform, "nodes-system/launch-template").add_override("tags.team", "research")
+        >>> resource(platform, "nodes-system").add_override("timeouts.create", "60m")
+    """
+    found = resources(scope)
+    for each in (path, f"{path}/Resource"):
+        if each in found:
+            return found[each]
+    near = did_you_mean(path, [each.removesuffix("/Resource") for each in found]) if found else "it has none"
+    raise ValueError(f"RESOURCE_UNKNOWN {path}: there is no such resource below {scope.node.path or 'the app'}; {near}")

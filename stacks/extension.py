@@ -1,0 +1,90 @@
+"""What a team adds to every strategy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedStrategy
+from eks_hardware.kubernetes import Bundle
+
+if TYPE_CHECKING:
+    # Node starts with them: a wrong strategy file is reported without it.
+    from eks_hardware._cdk import Construct
+    from eks_hardware.constructs.node_groups import NodeEnvironment, Nodes
+    from eks_hardware.constructs.platform import Platform
+    from eks_hardware.stacks.hardware_stack import HardwareStack
+
+
+class Extension:
+    """Adds to the stacks of every strategy: override the methods that you need, each does nothing by itself.
+
+    They are called for each strategy, in the order in which they stand here. The charts of an extension are in whatever
+    ``kubernetes.delivery`` says: Helm releases in the same stack or in a second one, or written files.
+
+    Examples:
+        >>> class Ours(Extension):
+        ...     def change(self, resolved):
+        ...         return change(resolved, {"cluster.log_retention_days": 30}, because="our auditors want a month")
+        ...
+        ...     def releases(self, bundle, resolved):
+        ...         return bundle.plus(
+        ...             ChartRelease(
+        ...                 name="keda",
+        ...                 namespace="keda",
+        ...                 chart="keda",
+        ...                 repository="https://kedacore.github.io/charts",
+        ...                 version="2.21.1",
+        ...                 values={},
+        ...             )
+        ...         )
+        >>> stacks = strategy_stacks(app, resolved, extension=Ours())
+        >>> "keda" in stacks[0].releases.releases
+        True
+    """
+
+    def change(self, resolved: ResolvedStrategy) -> ResolvedStrategy:
+        """Change what was derived, before anything is defined (``eks_hardware.config.resolve.change``).
+
+        Args:
+            resolved: the strategy.
+        """
+        return resolved
+
+    def node_group(
+        self, scope: Construct, id_: str, *, resolved: ResolvedNodeGroup, environment: NodeEnvironment
+    ) -> Nodes:
+        """Define the nodes of a group: a managed node group, or a kind of yours.
+
+        Args:
+            scope: the platform.
+            id_: ``nodes-`` and the name of the group.
+            resolved: the group.
+            environment: what the nodes of the platform share.
+        """
+        from eks_hardware.constructs.node_groups import managed_node_group
+
+        return managed_node_group(scope, id_, resolved=resolved, environment=environment)
+
+    def resources(self, stack: HardwareStack, platform: Platform) -> None:
+        """Define resources of yours, once those of the strategy are there and before any chart.
+
+        Args:
+            stack: the stack of the strategy.
+            platform: what it stands up; ``add_nodes`` and ``add_release_parts`` let charts wait for yours.
+        """
+
+    def releases(self, bundle: Bundle, resolved: ResolvedStrategy) -> Bundle:  # noqa: ARG002
+        """Change what is installed on the cluster: ``bundle.plus(ChartRelease(...))``.
+
+        Args:
+            bundle: what follows from the strategy.
+            resolved: the strategy.
+        """
+        return bundle
+
+    def overrides(self, stack: HardwareStack) -> None:
+        """Override attributes of resources, once everything is defined (``eks_hardware.constructs.resources``).
+
+        Args:
+            stack: the stack of the strategy.
+        """

@@ -1,0 +1,67 @@
+"""The fast path on every Node that jsii supports, and on Node 20, which is past its end of life."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from helpers.paths import ROOT, SHIPPED
+from helpers.running import run_app
+
+VERSIONS = ("20", "22", "24")
+STRATEGIES = (SHIPPED / "development.yaml", SHIPPED / "trainium-training.yaml")
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def node(request: pytest.FixtureRequest) -> Path:
+    """The program of a version, installed from npm below ``.build``, where it stays."""
+    folder = ROOT / ".build" / "node" / request.param
+    program = folder / "node_modules" / "node" / "bin" / "node"
+    if not program.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        command = ["npm", "install", "--no-save", "--prefix", str(folder), f"node@{request.param}"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+        assert done.returncode == 0, done.stderr
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    assert said.startswith(f"v{request.param}.")
+    return program
+
+
+def test_the_same_bytes_fast_and_with_the_stock_import(node: Path, tmp_path: Path) -> None:
+    variables = {"JSII_NODE": str(node), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
+    fast = run_app(tmp_path / "fast", "main.py", strategies=STRATEGIES, **variables)
+    # Node's half of the stock import; Python's is compared in test_lazy_providers.py.
+    stock = run_app(tmp_path / "stock", "-c", _STOCK_NODE, strategies=STRATEGIES, **variables)
+    assert (fast.code, fast.err) == (0, "")
+    assert (stock.code, stock.err) == (0, "")
+    assert len(fast.stacks()) == len(STRATEGIES)
+    assert fast.stacks() == stock.stacks()
+
+
+# Like `python main.py`, with a Node process that never hears of the hook.
+_STOCK_NODE = """
+import os, runpy
+import eks_hardware, jsii
+assert "lazy_providers.js" in os.environ.pop("NODE_OPTIONS")
+runpy.run_path("main.py", run_name="__main__")
+"""
+
+
+def test_node_waits_for_the_index(node: Path, tmp_path: Path) -> None:
+    worker = tmp_path / "runtime-index-worker.js"
+    worker.write_text(
+        "const { workerData } = require('worker_threads');"
+        "setTimeout(() => require('fs').writeFileSync(workerData.packageDir + '/.jsii.runtime.v1.json', '{}'), 300);"
+    )
+    code = (
+        "const { Worker } = require('worker_threads');"
+        "new Worker(require('path').resolve('runtime-index-worker.js'), { workerData: { packageDir: process.cwd() } })"
+        ".on('online', () => process.exit(0));"
+    )
+    hook = ROOT / "eks_hardware" / "lazy_providers.js"
+    environment = {**os.environ, "NODE_OPTIONS": f'--require "{hook}"'}
+    subprocess.run([node, "--eval", code], cwd=tmp_path, env=environment, timeout=30, check=True)
+    assert (tmp_path / ".jsii.runtime.v1.json").is_file()

@@ -1,0 +1,262 @@
+"""The examples in the docstrings of constructs, stacks and manifests run, and what "Creates:" says is what is made.
+
+Each example runs in an app of its own, with the names of ``_prepared`` in place of what a reader has already.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from eks_hardware.config.loader import load_strategy
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import resolve
+from helpers.paths import ROOT, SHIPPED, SPECIAL
+from helpers.public_api import PUBLIC, Definition, definition, definitions, is_construct, members
+from helpers.strategies import document
+
+PACKAGES = [each for each in PUBLIC if re.match(r"eks_hardware\.(constructs|stacks|kubernetes)\b", each)]
+
+NAMES = [f"{package}.{name}" for package in PACKAGES for name, _ in definitions(package)]
+
+ADOPTION = ROOT / "examples" / "adopted-cluster" / "research.yaml"
+
+# What every resource is that some strategy asks for: a construct's "Creates:" names no more and no less.
+STRATEGIES = [*sorted(SPECIAL.glob("*.yaml")), SHIPPED / "mixed-hardware.yaml"]
+
+_SECTION = re.compile(r"^Creates: (.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_DATA_SOURCE = re.compile(r"data source ``(\w+)``")
+_TYPE = re.compile(r"``((?:aws|helm|terraform)_\w+)``")
+_CLASS = re.compile(r":class:`(\w+)`")
+
+
+def _objects() -> Iterator[tuple[str, str, Any]]:
+    """Package, name and object of every public class and function."""
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in module.__all__:
+            found = getattr(module, name)
+            if inspect.isclass(found) or inspect.isfunction(found):
+                yield package, name, found
+
+
+def _exported() -> dict[str, Any]:
+    """Every public name of these packages, as after ``from ... import ...``."""
+    from eks_hardware.config import resolve as resolved
+    from eks_hardware.config.policies import document as policies
+
+    functions = {name: getattr(module, name) for module in (policies, resolved) for name in module.__all__}
+    return {**functions, **{name: each for _, name, each in _objects()}}
+
+
+def _prepared(folder: Path) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
+    """What a reader has already: an app, a stack with a provider, a strategy, and a cluster that exists."""
+    from eks_hardware import _cdk
+    from eks_hardware.config import adoption
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.iam import Role
+    from eks_hardware.constructs.network import NetworkRef
+
+    def stack(names: Mapping[str, Any]) -> Any:
+        made = _cdk.TerraformStack(names["app"], "theirs")
+        _cdk.AwsProvider(made, "aws", region="us-west-2")
+        if names["_helm"]:
+            _cdk.HelmProvider(made, "helm")
+        return made
+
+    pool = {"name": "cpu", "instance_types": ["c7i.4xlarge"], "limits": {"cpu": 64}}
+    return {
+        "app": lambda _: _cdk.App(outdir=str(folder)),
+        "stack": stack,
+        "strategy": lambda _: Strategy.model_validate(
+            document(name="research", karpenter={"node_pools": [pool]}, kubernetes={"delivery": "helm"})
+        ),
+        "resolved": lambda names: resolve(names["strategy"]),
+        "network": lambda _: NetworkRef.from_existing(
+            vpc_id="vpc-0123456789abcdef0",
+            private_subnet_ids={f"usw2-az{number}": f"subnet-0000000000000000{number}" for number in (1, 2)},
+        ),
+        "cluster": lambda names: ClusterRef.from_existing(names["stack"], "existing-cluster", name="shared"),
+        "role": lambda names: Role(names["stack"], "existing-role", name="theirs", assume_role_policy="{}"),
+        "adoption": lambda _: adoption.load_adoption(ADOPTION),
+    }
+
+
+def _examples(found: Any) -> Iterator[tuple[str, str]]:
+    """Name and docstring of a class and its members, or of a function."""
+    yield found.__name__, inspect.getdoc(found) or ""
+    if inspect.isclass(found):
+        for name, member in vars(found).items():
+            inner = getattr(member, "fget", None) or getattr(member, "__func__", member)
+            if not name.startswith("_") and inspect.isfunction(inner):
+                yield f"{found.__name__}.{name}", inspect.getdoc(inner) or ""
+
+
+class Ran(NamedTuple):
+    """What became of an example.
+
+    Attributes:
+        said: what is wrong.
+        made: types of the resources below each kind of construct, by its name; ``""`` for all.
+        data: types of the data sources.
+        paths: type and path of every resource.
+    """
+
+    said: str
+    made: Mapping[str, set[str]]
+    data: set[str]
+    paths: Sequence[str]
+
+
+def _run(found: Any, folder: Path) -> Ran:
+    said: list[str] = []
+    made: dict[str, set[str]] = defaultdict(set)
+    data: set[str] = set()
+    paths: list[str] = []
+    for number, (name, text) in enumerate(_examples(found)):
+        parsed = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+        if not parsed.examples:
+            continue
+        prepared = _prepared(folder / str(number))
+        source = "\n".join(each.source for each in parsed.examples)
+        wanted = {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)} | {"app"}
+        needs = {"resolved": ["strategy"], "stack": ["app"], "cluster": ["stack"], "role": ["stack"]}
+        for _ in needs:
+            wanted |= {each for name in wanted for each in needs.get(name, ())}
+        names = {**_exported(), "_helm": "cluster_helm_provider(" not in source}
+        for each in prepared:
+            if each in wanted:
+                names[each] = prepared[each](names)
+        parsed.globs = names
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        runner.run(parsed, out=said.append, clear_globs=False)
+        app = names["app"]
+        if not runner.failures and app.node.children:
+            try:
+                app.synth()
+            except RuntimeError as error:
+                said.append(f"{name}: {error}")
+        _note(app, made, data)
+        paths += _paths(app)
+    return Ran("".join(said), made, data, paths)
+
+
+def _paths(app: Any) -> Iterator[str]:
+    from eks_hardware import _cdk
+
+    for node in app.node.find_all():
+        if isinstance(node, _cdk.TerraformResource) and "/existing-" not in node.node.path:
+            yield f"{node.terraform_resource_type} {node.node.path}"
+
+
+def _note(app: Any, made: dict[str, set[str]], data: set[str]) -> None:
+    """Record what lies below each construct."""
+    from eks_hardware import _cdk
+
+    public = {each for _, _, each in _objects() if inspect.isclass(each)}
+    for node in app.node.find_all():
+        if isinstance(node, _cdk.TerraformResource):
+            for scope in node.node.scopes:
+                if type(scope) in public:
+                    made[type(scope).__name__].add(node.terraform_resource_type)
+            made[""].add(node.terraform_resource_type)
+        elif hasattr(node, "terraform_resource_type"):
+            data.add(node.terraform_resource_type)
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ran]:
+    """Every example, run once."""
+    patch = pytest.MonkeyPatch()
+    patch.chdir(ROOT)
+    try:
+        return {
+            f"{package}.{name}": _run(found, tmp_path_factory.mktemp("example")) for package, name, found in _objects()
+        }
+    finally:
+        patch.undo()
+
+
+@pytest.fixture(scope="module")
+def made(ran: Mapping[str, Ran], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]:
+    """What each kind of construct makes, in examples and for strategies that ask for everything there is."""
+    from eks_hardware._cdk import App
+    from eks_hardware.stacks import strategy_stacks
+
+    found: dict[str, set[str]] = defaultdict(set)
+    for each in ran.values():
+        for name, types in each.made.items():
+            found[name] |= types
+    app = App(outdir=str(tmp_path_factory.mktemp("cdktf.out")))
+    for file in STRATEGIES:
+        strategy_stacks(app, resolve(load_strategy(file).strategy))
+    _note(app, found, set())
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_example_runs(ran: Mapping[str, Ran], name: str) -> None:
+    if ran[name].said:
+        pytest.fail(ran[name].said, pytrace=False)
+
+
+def _created(text: str) -> tuple[set[str], list[str]]:
+    """The types of resources under "Creates:", and the classes there, which stand for their own."""
+    section = _SECTION.search(text)
+    said = _DATA_SOURCE.sub("", section[1]) if section else ""
+    return set(_TYPE.findall(said)), _CLASS.findall(said)
+
+
+def _all_created(text: str, documents: Mapping[str, str]) -> set[str]:
+    types, classes = _created(text)
+    return types.union(*(_all_created(documents[each], documents) for each in classes))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_creates_what_it_says(ran: Mapping[str, Ran], made: Mapping[str, set[str]], name: str) -> None:
+    """No type that is named is never made, and none is made that is not named."""
+    package, _, short = name.rpartition(".")
+    found = definition(package, short)
+    assert found is not None
+    documents = {each: ast.get_docstring(node) or "" for each, node in _every_definition()}
+    # What a function makes stands in its example among other things.
+    there = made[short] if is_construct(found) else ran[name].made[""]
+    assert _created(documents[short])[0] - there == set()
+    if is_construct(found):
+        assert there - _all_created(documents[short], documents) == set()
+    for text in (documents[short], *(ast.get_docstring(each) or "" for each in _methods(found))):
+        section = _SECTION.search(text)
+        for data in _DATA_SOURCE.findall(section[1] if section else ""):
+            assert data in ran[name].data or data == "terraform_remote_state"
+
+
+def _every_definition() -> Iterator[tuple[str, Definition]]:
+    for package in PACKAGES:
+        yield from definitions(package)
+
+
+def _methods(found: Definition) -> Iterator[ast.FunctionDef]:
+    if isinstance(found, ast.ClassDef):
+        yield from members(found)
+
+
+def test_ids_and_addresses_stay(ran: Mapping[str, Ran], golden: Callable[[str, str], None]) -> None:
+    """Those of constructs that are used alone; tests/golden/<strategy>/addresses.txt has those of whole strategies.
+
+    An id of a construct is part of the addresses of its resources: a change of it moves the state of other teams.
+    """
+    lines = []
+    for package in PACKAGES:
+        for name, found in definitions(package):
+            if is_construct(found) and package not in ("eks_hardware.constructs.platform", "eks_hardware.stacks"):
+                lines += [name, *(f"  {each}" for each in ran[f"{package}.{name}"].paths)]
+    golden("public_addresses.txt", "\n".join([*lines, ""]))

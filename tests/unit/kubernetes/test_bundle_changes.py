@@ -1,0 +1,102 @@
+"""Bundles that a program adds to: order, names, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from eks_hardware.config.models import Strategy
+from eks_hardware.config.resolve import resolve
+from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
+from helpers.strategies import document
+
+POOLS = "karpenter-resources"
+
+
+def chart(name: str, *after: str, **fields: Any) -> ChartRelease:
+    given: dict[str, Any] = {"namespace": name, "chart": name, "repository": "https://charts.example.com"}
+    return ChartRelease(name=name, after=after, **{**given, "version": "1.0.0", "values": {}, **fields})
+
+
+@pytest.fixture(scope="module")
+def ours() -> Bundle:
+    pool = {"name": "cpu", "instance_types": ["m7i.xlarge"], "limits": {"cpu": "8"}}
+    return bundle(resolve(Strategy.model_validate(document(karpenter={"node_pools": [pool]}))))
+
+
+# What is added, as name and after; the order that follows, before and behind the node pools.
+ORDERS: dict[str, tuple[Sequence[tuple[str, ...]], list[str], list[str]]] = {
+    "nothing": ([], [], []),
+    "before the node pools": ([("keda",)], ["keda"], []),
+    "as given": ([("b",), ("a",)], ["b", "a"], []),
+    "one of ours after another of ours": ([("b", "a"), ("a",)], ["a", "b"], []),
+    "after one of the strategy's": ([("keda", "karpenter")], ["keda"], []),
+    "behind the node pools": ([("model", POOLS)], [], ["model"]),
+    "behind one that is behind the node pools": ([("c", "b"), ("b", POOLS), ("a",)], ["a"], ["b", "c"]),
+}
+
+
+@pytest.mark.parametrize("case", ORDERS)
+def test_order(ours: Bundle, case: str) -> None:
+    added, before, behind = ORDERS[case]
+    found = ours.plus(*(chart(name, *after) for name, *after in added))
+    assert list(found.names) == ["karpenter-crd", "karpenter", *before, POOLS, *behind]
+    assert set(found.release(POOLS).after) == {"karpenter-crd", "karpenter", *before}
+    done: set[str] = set()
+    for each in found.releases:
+        assert done.issuperset(each.after), each.name
+        done.add(each.name)
+
+
+def test_added_in_two_steps_is_the_same(ours: Bundle) -> None:
+    a, b = chart("a"), chart("b", "a")
+    assert ours.plus(a).plus(b) == ours.plus(a, b)
+
+
+def test_what_is_there_stays_as_it_is(ours: Bundle) -> None:
+    found = ours.plus(chart("keda"))
+    assert [found.release(name) for name in ("karpenter-crd", "karpenter")] == list(ours.releases[:2])
+    assert "keda" not in ours.names
+
+
+def test_objects_too(ours: Bundle) -> None:
+    item = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "research"}}
+    found = ours.plus(ObjectRelease(name="research", namespace="kube-system", objects=(item,)))
+    assert item in found.objects
+    assert found.names[-1] == POOLS
+
+
+REFUSED: dict[str, tuple[list[ChartRelease], str]] = {
+    "a name of the strategy's": ([chart("karpenter")], "RELEASE_NAME 'karpenter' is taken"),
+    "twice the same name": ([chart("a"), chart("a")], "RELEASE_NAME 'a' is taken"),
+    "a name that Helm refuses": ([chart("Keda")], "RELEASE_NAME 'Keda': Helm takes"),
+    "a name that is too long": ([chart("a" * 54)], "RELEASE_NAME .* at most 53 characters"),
+    "after nothing there is": ([chart("a", "karpentr")], "RELEASE_AFTER a: .*'karpentr'; did you mean karpenter"),
+    "after itself": ([chart("a", "a")], "RELEASE_CYCLE .*: a"),
+    "after each other": ([chart("a", "b"), chart("b", "a")], "RELEASE_CYCLE .*: a, b"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_added_is_said(ours: Bundle, case: str) -> None:
+    added, said = REFUSED[case]
+    with pytest.raises(ValueError, match=f"^{said}"):
+        ours.plus(*added)
+
+
+def test_the_longest_name_is_taken(ours: Bundle) -> None:
+    assert f"{'a' * 53}" in ours.plus(chart("a" * 53)).names
+
+
+def test_a_release_is_changed(ours: Bundle) -> None:
+    found = ours.changed("karpenter", timeout_seconds=1200)
+    assert found.release("karpenter").timeout_seconds == 1200
+    assert found.names == ours.names
+    with pytest.raises(KeyError):
+        ours.changed("nonsense", timeout_seconds=1)
+    with pytest.raises(TypeError):
+        ours.changed("karpenter", nonsense=1)
+    with pytest.raises(ValueError, match=r"^RELEASE_CYCLE .*: karpenter-crd, karpenter$"):
+        ours.changed("karpenter-crd", after=("karpenter",))
