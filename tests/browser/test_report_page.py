@@ -14,6 +14,7 @@ from eks_hardware.config.loader import load_strategy
 from eks_hardware.config.models import Strategy
 from eks_hardware.config.rules import check
 from eks_hardware.page import Report, report_of, report_page
+from helpers.browser import browser_folder
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import TODAY, document, group, pool
 
@@ -111,7 +112,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
         for scheme in ("light", "dark")
     ]
     wanted = {
-        "folder": str(_browser_folder()),
+        "folder": str(browser_folder()),
         "widths": WIDTHS,
         "pages": [{"name": name, "file": str(file)} for name, file in files.items()],
         "shots": shots if request.config.getoption("--update-golden") else [],
@@ -126,11 +127,6 @@ def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     )
     assert done.returncode == 0, done.stderr
     return {Look(each["name"], each["width"], each["scheme"]): each for each in json.loads(done.stdout)}
-
-
-def _browser_folder() -> Path:
-    package = json.loads((ROOT / "node_modules/@sparticuz/chromium/package.json").read_text(encoding="utf-8"))
-    return ROOT / ".build" / "browser" / package["version"]
 
 
 @pytest.fixture(params=LOOKS, ids=str)

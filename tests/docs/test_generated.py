@@ -1,0 +1,80 @@
+"""The pages of the reference that are committed are what schema and command line say today."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from docs.hooks.reference import cli_page, commands, field_anchor, parameters, strategy_page
+from eks_hardware.cli import app
+from eks_hardware.config.models import Strategy
+from helpers.paths import ROOT
+
+PAGES: dict[str, Callable[[], str]] = {"strategy": strategy_page, "cli": cli_page}
+SCHEMA = Strategy.model_json_schema()
+COMMANDS = dict(commands())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_page_is_up_to_date(name: str, request: pytest.FixtureRequest) -> None:
+    file = ROOT / "docs" / "reference" / f"{name}.md"
+    if request.config.getoption("--update-golden"):
+        file.write_text(PAGES[name](), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == PAGES[name]()
+
+
+@pytest.mark.parametrize("definition", ["", *SCHEMA["$defs"]])
+def test_every_field_of_the_schema_has_a_row(definition: str) -> None:
+    found = re.findall(r'^\| <a id="field-(.+)"></a>`(.+?)` \| (.*) \|$', strategy_page(), re.MULTILINE)
+    rows = {anchor: (name, text) for anchor, name, text in found}
+    assert len(rows) == len(found), "an anchor stands twice"
+    fields: dict[str, Any] = (SCHEMA["$defs"][definition] if definition else SCHEMA)["properties"]
+    sections = {anchor.rpartition(".")[0] for anchor in rows}
+    of_the_definition = [
+        section
+        for section in sections
+        if {name for anchor, (name, _) in rows.items() if anchor.rpartition(".")[0] == section} == set(fields)
+    ]
+    assert of_the_definition
+    for section in of_the_definition:
+        for name in fields:
+            _, text = rows[field_anchor(section, name).removeprefix("field-")]
+            meaning, _, kind = text.partition("<br>")
+            assert meaning, f"{section}.{name} has no description"
+            assert kind, f"{section}.{name} has no type"
+
+
+def test_a_field_says_type_bounds_and_default() -> None:
+    rows = dict(re.findall(r'^\| <a id="(field-.+?)"></a>.*<br>(.*) \|$', strategy_page(), re.MULTILINE))
+    assert rows["field-version"] == "`1` · **required**"
+    assert rows["field-network.cidr"].endswith("default `10.0.0.0/16`")
+    assert rows["field-node_groups.capacity"] == (
+        "one of `on-demand`, `spot`, `reserved`, `capacity-block` · default `on-demand`"
+    )
+    assert rows["field-node_groups.reservation"] == "[map](#node_groupsreservation)"
+    assert rows["field-node_groups.efa"] == "`true`, `false` · default `false`"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_has_what_the_page_has(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page is read from the functions, and Typer makes the command of them: both have to say the same."""
+    monkeypatch.setenv("COLUMNS", "400")
+    monkeypatch.setenv("NO_COLOR", "1")
+    done = CliRunner().invoke(app, [*name.split(), "--help"])
+    assert done.exit_code == 0
+    shown = set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", re.sub(r"(?m)^ *Usage:.*$", "", done.stdout)))
+    options = {each for one in parameters(COMMANDS[name]) if one.is_option for each in one.names}
+    assert options <= shown
+    # Other words that begin with two hyphens are in explanations of options, which are of this or another command.
+    listed = set(re.findall(r"(?m)^│ \*? *(--[a-z][a-z-]*)", done.stdout))
+    assert listed <= options | {"--help"}
+
+
+def test_every_command_of_the_help_is_on_the_page() -> None:
+    done = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    listed = re.findall(r"(?m)^│ ([a-z][a-z-]*) ", done.stdout.partition("Commands")[2])
+    assert listed == [name for name in COMMANDS if " " not in name]

@@ -1,0 +1,163 @@
+"""What the pages say can be done: strategies are accepted, commands and options exist, Python is Python."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from docs.hooks.reference import commands, parameters
+from eks_hardware.advisor.loading import validate
+from eks_hardware.cli import app
+from helpers.paths import ROOT
+from helpers.shown import missing_lines
+
+PAGES = sorted([*(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")])
+NAMES = [page.relative_to(ROOT).as_posix() for page in PAGES]
+
+_FENCED = re.compile(
+    r"^(?P<indent> *)(?P<fence>`{3,})(?P<language>\w*)\n(?P<text>.*?)^ *(?P=fence)$", re.MULTILINE | re.DOTALL
+)
+_CALL = re.compile(r"(?m)(?:^|[|;&(] *)(?:\.venv/bin/)?eks-hardware +([^\n|>&;#]+)")
+_INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+
+# Strategies that are wrong on purpose, with the codes that are shown.
+WRONG = {
+    "docs/guides/needs.md": {"NEEDS_ATTENTION", "NEEDS_DRIVER", "NEEDS_PRECISION"},
+    "docs/tutorial/first-cluster.md": {"INSTANCE_TYPE_UNKNOWN"},
+}
+
+OPTIONS = {
+    name: {each for one in parameters(function) if one.is_option for each in one.names} | {"--help"}
+    for name, function in commands()
+}
+# Asked of the command line itself.
+OPTIONS[""] = {"--version", "--help"}
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(text: str, language: str) -> list[str]:
+    """The code blocks in a language, without their indentation."""
+    return [
+        re.sub(rf"(?m)^{found['indent']}", "", found["text"])
+        for found in _FENCED.finditer(text)
+        if found["language"] == language
+    ]
+
+
+def typed(text: str) -> str:
+    """What a page says is to be typed: lines behind a prompt, commands of workflows, code within sentences."""
+    prompts = [line for block in blocks(text, "console") for line in re.findall(r"(?m)^\$ (.*)$", block)]
+    steps = [
+        line for block in blocks(text, "yaml") for line in re.findall(r"(?m)^[ -]*(?:run:|entry:)? *(\S.*)$", block)
+    ]
+    return "\n".join([*prompts, *steps, *_INLINE.findall(_FENCED.sub("", text))])
+
+
+def invocations(text: str) -> Iterator[list[str]]:
+    """Every call of ``eks-hardware``, as words."""
+    for call in re.findall(_CALL, typed(text.replace("\\\n", " "))):
+        try:
+            yield shlex.split(call)
+        except ValueError:  # a quote that ends in another line, or behind a bar
+            yield call.split()
+
+
+def strategies(text: str) -> list[str]:
+    """The code blocks that are whole strategies, and do not say that something is left out."""
+    whole = [each for each in blocks(text, "yaml") if {"version", "name"} <= set(re.findall(r"(?m)^(\w+):", each))]
+    return [each for each in whole if "shortened" not in each]
+
+
+STRATEGIES = [
+    pytest.param(name, text, id=f"{name}-{number}")
+    for name in NAMES
+    if name != "docs/reference/rules.md"  # tests/unit/config/rules holds its examples
+    for number, text in enumerate(strategies(text_of(name)))
+]
+
+
+@pytest.mark.parametrize(("name", "text"), STRATEGIES)
+def test_whole_strategies_are_accepted(name: str, text: str, tmp_path: Path) -> None:
+    file = tmp_path / "strategy.yaml"
+    file.write_text(text, encoding="utf-8")
+    found = {finding.code for finding in validate([file]).errors}
+    # A lock file is written by a command that the page shows.
+    assert found - {"LOCK_MISSING"} == WRONG.get(name, set())
+
+
+@pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md"])
+def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The strategy of a page lies in a file of its name; each line below a command is printed by it, in that order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    (text,) = strategies(text_of(name))
+    (file,) = re.findall(r"(?m)^name: (\S+)", text)
+    (tmp_path / f"{file}.yaml").write_text(text, encoding="utf-8")
+    ran = 0
+    for block in blocks(text_of(name), "console"):
+        for command, shown in re.findall(r"(?m)^\$ eks-hardware (.+)\n((?:(?!\$ ).+\n)+)", block):
+            done = CliRunner().invoke(app, shlex.split(command))
+            assert (done.exit_code, missing_lines(shown, done.stdout)) == (0, [])
+            ran += 1
+    assert ran
+
+
+def test_there_are_strategies_on_the_pages_that_write_one() -> None:
+    assert {"docs/index.md", "docs/guides/efa.md", "docs/guides/capacity-blocks.md", "docs/guides/air-gapped.md"} <= {
+        str(each.values[0]) for each in STRATEGIES
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_commands_and_their_options_exist(name: str) -> None:
+    for words in invocations(text_of(name)):
+        named = next((each for each in (" ".join(words[:2]), words[0]) if each in OPTIONS), None)
+        if named is None:
+            assert words[0].startswith("-") or words[0].isupper(), f"no command: {words}"
+            named = ""
+        options = {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
+        assert options <= OPTIONS[named], f"eks-hardware {' '.join(words)}"
+
+
+def test_calls_are_found() -> None:
+    text = (
+        "Run `eks-hardware explain FILE --derived`, say eks-hardware, and:\n\n"
+        "```console\n$ .venv/bin/eks-hardware workload a --group b \\\n    --kind job | kubectl apply -f -\n```\n"
+    )
+    assert list(invocations(text)) == [
+        ["workload", "a", "--group", "b", "--kind", "job"],
+        ["explain", "FILE", "--derived"],
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_python_can_be_read(name: str) -> None:
+    for block in blocks(text_of(name), "python"):
+        ast.parse(block)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_targets_of_make_exist(name: str) -> None:
+    targets = set(re.findall(r"(?m)^([a-z-]+):", text_of("Makefile")))
+    assert set(re.findall(r"(?m)^(?:[A-Z_]+=\S+ )*make ([a-z-]+)", typed(text_of(name)))) <= targets
+
+
+def test_variables_are_read_somewhere() -> None:
+    read = {
+        variable
+        for folder in ("eks_hardware", "config", "stacks", "tests")
+        for file in (ROOT / folder).rglob("*.*")
+        if file.suffix in (".py", ".js")
+        for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", file.read_text(encoding="utf-8"))
+    }
+    named = {variable for name in NAMES for variable in re.findall(r"EKS_HARDWARE_[A-Z_]+", text_of(name))}
+    assert named <= read

@@ -1,0 +1,218 @@
+"""The documentation site builds without a warning, its links lead somewhere, and it asks nothing of the network."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from docs.hooks.site import on_page_markdown, public_packages
+from helpers.browser import browser_folder
+from helpers.paths import ROOT
+from helpers.public_api import PUBLIC
+
+DOCS = ROOT / "docs"
+_SCRIPT = Path(__file__).with_name("visit.mjs")
+# Attributes by which a browser fetches something when it shows a page.
+FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "object": "data"}
+# Links in the head that say something and fetch nothing.
+SAID = {"canonical", "next", "prev"}
+
+
+@dataclass
+class Page(HTMLParser):
+    """What a page has in it that others refer to, or that refers to others."""
+
+    ids: Counter[str] = field(default_factory=Counter)
+    links: list[str] = field(default_factory=list)
+    fetched: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = {name: value or "" for name, value in attrs}
+        if "id" in values:
+            self.ids[values["id"]] += 1
+        if tag == "a" and "href" in values:
+            self.links.append(values["href"])
+        if tag == "link" and values.get("rel") not in SAID:
+            self.fetched.append(values["href"])
+        if FETCHED.get(tag) in values:
+            self.fetched.append(values[FETCHED[tag]])
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make docs` does."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    # Strict: a warning is a failure.
+    assert (done.returncode, re.findall(r"(?:WARNING|ERROR).*", done.stderr)) == (0, []), done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    found = {}
+    for file in sorted(site.rglob("*.html")):
+        if file.name != "404.html":
+            found[file] = Page()
+            found[file].feed(file.read_text(encoding="utf-8"))
+    return found
+
+
+def built(site: Path, markdown: str) -> Path:
+    """Where the page of a Markdown file is."""
+    return site / re.sub(r"(^|/)README\.md$", r"\1index.html", markdown).replace(".md", ".html")
+
+
+def test_every_page_is_in_the_navigation(site: Path, pages: dict[Path, Page]) -> None:
+    home = site / "index.html"
+    linked = {(site / unquote(urlsplit(link).path)).resolve() for link in pages[home].links} | {home}
+    written = {file.relative_to(DOCS).as_posix() for file in DOCS.rglob("*.md")}
+    assert len(written) > 50
+    assert {name for name in written if built(site, name).resolve() not in linked} == set()
+
+
+def test_every_public_package_has_a_page_with_its_names(site: Path, pages: dict[Path, Page]) -> None:
+    assert public_packages() == PUBLIC
+    for package in PUBLIC:
+        page = pages[site / "reference" / "api" / f"{package}.html"]
+        assert package == "eks_hardware" or any(each.startswith(f"{package}.") for each in page.ids), package
+
+
+def test_links_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
+    wrong = []
+    for file, page in pages.items():
+        for link in page.links:
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
+            target = target / "index.html" if target.is_dir() else target
+            if not target.is_file():
+                wrong.append(f"{file.relative_to(site)}: {link}")
+            elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
+                wrong.append(f"{file.relative_to(site)}: {link}: no such anchor")
+    assert wrong == []
+
+
+def test_an_anchor_stands_once(site: Path, pages: dict[Path, Page]) -> None:
+    twice = {
+        f"{file.relative_to(site)}#{name}"
+        for file, page in pages.items()
+        for name, times in page.ids.items()
+        if times > 1 and not name.startswith("__")
+    }
+    assert twice == set()
+
+
+def test_nothing_is_fetched_from_elsewhere(site: Path, pages: dict[Path, Page]) -> None:
+    for file, page in pages.items():
+        for address in page.fetched:
+            parts = urlsplit(address)
+            assert (parts.scheme, parts.netloc) in {("", ""), ("data", "")}, f"{file.relative_to(site)}: {address}"
+            assert parts.scheme or (file.parent / unquote(parts.path)).is_file(), f"{file.relative_to(site)}: {address}"
+        # The theme's script fetches Mermaid for such a block.
+        assert 'class="mermaid"' not in file.read_text(encoding="utf-8")
+    for style in site.rglob("*.css"):
+        text = style.read_text(encoding="utf-8")
+        assert re.findall(r"url\(['\"]?(?:https?:)?//|@import", text) == [], style.relative_to(site)
+
+
+def test_the_site_names_no_folder_of_this_machine(site: Path) -> None:
+    for file in site.rglob("*.html"):
+        assert str(ROOT) not in file.read_text(encoding="utf-8"), file.relative_to(site)
+
+
+# One of each kind: text, wide tables, long lines of code, docstrings, a file of the repository.
+LOOKED_AT = (
+    "index.html",
+    "tutorial/first-cluster.html",
+    "reference/strategy.html",
+    "reference/traps.html",
+    "reference/api/eks_hardware.constructs.node_groups.html",
+    "source/config/strategies/mixed-hardware.yaml.html",
+    "source/CHANGELOG.html",
+)
+
+
+@pytest.fixture(scope="module")
+def seen(site: Path) -> dict[str, Any]:
+    """What a browser says of pages that are opened from the folder."""
+    wanted = {
+        "browser": str(browser_folder()),
+        "site": str(site),
+        "widths": (1280, 390),
+        "pages": LOOKED_AT,
+        "question": "capacity block",
+    }
+    done = subprocess.run(
+        ["node", str(_SCRIPT)],
+        input=json.dumps(wanted),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_browser_shows_the_pages(seen: dict[str, Any]) -> None:
+    assert len(seen["pages"]) == 4 * len(LOOKED_AT)
+    for look in seen["pages"]:
+        assert (look["requests"], look["errors"]) == ([], []), look
+        assert look["scroll"] <= look["width"], f"{look['page']} is wider than the screen"
+        assert look["dark"] == (look["scheme"] == "dark"), look
+
+
+def test_search_finds_a_guide(seen: dict[str, Any]) -> None:
+    assert "Train in a capacity block" in seen["found"][:5]
+
+
+class _At:
+    """As much of a page as the hook asks for."""
+
+    def __init__(self, uri: str) -> None:
+        self.file = self
+        self.src_uri = uri
+
+
+@pytest.mark.parametrize(
+    ("uri", "text", "expected"),
+    [
+        ("guides/efa.md", "[a](capacity.md#x)", "[a](capacity.md#x)"),
+        ("guides/efa.md", "[a](../adr/README.md)", "[a](../adr/README.md)"),
+        ("guides/efa.md", "[a](../../SECURITY.md)", "[a](../source/SECURITY.md)"),
+        ("guides/efa.md", "[a](../../cdktf.json), [b](b.md)", "[a](../source/cdktf.json.md), [b](b.md)"),
+        ("index.md", "[a](../tests/corpus/good)", "[a](source/tests/corpus/good.md)"),
+        ("guides/efa.md", "[a](https://example.com/x.md) [b](#c)", "[a](https://example.com/x.md) [b](#c)"),
+        ("guides/efa.md", "`[a](../../SECURITY.md)`", "`[a](../../SECURITY.md)`"),
+        ("guides/efa.md", "```\n[a](../../SECURITY.md)\n```", "```\n[a](../../SECURITY.md)\n```"),
+        ("source/README.md", "[a](docs/guides/efa.md)", "[a](../guides/efa.md)"),
+        ("source/README.md", "[a](SECURITY.md)", "[a](SECURITY.md)"),
+        ("source/cdktf.json.md", "[a](../x.md)", "[a](../x.md)"),
+    ],
+)
+def test_links_that_leave_the_folder_stay_in_the_site(uri: str, text: str, expected: str) -> None:
+    assert on_page_markdown(text, page=_At(uri), config=None, files=None) == expected  # type: ignore[arg-type]
