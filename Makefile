@@ -2,6 +2,7 @@
 
 STACK ?= mixed-hardware
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 
 python := .venv/bin/python
 demo := .venv/bin/eks-hardware demo
@@ -9,7 +10,7 @@ schema := config/strategy.schema.json
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check clean
+.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -34,6 +35,12 @@ unit: .venv/.installed ## run the tests that need neither Node nor Terraform
 scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)
 
+bench: setup ## measure, and fail where it got slower (some 10 minutes); docs/benchmarks.md
+	@$(python) -m benchmarks $(BENCH_ARGS)
+
+bench-accept: setup ## measure, and make this what later results are held against
+	@$(python) -m benchmarks --accept $(BENCH_ARGS)
+
 lint: .venv/.installed types ## ruff, and mypy in strict mode
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
@@ -50,7 +57,7 @@ synth: setup ## synthesize every strategy to cdktf.out
 	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 CHECKPOINT_DISABLE=1 node_modules/.bin/cdktf synth
 
 golden: setup ## rewrite the golden files after an intended change
-	$(python) -m pytest tests/synth tests/unit --update-golden $(PYTEST_ARGS)
+	$(python) -m pytest tests/synth tests/unit tests/docs/test_generated.py --update-golden $(PYTEST_ARGS)
 
 schema: .venv/.installed ## rewrite the JSON Schema after a change of the models
 	$(python) -m eks_hardware.config.schema
@@ -59,6 +66,12 @@ schema-check: .venv/.installed
 	@cp $(schema) .build/schema.before
 	@$(python) -m eks_hardware.config.schema
 	@cmp -s .build/schema.before $(schema) || { echo '$(schema) was stale and is rewritten: add it'; exit 1; }
+
+docs: .venv/.installed ## build the documentation site to .build/site
+	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build --strict --quiet
+
+docs-serve: .venv/.installed ## show the site on http://127.0.0.1:8000 while pages are written
+	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs serve
 
 clean: ## remove everything generated except .venv and node_modules
 	@if [ -x $(python) ] && [ -d .build/demo ]; then $(demo) --stop; fi

@@ -1,5 +1,5 @@
 """The CDKTF app of this repository; `cdktf` runs it (cdktf.json)."""
 
-from eks_hardware.stacks.app import main
+import runpy
 
-raise SystemExit(main())
+runpy.run_module("eks_hardware", run_name="__main__")

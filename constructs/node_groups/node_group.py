@@ -118,7 +118,7 @@ class NodeGroup(Construct):
             instance_types=None if resolved.instance_type_in_launch_template else list(resolved.instance_types),
             # A number, never $Latest: a new version then shows in the plan.
             launch_template=EksNodeGroupLaunchTemplate(
-                id=template.id, version=Token.as_string(template.latest_version)
+                id=template.id, version=template.get_string_attribute("latest_version")
             ),
             scaling_config=EksNodeGroupScalingConfig(
                 min_size=resolved.min_size, max_size=resolved.max_size, desired_size=self._desired_size()

@@ -57,7 +57,7 @@ def synthesize(folder: Path, strategies: Path, overlay: str = "") -> list[Synthe
 def synthesize_resolved(folder: Path, resolved: Sequence[ResolvedStrategy], overlay: str = "") -> list[Synthesized]:
     """Synthesize strategies that are resolved already."""
     from eks_hardware._cdk import App
-    from eks_hardware.stacks.strategy_stacks import strategy_stacks
+    from eks_hardware.stacks import strategy_stacks
 
     folder.mkdir(parents=True)
     app = App(outdir=str(folder))

@@ -16,7 +16,7 @@ import pytest
 from helpers.paths import ROOT
 
 CODE = ("config", "constructs", "eks_hardware", "stacks")
-FRAMEWORK = re.compile(r"^(cdktf|constructs|jsii|cdktf_cdktf_provider_\w+)$")
+FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
 
 def _files(*folders: str) -> list[Path]:
@@ -136,7 +136,7 @@ def test_every_pattern_of_data_files_finds_some() -> None:
 
 
 def test_only_one_file_imports_the_framework() -> None:
-    """Moving to CDK Terrain changes this file and ``_lazy_providers.py``."""
+    """Moving to CDK Terrain for good changes this file (docs/guides/cdk-terrain.md)."""
     importing = {
         _relative(file)
         for file in [*_files(*CODE, "examples"), ROOT / "main.py"]
@@ -178,19 +178,29 @@ def test_manifests_see_only_config() -> None:
 
 
 def test_what_commands_show_does_not_see_the_command_line() -> None:
-    folders = ("advisor", "changes", "explain", "page", "workloads")
+    folders = ("advisor", "changes", "explain", "page", "project", "workloads")
     upwards = r"^eks_hardware\.(cli|constructs|doctor|local|stacks)\b"
     assert _breaches(tuple(f"eks_hardware/{folder}" for folder in folders), upwards) == []
 
 
 def test_stacks_do_not_see_the_command_line() -> None:
-    allowed = r"advisor\.loading\b|config\b|constructs\b|kubernetes\b|stacks\b|_cdk\b|local\.terraform\b"
+    allowed = r"advisor\.loading\b|(config|constructs|kubernetes|stacks|_cdk|_framework|_startup|local\.terraform)\b"
     assert _breaches(("stacks",), rf"^eks_hardware\.(?!{allowed})") == []
 
 
 def test_the_command_line_needs_no_node() -> None:
     """`eks-hardware validate` answers at once. ``stacks.app`` imports the framework when it synthesizes."""
-    assert _breaches(("eks_hardware",), r"^eks_hardware\.(constructs\b|stacks\.(?!app\b)|_cdk\b)") == []
+    found = _breaches(("eks_hardware",), r"^eks_hardware\.(constructs\b|stacks\.(?!app\b)|_cdk\b)")
+    # Fixtures synthesize; nothing but tests loads them.
+    assert [each for each in found if not each.startswith("eks_hardware/testing/fixtures.py ")] == []
+
+
+def test_what_tests_use_is_used_by_nothing_else() -> None:
+    folders = [f"eks_hardware/{each.name}" for each in (ROOT / "eks_hardware").iterdir() if each.is_dir()]
+    others = tuple(each for each in folders if each != "eks_hardware/testing")
+    assert _breaches(("config", "constructs", "stacks", *others), r"^(eks_hardware\.testing|pytest)\b") == []
+    importing = [_relative(file) for file in _files("eks_hardware/testing") if "pytest" in _imports(file)]
+    assert importing == ["eks_hardware/testing/fixtures.py"]
 
 
 def test_constructs_read_neither_files_nor_environment() -> None:

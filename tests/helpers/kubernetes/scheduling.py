@@ -27,7 +27,7 @@ import yaml
 from eks_hardware.config.catalogue import Hardware, InstanceType, load
 from eks_hardware.config.resolve.gpu_sharing import mig_profiles
 from eks_hardware.kubernetes.model import Bundle
-from helpers.template import Template
+from eks_hardware.testing import Template
 
 from .placement import matches, requirement_met, tolerates
 from .workloads import Workload, value_at, workloads

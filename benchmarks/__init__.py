@@ -1,0 +1,1 @@
+"""What the toolkit is measured by: ``python -m benchmarks`` (``make bench``)."""

@@ -1,0 +1,122 @@
+"""``python -m benchmarks``: measure, print the tables, and fail when a ratio is worse than the accepted one.
+
+    python -m benchmarks [--runs N] [--suite] [--accept]
+
+``--accept`` writes ``benchmarks/results.json`` and the tables of ``docs/benchmarks.md``. Exit code 1: a ratio is more
+than 15 % worse than the accepted one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from benchmarks import cases, report, workspace
+
+ACCEPTED = Path(__file__).with_name("results.json")
+PAGE = workspace.ROOT / "docs" / "benchmarks.md"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure, and compare with what was accepted."
+    )
+    parser.add_argument("--runs", type=int, default=5, help="runs of each command; every second of the stock import")
+    parser.add_argument("--suite", action="store_true", help="the whole test suite too, about ten minutes")
+    parser.add_argument("--accept", action="store_true", help="make these the results that later ones are held against")
+    options = parser.parse_args()
+    # This process asks Node for the types of resources, and jsii says each time that Node 20 is past its end.
+    os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
+    results = measure(options.runs)
+    if options.accept:
+        accept(results)  # the tests hold the page against them
+    results["tests"] = measure_tests(everything=options.suite)
+    print(report.tables(results))
+    if options.accept:
+        accept(results)
+        return 0
+    accepted = json.loads(ACCEPTED.read_text(encoding="utf-8"))
+    worse = report.worse(results, accepted)
+    if worse:
+        say("worse than accepted; measuring once more, since a busy minute of the machine looks the same")
+        again = report.worse(measure(options.runs), accepted)
+        worse = {name: line for name, line in worse.items() if name in again}
+    if worse:
+        print("\nMore than 15 % worse than accepted (benchmarks/results.json):")
+        print("\n".join(f"  {line}" for line in worse.values()))
+        return 1
+    print("\nNo ratio is more than 15 % worse than accepted.")
+    return 0
+
+
+def measure(runs: int) -> dict[str, Any]:
+    """Take all measurements but those of the tests; says on stderr which one it is at."""
+    say("synthesis, against the stock import and TypeScript")
+    synthesis = {name: asdict(each) for name, each in cases.synthesis(runs).items()}
+    say("growth to 400 node groups")
+    grown = cases.growth(max(3, runs // 2))
+    slopes = [None, *cases.milliseconds_per_resource(grown)]
+    say("profile")
+    profile = asdict(cases.profile(runs))
+    say("commands")
+    commands = cases.commands(2 * runs)
+    return {
+        "date": datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        "runs": runs,
+        "machine": cases.machine(),
+        "synthesis": synthesis,
+        "growth": [
+            {
+                "groups": each.groups,
+                "resources": each.resources,
+                "seconds": each.seconds,
+                "milliseconds_per_resource": slope,
+            }
+            for each, slope in zip(grown, slopes, strict=True)
+        ],
+        "profile": profile,
+        "commands": commands,
+    }
+
+
+def measure_tests(*, everything: bool) -> dict[str, float]:
+    """How long the tests take, which have to pass."""
+    say("unit tests")
+    tests = {"tests/unit": cases.suite(["tests/unit"])}
+    if everything:
+        say("all tests")
+        tests["all"] = cases.suite([])
+    return tests
+
+
+def accept(results: dict[str, Any]) -> None:
+    """Write the results, and the tables of the page that quotes them."""
+    ACCEPTED.write_text(json.dumps(_rounded(results), indent=2) + "\n", encoding="utf-8")
+    page = PAGE.read_text(encoding="utf-8")
+    before, _, rest = page.partition(report.BEGIN)
+    after = rest.partition(report.END)[2]
+    shown = report.tables(json.loads(ACCEPTED.read_text(encoding="utf-8")))
+    PAGE.write_text(f"{before}{report.BEGIN}\n\n{shown}\n\n{report.END}{after}", encoding="utf-8")
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 3)
+    if isinstance(value, dict):
+        return {key: _rounded(each) for key, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list) else value
+
+
+def say(text: str) -> None:
+    """Tell where it is."""
+    print(f"... {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

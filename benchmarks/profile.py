@@ -1,0 +1,103 @@
+"""Where the time of one synthesis goes: ``python -m benchmarks.profile STRATEGY.yaml OUTDIR`` prints JSON.
+
+The phases of ``main.py``, timed inside the process, with the requests that Python sends to the Node process of jsii in
+each. Run in a process of its own, since imports are most of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass
+class Phase:
+    """A part of a run.
+
+    Attributes:
+        name: what it is.
+        seconds: how long it took, waiting for Node included.
+        requests: that Python sent to Node.
+        waited: seconds that it waited for the answers.
+    """
+
+    name: str
+    seconds: float
+    requests: int
+    waited: float
+
+
+class _Watch:
+    def __init__(self) -> None:
+        self.phases: list[Phase] = []
+        self._requests, self._waited = 0, 0.0
+        self._start = time.perf_counter()
+
+    def watch_requests(self) -> None:
+        from jsii._kernel.providers.process import _NodeProcess
+
+        send = _NodeProcess.send
+
+        def watched(node: Any, *arguments: Any, **named: Any) -> Any:
+            start = time.perf_counter()
+            try:
+                return send(node, *arguments, **named)
+            finally:
+                self._requests += 1
+                self._waited += time.perf_counter() - start
+
+        _NodeProcess.send = watched
+
+    def done(self, name: str) -> None:
+        now = time.perf_counter()
+        self.phases.append(Phase(name, now - self._start, self._requests, self._waited))
+        self._requests, self._waited = 0, 0.0
+        self._start = time.perf_counter()
+
+
+def run(strategy: Path, outdir: Path) -> dict[str, Any]:
+    """Synthesize a strategy in this process, and say where the time went."""
+    watch = _Watch()
+    from eks_hardware.stacks import app as ours
+
+    watch.done("import models, rules and catalogue code")
+    resolved = ours.strategies({"EKS_HARDWARE_STRATEGIES": str(strategy)})
+    watch.done("load, check and resolve the strategy")
+    import jsii  # noqa: F401
+
+    watch.watch_requests()
+    import constructs  # noqa: F401
+
+    watch.done("start Node and jsii, load constructs")
+    import cdktf  # noqa: F401
+
+    watch.done("load cdktf")
+    import eks_hardware._cdk
+
+    watch.done("load the AWS and Helm providers")
+    from eks_hardware.stacks import strategy_stacks
+
+    watch.done("import our constructs")
+    app = eks_hardware._cdk.App(outdir=str(outdir))
+    for each, _ in resolved:
+        strategy_stacks(app, each)
+    watch.done("define the resources")
+    app.synth()
+    watch.done("synthesize and write")
+    documents = [json.loads(file.read_text(encoding="utf-8")) for file in outdir.glob("stacks/*/cdk.tf.json")]
+    count = sum(
+        len(named) for each in documents for part in ("resource", "data") for named in each.get(part, {}).values()
+    )
+    return {"resources": count, "phases": [asdict(phase) for phase in watch.phases]}
+
+
+if __name__ == "__main__":
+    found = run(Path(sys.argv[1]), Path(sys.argv[2]))
+    print(json.dumps(found), flush=True)
+    # The time after the last phase is that of Python and Node ending, which the wall time of a run has too.
+    os._exit(0)

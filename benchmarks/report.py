@@ -1,0 +1,129 @@
+"""The results as text, as the tables of ``docs/benchmarks.md``, and held against those that were accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+ALLOWED_INCREASE = 0.15
+
+BEGIN = "<!-- results: begin -->"
+END = "<!-- results: end -->"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A figure with the limit that it is held to."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+
+    @property
+    def is_met(self) -> bool:
+        return self.value <= self.limit
+
+
+def ratios(results: Mapping[str, Any]) -> dict[str, float]:
+    """The figures that a slower or faster machine does not change much: each is of two runs side by side."""
+    found: dict[str, float] = {}
+    for name, each in results["synthesis"].items():
+        for other in ("stock", "typescript"):
+            found[f"synth {name}, time / {other}"] = each["seconds"]["ours"] / each["seconds"][other]
+            found[f"synth {name}, memory / {other}"] = each["megabytes"]["ours"] / each["megabytes"][other]
+    small, *_, large = results["growth"]
+    found[f"{large['groups']} node groups, time / {small['groups']}"] = large["seconds"] / small["seconds"]
+    libraries = results["commands"]["libraries"]
+    for name, took in results["commands"].items():
+        if name != "libraries":
+            found[f"{name}, time / its libraries"] = took / libraries
+    return found
+
+
+def targets(results: Mapping[str, Any]) -> list[Target]:
+    """What was aimed at."""
+    mixed = results["synthesis"]["mixed-hardware"]
+    took, memory = mixed["seconds"], mixed["megabytes"]
+    first, *_, last = results["growth"]
+    slope = 1000 * (last["seconds"] - first["seconds"]) / (last["resources"] - first["resources"])
+    *_, before, after = (each["milliseconds_per_resource"] for each in results["growth"])
+    return [
+        Target("mixed-hardware, time / stock import", took["ours"] / took["stock"], 0.10, ""),
+        Target("mixed-hardware, time / TypeScript", took["ours"] / took["typescript"], 4, ""),
+        Target("mixed-hardware, Python and Node together", memory["ours"], 250, "MB"),
+        Target("one resource more, 1 to 400 node groups", slope, 4, "ms"),
+        Target("its growth, 100 to 400 / 10 to 100", after / before, 1.5, ""),
+        Target("validate", results["commands"]["validate"], 0.3, "s"),
+    ]
+
+
+def worse(results: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, str]:
+    """The ratios that are more than 15 % above the accepted ones, each with a line that says so."""
+    now, before = ratios(results), ratios(accepted)
+    return {
+        name: f"{name}: {value:.3f}, accepted {before[name]:.3f} ({value / before[name] - 1:+.0%})"
+        for name, value in now.items()
+        if name in before and value > before[name] * (1 + ALLOWED_INCREASE)
+    }
+
+
+def tables(results: Mapping[str, Any]) -> str:
+    """The results as Markdown, which reads well on a terminal too."""
+    machine = results["machine"]
+    lines = [
+        f"Measured {results['date']}: {machine['cores']} cores, Python {machine['python']}, Node {machine['node']}; "
+        f"medians of {results['runs']} runs.",
+        "",
+        *_table(("target", "limit", "measured", ""), _target_rows(results)),
+        "",
+        *_table(("synth", "resources", "", "seconds", "MB"), _synthesis_rows(results)),
+        "",
+        *_table(("node groups", "resources", "seconds", "ms a resource"), _growth_rows(results)),
+        "",
+        *_table(("phase", "seconds", "of it waiting for Node", "requests to Node"), _profile_rows(results)),
+        "",
+        *_table(("command", "seconds"), ((name, f"{took:.2f}") for name, took in results["commands"].items())),
+    ]
+    if results.get("tests"):
+        lines += ["", *_table(("tests", "seconds"), ((name, f"{took:.0f}") for name, took in results["tests"].items()))]
+    return "\n".join(lines)
+
+
+def _target_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for each in targets(results):
+        digits = 0 if each.value >= 100 else 2
+        limit, value = f"{each.limit:g} {each.unit}".strip(), f"{each.value:.{digits}f} {each.unit}".strip()
+        yield each.name, limit, value, "met" if each.is_met else "missed"
+
+
+def _synthesis_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    shown = {"ours": "eks-hardware", "stock": "stock import", "typescript": "TypeScript"}
+    for name, each in results["synthesis"].items():
+        for key, label in shown.items():
+            yield name, str(each["resources"]), label, f"{each['seconds'][key]:.2f}", f"{each['megabytes'][key]:.0f}"
+
+
+def _growth_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    for each in results["growth"]:
+        slope = each["milliseconds_per_resource"]
+        yield str(each["groups"]), str(each["resources"]), f"{each['seconds']:.2f}", f"{slope:.1f}" if slope else ""
+
+
+def _profile_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    phases = results["profile"]["phases"]
+    for name, each in phases.items():
+        yield name, f"{each['seconds']:.2f}", f"{each['waited']:.2f}", str(each["requests"])
+    total = [sum(each[key] for each in phases.values()) for key in ("seconds", "waited", "requests")]
+    yield "together", f"{total[0]:.2f}", f"{total[1]:.2f}", str(total[2])
+
+
+def _table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:
+    body = list(rows)
+    widths = [max(len(row[column]) for row in [heads, *body]) for column in range(len(heads))]
+
+    def line(cells: tuple[str, ...]) -> str:
+        return "| " + " | ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)) + " |"
+
+    return [line(heads), "|" + "|".join("-" * (width + 2) for width in widths) + "|", *map(line, body)]

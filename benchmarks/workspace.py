@@ -1,0 +1,163 @@
+"""Where the benchmark works: ``.build/bench``, with the TypeScript app and the strategies that grow."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.measure import Command
+from benchmarks.typescript_app import differences, main_source, stack_source
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / ".build" / "bench"
+SHIPPED = ROOT / "config" / "strategies"
+GROWTH = (1, 10, 100, 400)
+
+_TYPESCRIPT = Path(__file__).parent / "typescript"
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """The environment of every measured command.
+
+    Python's bytecode is kept, as it is in any installation that pip made, whatever the machine's settings.
+    """
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("EKS_HARDWARE_", "PYTHON", "JSII_"))}
+    return {
+        **kept,
+        "PYTHONPYCACHEPREFIX": str(FOLDER / "bytecode"),
+        # Node 20 is past its end of life, and jsii says so on stderr each time.
+        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
+        **variables,
+    }
+
+
+def app(strategies: Path, name: str, **variables: str) -> Command:
+    """``main.py`` with some strategies; ``name`` is that of its output folder."""
+    out = {"CDKTF_OUTDIR": str(_output(name))}
+    return Command(
+        (sys.executable, "main.py"), environment(EKS_HARDWARE_STRATEGIES=str(strategies), **out, **variables), ROOT
+    )
+
+
+def command(*arguments: str) -> Command:
+    """``eks-hardware`` with some arguments; 1 is the exit code of findings."""
+    program = Path(sys.executable).with_name("eks-hardware")
+    return Command((str(program), *arguments), environment(), ROOT)
+
+
+def python(code: str) -> Command:
+    """A piece of Python."""
+    return Command((sys.executable, "-c", code), environment(), ROOT)
+
+
+def profile(strategy: Path) -> Command:
+    """``benchmarks/profile.py`` with a strategy."""
+    return Command(
+        (sys.executable, "-m", "benchmarks.profile", str(strategy), str(_output("profile"))), environment(), ROOT
+    )
+
+
+def _output(name: str) -> Path:
+    folder = FOLDER / "out" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def documents(name: str) -> dict[str, dict[str, object]]:
+    """``cdk.tf.json`` of every stack that an app left, by stack."""
+    files = sorted((FOLDER / "out" / name / "stacks").glob("*/cdk.tf.json"))
+    return {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+# --- TypeScript
+
+
+def typescript(name: str) -> Command:
+    """A compiled TypeScript app; see :func:`build_typescript`."""
+    return Command(
+        ("node", str(FOLDER / "typescript" / "dist" / f"{name}.js")),
+        environment(CDKTF_OUTDIR=str(_output(f"typescript-{name}"))),
+        FOLDER / "typescript",
+    )
+
+
+def build_typescript(apps: Mapping[str, Sequence[str]], ours: Mapping[str, Mapping[str, object]]) -> None:
+    """Write and compile apps with the same resources as ours.
+
+    Args:
+        apps: the stacks of each app, by its name.
+        ours: ``cdk.tf.json`` by stack.
+    """
+    folder = FOLDER / "typescript"
+    (folder / "stacks").mkdir(parents=True, exist_ok=True)
+    for file in ("package.json", "package-lock.json", "tsconfig.json", ".npmrc"):
+        content = (_TYPESCRIPT / file).read_text(encoding="utf-8")
+        (folder / file).write_text(content, encoding="utf-8")
+    for stack in {stack for stacks in apps.values() for stack in stacks}:
+        (folder / "stacks" / f"{stack}.ts").write_text(stack_source(stack, ours[stack]), encoding="utf-8")
+    for name, stacks in apps.items():
+        (folder / f"{name}.ts").write_text(main_source(stacks), encoding="utf-8")
+    stamp = folder / "node_modules" / ".installed"
+    lock = (folder / "package-lock.json").read_text(encoding="utf-8")
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != lock:
+        _run("npm", "ci", "--loglevel=error", folder=folder)
+        stamp.write_text(lock, encoding="utf-8")
+    _run("node_modules/.bin/tsc", *(f"{name}.ts" for name in apps), *_compiler_options(), folder=folder)
+
+
+def same_as_ours(name: str, ours: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """Where the output of a TypeScript app differs from ours."""
+    theirs = documents(f"typescript-{name}")
+    return [
+        f"{stack}: {difference}"
+        for stack, document in theirs.items()
+        for difference in differences(ours[stack], document)
+    ]
+
+
+def _compiler_options() -> list[str]:
+    options = json.loads((_TYPESCRIPT / "tsconfig.json").read_text(encoding="utf-8"))["compilerOptions"]
+    return [
+        part for key, value in options.items() for part in (f"--{key}", str(value).lower() if value is True else value)
+    ]
+
+
+def _run(*arguments: str, folder: Path) -> None:
+    done = subprocess.run(arguments, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(arguments)} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+
+
+# --- growth
+
+
+def growth_strategy(groups: int) -> Path:
+    """Write a strategy with so many node groups beside the system group."""
+    folder = FOLDER / "growth"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"growth-{groups}.yaml"
+    lines = [
+        "version: 1",
+        f"name: growth-{groups}",
+        "region: us-west-2",
+        "node_groups:",
+        "  - {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 3}}",
+        *(f"  - {{name: cpu-{index}, instance_types: [m7i.xlarge], scaling: {{max: 2}}}}" for index in range(groups)),
+        "",
+    ]
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return file
+
+
+def resources(name: str) -> int:
+    """Number of resources and data sources that an app defined."""
+    return sum(
+        len(named)
+        for document in documents(name).values()
+        for section in ("resource", "data")
+        for named in document.get(section, {}).values()  # type: ignore[attr-defined]
+    )

@@ -1,0 +1,79 @@
+"""What the benchmark says of its figures, and that the page quotes them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from typing import Any
+
+import pytest
+
+from benchmarks import report
+from benchmarks.__main__ import ACCEPTED, PAGE
+
+RESULTS: dict[str, Any] = json.loads(ACCEPTED.read_text(encoding="utf-8"))
+
+
+def _changed(*path: str | int, by: float) -> dict[str, Any]:
+    """The accepted results with one figure multiplied."""
+    results = copy.deepcopy(RESULTS)
+    *parents, last = path
+    holder: Any = results
+    for each in parents:
+        holder = holder[each]
+    holder[last] *= by
+    return results
+
+
+def test_the_page_quotes_the_accepted_results() -> None:
+    quoted = PAGE.read_text(encoding="utf-8").partition(report.BEGIN)[2].partition(report.END)[0]
+    assert quoted.strip() == report.tables(RESULTS)
+
+
+def test_nothing_is_worse_than_itself() -> None:
+    assert report.worse(RESULTS, RESULTS) == {}
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        (("synthesis", "mixed-hardware", "seconds", "ours"), "synth mixed-hardware, time / stock"),
+        (("synthesis", "mixed-hardware", "seconds", "ours"), "synth mixed-hardware, time / typescript"),
+        (("synthesis", "all", "megabytes", "ours"), "synth all, memory / stock"),
+        (("growth", -1, "seconds"), "400 node groups, time / 1"),
+        (("commands", "validate"), "validate, time / its libraries"),
+        (("commands", "recommend"), "recommend, time / its libraries"),
+    ],
+)
+def test_more_than_15_percent_is_worse(path: tuple[str | int, ...], name: str) -> None:
+    assert name in report.worse(_changed(*path, by=1.16), RESULTS)
+    assert report.worse(_changed(*path, by=1.14), RESULTS) == {}
+    assert report.worse(_changed(*path, by=0.5), RESULTS) == {}
+
+
+def test_a_slower_machine_is_not_worse() -> None:
+    slower = copy.deepcopy(RESULTS)
+    for each in slower["synthesis"].values():
+        each["seconds"] = {name: 3 * value for name, value in each["seconds"].items()}
+    for each in slower["growth"]:
+        each["seconds"] *= 3
+    slower["commands"] = {name: 3 * value for name, value in slower["commands"].items()}
+    assert report.worse(slower, RESULTS) == {}
+
+
+def test_a_target_that_is_missed_is_said() -> None:
+    missed = report.tables(_changed("commands", "validate", by=100))
+    row = next(line for line in missed.splitlines() if line.startswith("| validate") and "missed" in line)
+    assert "0.3 s" in row
+
+
+def test_every_target_of_the_project_is_measured() -> None:
+    limits = {each.name: each.limit for each in report.targets(RESULTS)}
+    assert limits == {
+        "mixed-hardware, time / stock import": 0.10,
+        "mixed-hardware, time / TypeScript": 4,
+        "mixed-hardware, Python and Node together": 250,
+        "one resource more, 1 to 400 node groups": 4,
+        "its growth, 100 to 400 / 10 to 100": 1.5,
+        "validate": 0.3,
+    }

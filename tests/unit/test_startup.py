@@ -1,0 +1,90 @@
+"""How the toolkit's own processes start and end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from helpers.paths import ROOT, SHIPPED
+
+SHOW = "import gc, threading; print(gc.get_threshold()[0] > 10_000, [each.name for each in threading.enumerate()])"
+
+
+def _run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("EKS_HARDWARE_")}
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def slow_node(tmp_path: Path) -> str:
+    """A ``node`` that never answers, so that who waits for it can be seen."""
+    program = tmp_path / "node"
+    program.write_text("#!/bin/sh\nexec sleep 2\n", encoding="utf-8")
+    program.chmod(0o755)
+    return str(program)
+
+
+def test_importing_the_library_changes_nothing_of_the_process() -> None:
+    done = _run(f"import eks_hardware, eks_hardware.config.models; {SHOW}")
+    assert done.stdout == "False ['MainThread']\n"
+
+
+def test_garbage_is_looked_for_rarely_in_our_own_processes() -> None:
+    done = _run(f"from eks_hardware._startup import short_lived; short_lived(); {SHOW}")
+    assert done.stdout == "True ['MainThread']\n"
+
+
+def test_node_starts_while_python_goes_on(slow_node: str) -> None:
+    done = _run(
+        f"from eks_hardware._startup import start_node; start_node(); {SHOW}; import os; os._exit(0)",
+        JSII_NODE=slow_node,
+    )
+    assert done.stdout == "False ['MainThread', 'start-node']\n"
+
+
+@pytest.mark.parametrize("variables", [{"JSII_NODE": "no-such-node"}, {"EKS_HARDWARE_EAGER_PROVIDERS": "1"}])
+def test_no_node_is_started(variables: dict[str, str]) -> None:
+    done = _run(f"from eks_hardware._startup import start_node; start_node(); {SHOW}", **variables)
+    assert (done.stdout, done.stderr) == ("False ['MainThread']\n", "")
+
+
+def test_the_switch_turns_all_of_it_off() -> None:
+    ended = "import atexit; atexit.register = lambda *_: print('at exit'); import eks_hardware"
+    short = f"from eks_hardware._startup import short_lived; short_lived(); {SHOW}"
+    assert _run(ended).stdout == "at exit\n"
+    assert _run(ended, EKS_HARDWARE_EAGER_PROVIDERS="1").stdout == ""
+    assert _run(short, EKS_HARDWARE_EAGER_PROVIDERS="1").stdout == "False ['MainThread']\n"
+
+
+def test_a_wrong_strategy_is_reported_without_node(tmp_path: Path) -> None:
+    (tmp_path / "wrong.yaml").write_text("version: 1\n", encoding="utf-8")
+    done = _run(
+        "import runpy; runpy.run_module('eks_hardware', run_name='__main__')",
+        EKS_HARDWARE_STRATEGIES=str(tmp_path),
+        JSII_NODE="no-such-node",
+    )
+    assert done.returncode == 1
+    assert done.stderr.endswith("3 errors; nothing was synthesized\n")
+    assert "Traceback" not in done.stderr
+
+
+def test_an_app_without_node_says_so() -> None:
+    done = _run(
+        "import runpy; runpy.run_module('eks_hardware', run_name='__main__')",
+        EKS_HARDWARE_STRATEGIES=str(SHIPPED / "development.yaml"),
+        JSII_NODE="no-such-node",
+    )
+    assert done.returncode == 1
+    assert done.stderr == "error: node is not on the PATH: install Node.js 20 or newer, https://nodejs.org\n"
