@@ -93,7 +93,7 @@ def tables(results: Mapping[str, Any]) -> str:
 
 def _target_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for each in targets(results):
-        digits = 0 if each.value >= 100 else 2
+        digits = 0 if each.value >= 100 else 3 if each.limit < 1 else 2
         limit, value = f"{each.limit:g} {each.unit}".strip(), f"{each.value:.{digits}f} {each.unit}".strip()
         yield each.name, limit, value, "met" if each.is_met else "missed"
 

@@ -11,7 +11,10 @@ import pytest
 
 from helpers.paths import ROOT, SHIPPED
 
-SHOW = "import gc, threading; print(gc.get_threshold()[0] > 10_000, [each.name for each in threading.enumerate()])"
+SHOW = (
+    "import gc, threading;"
+    "print(gc.get_threshold()[0] > 10_000, [each.name for each in threading.enumerate()], flush=True)"
+)
 
 
 def _run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
