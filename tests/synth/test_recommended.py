@@ -28,7 +28,7 @@ def run(command: Any, *arguments: str) -> None:
 def stacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Synthesized]:
     folder = tmp_path_factory.mktemp("recommended")
     (folder / "strategies").mkdir()
-    run(init, "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"))
+    run(init, "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project")
     described = write_strategy(folder / "strategies", group_line(), name="described")
     run(lock, str(described))
     found = synthesize(folder / "out", folder / "strategies")
