@@ -31,6 +31,8 @@ def main() -> int:
     parser.add_argument("--suite", action="store_true", help="the whole test suite too, about ten minutes")
     parser.add_argument("--accept", action="store_true", help="make these the results that later ones are held against")
     options = parser.parse_args()
+    if options.runs < 3:
+        parser.error("--runs: at least 3, or there is no median")
     # This process asks Node for the types of resources, and jsii says each time that Node 20 is past its end.
     os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
     results = measure(options.runs)
@@ -45,8 +47,10 @@ def main() -> int:
     worse = report.worse(results, accepted)
     if worse:
         say("worse than accepted; measuring once more, since a busy minute of the machine looks the same")
-        again = report.worse(measure(options.runs), accepted)
-        worse = {name: line for name, line in worse.items() if name in again}
+        results = measure(options.runs)
+        again = report.worse(results, accepted)
+        print(report.tables(results))
+        worse = {name: line for name, line in again.items() if name in worse}
     if worse:
         print("\nMore than 15 % worse than accepted (benchmarks/results.json):")
         print("\n".join(f"  {line}" for line in worse.values()))

@@ -64,12 +64,12 @@ def medians(commands: Mapping[str, Command], runs: int, rare: frozenset[str] = f
     Args:
         commands: what to run, by name.
         runs: turns; one more, first, is not counted.
-        rare: names of commands that run every second turn only.
+        rare: names of commands that run every second turn only, the first that counts among them.
     """
     times: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(runs + 1):
         for name, command in commands.items():
-            if name in rare and turn % 2:
+            if name in rare and turn and turn % 2 == 0:
                 continue
             took = seconds(command)
             if turn:

@@ -1,10 +1,21 @@
 """``python -m eks_hardware``: the CDKTF app, for a project that has only strategy files."""
 
+import os
+import sys
+
 from eks_hardware._startup import short_lived, start_node
 
+# `python -m` looks for modules in the working folder first: a folder with a `constructs/__init__.py` would hide the
+# library of that name.
+if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109
+    sys.path.append(sys.path.pop(0))
 short_lived()
 start_node()
 
 from eks_hardware.stacks.app import main  # noqa: E402  after the lines above
 
-raise SystemExit(main())
+try:
+    code = main()
+except KeyboardInterrupt:
+    code = 130  # as a shell says it
+raise SystemExit(code)

@@ -111,7 +111,7 @@ def _hook_node() -> None:
     option = f'--require "{escaped}"'
     if is_eager() or option in options or not _NODE_HOOK.is_file():
         return
-    if "semi-space" not in options:
+    if "semi-space" not in options.replace("_", "-"):
         # Young objects of one synth need no more, and 16 MiB, the default, is kept three times: 20 MB less. Allowed in
         # NODE_OPTIONS since Node 18.9 (https://github.com/nodejs/node/pull/44436).
         option = f"--max-semi-space-size=4 {option}"

@@ -232,8 +232,9 @@ class Catalogue:
             kind: a type of this catalogue.
             table: ``instances``, ``offerings``, ``accelerators`` or ``ami_types``.
 
-        >>> load().cited(load().get("p4d.24xlarge"), "ami_types").partition(",")[0]
-        'ami_types.json row p4d (x86_64)'
+        Examples:
+            >>> load().cited(load().get("p4d.24xlarge"), "ami_types").partition(",")[0]
+            'ami_types.json row p4d (x86_64)'
         """
         if table == "instances":
             return f"instances.json row {kind.name}, {kind.source}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -19,7 +20,7 @@ def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: 
     """Return a copy of a resolved strategy with other values in it, each with the reason for it.
 
     Nothing else is derived again and no rule looks at the change: a setting that the strategy has a field for is better
-    changed there.
+    changed there. So is a name: addresses and the names of other things are made of it, and stay or move with it.
 
     Args:
         resolved: the strategy (:func:`resolve`).
@@ -40,9 +41,29 @@ def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: 
         parts = dict(_parts(resolved))
         part, _, field = place.rpartition(".")
         if part not in parts:
-            raise ValueError(f"SETTING_UNKNOWN {place}: there is no {part or place!r}; {did_you_mean(part, parts)}")
+            raise ValueError(f"SETTING_UNKNOWN {place}: {_instead(place, parts)}")
+        _at(resolved, parts[part]).checked(field, value, place=place)  # with the place in its message
         resolved = _put(resolved, parts[part], field, value, because)
     return resolved
+
+
+def _instead(place: str, parts: Mapping[str, Route]) -> str:
+    """What to write in place of a place that there is not."""
+    if place in parts:
+        return "name one of its fields; eks-hardware explain prints them"
+    whole = next((part for part in parts if place.startswith(f"{part}.")), None)
+    if whole:
+        field = re.split(r"[.\[]", place[len(whole) + 1 :], maxsplit=1)[0]
+        return f"change the whole of {whole}.{field}"
+    part = place.rpartition(".")[0] or place
+    return f"there is no {part!r}; {did_you_mean(part, parts)}"
+
+
+def _at(value: Any, route: Route) -> Any:
+    """The part at the end of a route."""
+    for step in route:
+        value = value[step] if isinstance(value, tuple | Mapping) else getattr(value, str(step))
+    return value
 
 
 def _parts(resolved: ResolvedStrategy) -> Iterator[tuple[str, Route]]:

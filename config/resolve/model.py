@@ -132,20 +132,36 @@ class Resolved:
             >>> group.metadata_hop_limit, str(group.why("metadata_hop_limit"))
             (2, 'a sidecar asks IMDS [caller]')
         """
-        checked = {name: self._checked(name, value) for name, value in values.items()}
+        kind = type(self).__name__
+        checked = {name: self.checked(name, value, place=f"{kind}.{name}") for name, value in values.items()}
         reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
         return replace(self, **checked, reasons=MappingProxyType(reasons))
 
-    def _checked(self, name: str, value: Any) -> Any:
-        kind = type(self).__name__
+    def checked(self, name: str, value: Any, *, place: str) -> Any:
+        """Return a value as the field of a name holds it.
+
+        Args:
+            name: of the field.
+            value: for it.
+            place: what messages call it.
+
+        Raises:
+            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
+        """
         known = {each.name for each in fields(self)} - {"reasons"}
         if name not in known:
-            raise ValueError(f"SETTING_UNKNOWN {kind}.{name}: {kind} has no such field; {did_you_mean(name, known)}")
+            raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
         try:
             return frozen(_type_of(type(self), name).validate_python(value))
         except ValidationError as error:
-            said = "; ".join(each["msg"] for each in error.errors())
-            raise ValueError(f"SETTING_TYPE {kind}.{name}: {value!r} does not fit: {said}") from None
+            said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
+            raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
+
+
+def _inside(place: tuple[int | str, ...]) -> str:
+    """Where in a value a fault is: ``[0].key: ``; empty for the whole."""
+    parts = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
+    return f"{parts.lstrip('.')}: " if parts else ""
 
 
 def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:

@@ -157,7 +157,8 @@ class NodeGroup(Construct):
     ) -> NodeGroup:
         """Define a group from its section of a strategy alone, in a cluster that is defined elsewhere.
 
-        Its zones are those of the network, or those that the config lists; an EFA group takes the first.
+        Its zones are those of the network, or those that the config lists; an EFA group takes the first. The rules of
+        ``eks-hardware validate`` look at whole strategies, not at this one section.
 
         Args:
             scope: the construct or stack that it belongs to.
@@ -169,7 +170,13 @@ class NodeGroup(Construct):
             network: the subnets it spreads over, by zone id.
             role: the role of its nodes.
             efa_security_group_id: group of EFA interfaces; needed when the group has any.
+
+        Raises:
+            ValueError: ``NODE_GROUP_ZONE`` when the network has no private subnets, or none in a zone of the group,
+                ``NODE_GROUP_EFA`` when the group wants EFA and its types have none.
         """
+        if not network.private_subnet_ids:
+            raise ValueError(f"NODE_GROUP_ZONE {id_}: the network has no private subnets; name one for each zone")
         zones = config.zones or tuple(sorted(network.private_subnet_ids))
         resolved = resolve_node_group(
             config,
@@ -179,6 +186,11 @@ class NodeGroup(Construct):
             catalogue=load(),
             custom_networking=bool(network.pod_subnet_ids),
         )
+        if config.efa and not resolved.efa_interfaces:
+            raise ValueError(
+                f"NODE_GROUP_EFA {id_}: {', '.join(resolved.instance_types)} has no EFA; choose a type that has, or "
+                "set efa to False"
+            )
         return cls(
             scope,
             id_,

@@ -50,6 +50,11 @@ _LANGUAGES = {
 _LARGEST_PAGE = 200_000
 
 
+def on_startup(command: str, dirty: bool) -> None:  # noqa: ARG001
+    """Make the folder of the sources: the reader of docstrings looks only into what is there before it starts."""
+    _SOURCES.mkdir(parents=True, exist_ok=True)
+
+
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Read the navigation, and lay the packages out as they are imported: the reader of docstrings follows no links."""
     config.nav = _nav(config.nav)

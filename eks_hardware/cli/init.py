@@ -86,7 +86,7 @@ def init(
     """
     from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
     from eks_hardware.advisor.strategies.write import write_new
-    from eks_hardware.project import strategy_path, write_project
+    from eks_hardware.project import runs_strategies, strategy_path, write_project
 
     if hardware and (model or hf_config):
         raise typer.BadParameter("--hardware says what to take, --model what to choose for; give one of the two")
@@ -103,7 +103,8 @@ def init(
         text = _strategy(name, answers)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, text, force=force)
-        if place == "new":
+        # Asked for by name, what an interrupted run did not come to is written as well.
+        if place == "new" or (project and runs_strategies(out)):
             around.extend(write_project(out, name))
     except WriteError as error:
         _fail(str(error))

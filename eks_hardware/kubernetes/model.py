@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -181,7 +182,7 @@ class Bundle:
                     )
         return in_order((*self.releases, *added))
 
-    def changed(self, name: str, **fields: Any) -> Bundle:
+    def changed(self, name: str, /, **fields: Any) -> Bundle:
         """Return a bundle with other fields of one release: ``changed("karpenter", timeout_seconds=1800)``.
 
         Args:
@@ -189,11 +190,17 @@ class Bundle:
             fields: those of :class:`ChartRelease` or :class:`ObjectRelease` that are other.
 
         Raises:
-            KeyError: there is no such release.
-            TypeError: it has no such field.
-            ValueError: ``RELEASE_CYCLE`` when some releases now wait for each other.
+            ValueError: ``RELEASE_NAME`` when there is no such release, ``RELEASE_FIELD`` when it has no such field,
+                ``RELEASE_CYCLE`` when some releases now wait for each other.
         """
-        other = replace(self.release(name), **fields)
+        if name not in self.names:
+            raise ValueError(f"RELEASE_NAME {name!r}: there is no such release; {did_you_mean(name, self.names)}")
+        release = self.release(name)
+        known = {each.name for each in dataclasses.fields(release)}
+        for field in fields:
+            if field not in known:
+                raise ValueError(f"RELEASE_FIELD {name}.{field}: there is no such field; {did_you_mean(field, known)}")
+        other = replace(release, **fields)
         return in_order(tuple(other if each.name == name else each for each in self.releases))
 
 

@@ -6,7 +6,7 @@ import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from eks_hardware.testing.template import Template
+from eks_hardware.testing.template import Stack, Template
 
 # What AWS does where a cluster does not say:
 # https://docs.aws.amazon.com/eks/latest/APIReference/API_VpcConfigRequest.html
@@ -14,7 +14,7 @@ _PUBLIC_BY_DEFAULT = True
 _CIDRS_BY_DEFAULT = ("0.0.0.0/0",)
 
 
-def assert_no_public_api(template: Template) -> None:
+def assert_no_public_api(template: Template | Stack) -> None:
     """Assert that the internet as a whole reaches the Kubernetes API of no ``aws_eks_cluster``.
 
     A public endpoint for networks that are named is fine. Public access that is not mentioned is public access to
@@ -22,15 +22,20 @@ def assert_no_public_api(template: Template) -> None:
     ``128.0.0.0/1``). What is known to Terraform alone, such as a variable, is not taken for private. A stack without a
     cluster passes.
 
+    Args:
+        template: what is synthesized, or a stack to synthesize.
+
     Raises:
         AssertionError: names each cluster with the networks that reach it.
 
-    >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}
-    >>> assert_no_public_api(Template({"resource": {"aws_eks_cluster": {"main": cluster}}}))
-    Traceback (most recent call last):
-    AssertionError: the whole internet reaches the Kubernetes API of
-      aws_eks_cluster.main: public_access_cidrs has 0.0.0.0/0
+    Examples:
+        >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}
+        >>> assert_no_public_api(Template({"resource": {"aws_eks_cluster": {"main": cluster}}}))
+        Traceback (most recent call last):
+        AssertionError: the whole internet reaches the Kubernetes API of
+          aws_eks_cluster.main: public_access_cidrs has 0.0.0.0/0
     """
+    template = template if isinstance(template, Template) else Template.of(template)
     found = [
         f"  {template.named(address)}: {fault}"
         for address, body in template.resources("aws_eks_cluster").items()
@@ -55,11 +60,11 @@ def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
         yield f"{how}public_access_cidrs is not set, which means {', '.join(_CIDRS_BY_DEFAULT)}"
         return
     listed = [cidrs] if isinstance(cidrs, str) else list(cidrs)
-    unknown = [each for each in listed if "${" in each]
+    unknown = [each for each in listed if "${" in str(each)]
     if unknown:
         yield f"{how}public_access_cidrs has {', '.join(unknown)}, which is known to Terraform alone"
     elif wrong := [each for each in listed if not _is_network(each)]:
-        yield f"{how}public_access_cidrs has {', '.join(wrong)}, which is no network"
+        yield f"{how}public_access_cidrs has {', '.join(map(str, wrong))}, which is no network"
     elif everything := _everything(listed):
         yield f"{how}public_access_cidrs has {', '.join(everything)}"
 

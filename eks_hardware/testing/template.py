@@ -118,8 +118,9 @@ _NOTHING_MORE = _Absent("nothing more")
 class Matches(Matcher):
     """Expects text in which a regular expression is found.
 
-    >>> differences(Matches("^ip-[0-9]+$"), "ip-10")
-    []
+    Examples:
+        >>> differences(Matches("^ip-[0-9]+$"), "ip-10")
+        []
     """
 
     pattern: str
@@ -140,8 +141,9 @@ class _ItemsMatcher(Matcher):
 class AnyOrder(_ItemsMatcher):
     """Expects a list of exactly these items, in any order.
 
-    >>> differences(AnyOrder("a", "b"), ["b", "a"])
-    []
+    Examples:
+        >>> differences(AnyOrder("a", "b"), ["b", "a"])
+        []
     """
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
@@ -161,10 +163,11 @@ class AnyOrder(_ItemsMatcher):
 class Contains(_ItemsMatcher):
     """Expects a list that has these items, wherever and whatever else, or text that has these parts.
 
-    >>> differences(Contains({"key": "a"}), [{"key": "b"}, {"key": "a", "value": 1}])
-    []
-    >>> differences(Contains("eks"), "aws-eks-cluster")
-    []
+    Examples:
+        >>> differences(Contains({"key": "a"}), [{"key": "b"}, {"key": "a", "value": 1}])
+        []
+        >>> differences(Contains("eks"), "aws-eks-cluster")
+        []
     """
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
@@ -182,8 +185,9 @@ class Contains(_ItemsMatcher):
 class Json(Matcher):
     """Expects text that is JSON and, read, is as expected: policies, add-on configuration, event patterns.
 
-    >>> differences(Json({"a": 1}), '{"a": 1, "b": 2}')
-    []
+    Examples:
+        >>> differences(Json({"a": 1}), '{"a": 1, "b": 2}')
+        []
     """
 
     value: object

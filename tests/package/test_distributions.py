@@ -84,7 +84,7 @@ def test_metadata(wheel: zipfile.ZipFile) -> None:
 
 def test_one_command(wheel: zipfile.ZipFile) -> None:
     text = wheel.read(f"{NAME}.dist-info/entry_points.txt").decode()
-    assert text.split() == ["[console_scripts]", "eks-hardware", "=", "eks_hardware.cli:main"]
+    assert text.split() == ["[console_scripts]", "eks-hardware", "=", "eks_hardware._startup:command"]
 
 
 def test_the_only_top_level_name_is_ours(wheel: zipfile.ZipFile) -> None:

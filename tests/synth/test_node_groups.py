@@ -463,3 +463,14 @@ def test_minimal_update_strategy_raises_the_provider_version(synthesize: Callabl
     )
     assert template.only("aws_eks_node_group")["update_config"]["update_strategy"] == "MINIMAL"
     assert template.terraform["required_providers"]["aws"]["version"] == ">= 6.26.0, < 7.0.0"
+
+
+def test_fails_for_efa_on_a_type_without(define: Callable[..., Any]) -> None:
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA nodes: m7i\.large has no EFA"):
+        define(instance_types=["m7i.large"], efa=True)
+
+
+def test_fails_for_a_network_without_subnets(define: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "PRIVATE", {})
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_ZONE nodes: the network has no private subnets"):
+        define()

@@ -140,12 +140,15 @@ def test_node_is_told_once_beside_its_other_options(
     assert os.environ["NODE_OPTIONS"] == f'{given} --max-semi-space-size=4 --require "{quoted}"'.strip()
 
 
-def test_a_size_of_young_objects_that_is_given_stays(node_hook: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NODE_OPTIONS", "--max-semi-space-size=64")
+@pytest.mark.parametrize("given", ["--max-semi-space-size=64", "--max_semi_space_size=64"])
+def test_a_size_of_young_objects_that_is_given_stays(
+    node_hook: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    monkeypatch.setenv("NODE_OPTIONS", given)
     install()
     importlib.util.find_spec("jsii")
     quoted = str(node_hook).replace('"', '\\"')
-    assert os.environ["NODE_OPTIONS"] == f'--max-semi-space-size=64 --require "{quoted}"'
+    assert os.environ["NODE_OPTIONS"] == f'{given} --require "{quoted}"'
 
 
 def test_node_is_not_told_of_a_file_that_is_not_there(node_hook: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,15 @@ def test_every_argument_is_documented(package: str) -> None:
     for name, signature, text in _documented_signatures(package):
         arguments = signature.args
         taken = [
-            each.arg for each in (*arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg) if each
+            each.arg
+            for each in (
+                *arguments.posonlyargs,
+                *arguments.args,
+                arguments.vararg,
+                *arguments.kwonlyargs,
+                arguments.kwarg,
+            )
+            if each
         ]
         taken = [each for each in taken if each not in ("self", "cls")]
         said = re.findall(r"^    (\w+):", _section(text, "Args"), re.MULTILINE)

@@ -40,8 +40,9 @@ def test_nothing_is_worse_than_itself() -> None:
         (("synthesis", "mixed-hardware", "seconds", "ours"), "synth mixed-hardware, time / stock"),
         (("synthesis", "mixed-hardware", "seconds", "ours"), "synth mixed-hardware, time / typescript"),
         (("synthesis", "all", "megabytes", "ours"), "synth all, memory / stock"),
-        (("growth", -1, "seconds"), "400 node groups, time / 1"),
         (("commands", "validate"), "validate, time / its libraries"),
+        (("synthesis", "mixed-hardware", "megabytes", "ours"), "MB of mixed-hardware / limit"),
+        (("profile", "phases", "define the resources", "requests"), "requests to Node / resource"),
         (("commands", "recommend"), "recommend, time / its libraries"),
     ],
 )
@@ -49,6 +50,18 @@ def test_more_than_15_percent_is_worse(path: tuple[str | int, ...], name: str) -
     assert name in report.worse(_changed(*path, by=1.16), RESULTS)
     assert report.worse(_changed(*path, by=1.14), RESULTS) == {}
     assert report.worse(_changed(*path, by=0.5), RESULTS) == {}
+
+
+def test_growth_is_compared_as_a_whole_and_by_the_resource() -> None:
+    slower = report.worse(_changed("growth", -1, "seconds", by=1.2), RESULTS)
+    assert set(slower) == {"400 node groups, time / 1", "ms a resource more / of the TypeScript app"}
+
+
+def test_nothing_leaves_the_comparison_unseen() -> None:
+    fewer = copy.deepcopy(RESULTS)
+    del fewer["commands"]["explain"]
+    assert list(report.worse(fewer, RESULTS)) == ["explain, time / its libraries"]
+    assert list(report.worse(RESULTS, fewer)) == ["explain, time / its libraries"]
 
 
 def test_a_slower_machine_is_not_worse() -> None:

@@ -160,6 +160,9 @@ def test_a_file_of_the_project_that_cannot_be_written() -> None:
     code, said = run(*INIT)
     assert code == 2
     assert "error: .github/workflows" in said
+    Path(".github").unlink()
+    code, said = run(*INIT, "--project", "--force")
+    assert (code, files()) == (0, PROJECT)
 
 
 # --- its files

@@ -97,3 +97,23 @@ def test_every_open_cluster_is_named() -> None:
 
 def test_a_stack_without_a_cluster_passes() -> None:
     assert_no_public_api(Template({"resource": {"aws_vpc": {"a": {}}}}))
+
+
+def test_a_stack_is_synthesized_first() -> None:
+    class Stack:
+        def prepare_stack(self) -> None: ...
+
+        def run_all_validations(self) -> None: ...
+
+        def to_terraform(self) -> dict[str, object]:
+            return {"resource": {"aws_eks_cluster": {"main": {"vpc_config": {}}}}}
+
+    with pytest.raises(AssertionError, match=r"aws_eks_cluster\.main"):
+        assert_no_public_api(Stack())
+
+
+@pytest.mark.parametrize("cidrs", [["::/1", "8000::/1"], [None]])
+def test_halves_of_the_internet_and_nothing_at_all(cidrs: list[str | None]) -> None:
+    cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": cidrs}}
+    with pytest.raises(AssertionError):
+        assert_no_public_api(Template({"resource": {"aws_eks_cluster": {"main": cluster}}}))

@@ -95,7 +95,13 @@ REFUSED = {
     "node_groups[gpu-training].max_sice": (1, "SETTING_UNKNOWN", "did you mean max_size"),
     "node_groups[gpu-training].reasons": ({}, "SETTING_UNKNOWN", "no such field"),
     "node_groups[gpu-training].max_size": ("many", "SETTING_TYPE", "'many' does not fit: .*integer"),
-    "node_groups[gpu-training].taints": ([{"key": "a"}], "SETTING_TYPE", "Field required"),
+    "node_groups[gpu-training].taints": ([{"key": "a"}], "SETTING_TYPE", r"taints: .*\[0\]\.value: field required"),
+    "node_groups[gpu-training]": (1, "SETTING_UNKNOWN", "name one of its fields"),
+    "node_groups[gpu-training].labels.team": (
+        "a",
+        "SETTING_UNKNOWN",
+        r"the whole of node_groups\[gpu-training\]\.labels",
+    ),
     "region": ("us-east-1", "SETTING_UNKNOWN", "strategy"),
 }
 
