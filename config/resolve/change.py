@@ -62,7 +62,8 @@ def _instead(place: str, parts: Mapping[str, Route]) -> str:
 def _at(value: Any, route: Route) -> Any:
     """The part at the end of a route."""
     for step in route:
-        value = value[step] if isinstance(value, tuple | Mapping) else getattr(value, str(step))
+        held: Any = value
+        value = held[step] if isinstance(value, tuple | Mapping) else getattr(held, str(step))
     return value
 
 
