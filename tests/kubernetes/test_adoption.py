@@ -80,6 +80,11 @@ def test_nodes_are_in_the_subnets_that_are_named(adopted: ResolvedAdoption) -> N
     assert terms == {"cpu": both, "gpu": both, "inf": both, "h100": both[:1]}
 
 
+def test_nodes_carry_the_tags_of_the_file() -> None:
+    tagged = adoption(*POOLS, tags={"team": "research"})
+    assert [each["spec"]["tags"]["team"] for each in _objects(tagged, "EC2NodeClass")] == ["research"] * len(POOLS)
+
+
 def test_security_groups_are_found_by_tag_or_named(adopted: ResolvedAdoption) -> None:
     def of(one: ResolvedAdoption) -> dict[str, list[dict[str, Any]]]:
         classes = _objects(one, "EC2NodeClass")
