@@ -10,11 +10,11 @@ schema := config/strategy.schema.json
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept
+.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept node-versions
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
-	  while read -r name text; do printf '  make %-13s %s\n' "$$name" "$$text"; done
+	  while read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 # The stamps lie in the folders they vouch for: whoever deletes .venv deletes its stamp.
 setup: .venv/.installed node_modules/.installed .build/terraform/.found ## install into .venv and node_modules
@@ -34,6 +34,12 @@ unit: .venv/.installed ## run the tests that need neither Node nor Terraform
 
 scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)
+
+node-versions: setup ## install Node 20, 22 and 24 from npm, and test the fast path on each
+	@for version in 20 22 24; do \
+	  mkdir -p .build/node/$$version && npm install --no-save --prefix .build/node/$$version node@$$version || exit 1; \
+	done
+	$(python) -m pytest tests/synth/test_node_versions.py $(PYTEST_ARGS)
 
 bench: setup ## measure, and fail where it got slower (some 10 minutes); docs/benchmarks.md
 	@$(python) -m benchmarks $(BENCH_ARGS)
