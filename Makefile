@@ -66,11 +66,11 @@ golden: setup ## rewrite the golden files after an intended change
 	$(python) -m pytest tests/synth tests/unit tests/docs/test_generated.py --update-golden $(PYTEST_ARGS)
 
 schema: .venv/.installed ## rewrite the JSON Schema after a change of the models
-	$(python) -m eks_hardware.config.schema
+	$(python) -m eks_hardware.models.json_schema
 
 schema-check: .venv/.installed
 	@cp $(schema) .build/schema.before
-	@$(python) -m eks_hardware.config.schema
+	@$(python) -m eks_hardware.models.json_schema
 	@cmp -s .build/schema.before $(schema) || { echo '$(schema) was stale and is rewritten: add it'; exit 1; }
 
 docs: .venv/.installed ## build the documentation site to .build/site

@@ -1,23 +1,150 @@
 """Amazon EKS clusters for AI workloads on the right hardware, in CDK for Terraform.
 
-The code lives in four top-level folders of the repository and is imported under this one name:
-``eks_hardware.config``, ``eks_hardware.constructs``, ``eks_hardware.stacks`` and the sub-packages here.
-An installed wheel maps the folders itself; in a checkout the lines below do (docs/adr/0001).
+    from eks_hardware import Cluster, Network, NodeGroup     # constructs
+    from eks_hardware import NodeGroupSpec, Strategy         # a strategy file and its sections, typed
+
+Names are imported when they are asked for, so that nothing starts Node that does not need it. Import ``eks_hardware``
+before the AWS provider: the provider then loads lazily, for the resources of your own stacks too.
+
+``eks_hardware.constructs``, ``eks_hardware.stacks`` and the data in ``eks_hardware/config`` are links to the top-level
+folders of the repository (docs/adr/0019).
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from eks_hardware._framework import install as _install_framework
 from eks_hardware._lazy_providers import install as _install_lazy_providers
 
-__version__ = "0.1.0"
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from eks_hardware.adoption import Adoption, load_adoption, resolve_adoption
+    from eks_hardware.catalogue import Catalogue, InstanceType
+    from eks_hardware.constructs.cluster import Addon, Cluster, ClusterRef
+    from eks_hardware.constructs.efa import EfaSecurityGroup
+    from eks_hardware.constructs.iam import IamSettings, Role
+    from eks_hardware.constructs.karpenter import AdoptedKarpenter, Karpenter
+    from eks_hardware.constructs.kubernetes import HelmReleases
+    from eks_hardware.constructs.network import Network, NetworkRef
+    from eks_hardware.constructs.node_groups import NodeEnvironment, NodeGroup, NodeGroupKind, Nodes
+    from eks_hardware.constructs.platform import Platform
+    from eks_hardware.constructs.pod_identity import PodIdentityRole
+    from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
+    from eks_hardware.findings import Finding, StrategyError
+    from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease
+    from eks_hardware.models import (
+        AddonSpec,
+        ClusterSpec,
+        KarpenterSpec,
+        KubernetesSpec,
+        NetworkSpec,
+        NodeGroupSpec,
+        NodePoolSpec,
+        StorageSpec,
+        Strategy,
+        WorkloadSpec,
+    )
+    from eks_hardware.resolve import ResolvedStrategy, change
+    from eks_hardware.stacks import Extension, HardwareStack, KubernetesStack, strategy_stacks
+    from eks_hardware.validation import load_strategy, validate
 
-_checkout = Path(__file__).resolve().parent.parent
-if (_checkout / "stacks" / "hardware_stack.py").is_file() and (_checkout / "cdktf.json").is_file():
-    __path__.append(str(_checkout))
+__version__ = "0.1.0"
+
+__all__ = [
+    "Addon",
+    "AddonSpec",
+    "AdoptedKarpenter",
+    "Adoption",
+    "Bundle",
+    "Catalogue",
+    "ChartRelease",
+    "Cluster",
+    "ClusterRef",
+    "ClusterSpec",
+    "EfaSecurityGroup",
+    "ElasticFileSystem",
+    "Extension",
+    "Finding",
+    "HardwareStack",
+    "HelmReleases",
+    "IamSettings",
+    "InstanceType",
+    "Karpenter",
+    "KarpenterSpec",
+    "KubernetesSpec",
+    "KubernetesStack",
+    "LustreFileSystem",
+    "Network",
+    "NetworkRef",
+    "NetworkSpec",
+    "NodeEnvironment",
+    "NodeGroup",
+    "NodeGroupKind",
+    "NodeGroupSpec",
+    "NodePoolSpec",
+    "Nodes",
+    "ObjectRelease",
+    "Platform",
+    "PodIdentityRole",
+    "ResolvedStrategy",
+    "Role",
+    "StorageSpec",
+    "Strategy",
+    "StrategyError",
+    "WorkloadSpec",
+    "__version__",
+    "change",
+    "load_adoption",
+    "load_strategy",
+    "resolve_adoption",
+    "strategy_stacks",
+    "validate",
+]
+
+_MODULES = {
+    "adoption": "Adoption load_adoption resolve_adoption",
+    "catalogue": "Catalogue InstanceType",
+    "constructs.cluster": "Addon Cluster ClusterRef",
+    "constructs.efa": "EfaSecurityGroup",
+    "constructs.iam": "IamSettings Role",
+    "constructs.karpenter": "AdoptedKarpenter Karpenter",
+    "constructs.kubernetes": "HelmReleases",
+    "constructs.network": "Network NetworkRef",
+    "constructs.node_groups": "NodeEnvironment NodeGroup NodeGroupKind Nodes",
+    "constructs.platform": "Platform",
+    "constructs.pod_identity": "PodIdentityRole",
+    "constructs.storage": "ElasticFileSystem LustreFileSystem",
+    "findings": "Finding StrategyError",
+    "kubernetes": "Bundle ChartRelease ObjectRelease",
+    "models": (
+        "AddonSpec ClusterSpec KarpenterSpec KubernetesSpec NetworkSpec NodeGroupSpec NodePoolSpec StorageSpec "
+        "Strategy WorkloadSpec"
+    ),
+    "resolve": "ResolvedStrategy change",
+    "stacks": "Extension HardwareStack KubernetesStack strategy_stacks",
+    "validation": "load_strategy validate",
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+
+if not (Path(__file__).parent / "constructs").is_dir():
+    raise ImportError(
+        "eks_hardware/constructs must be a link to constructs/, but this checkout has no symbolic links; "
+        "run `git config core.symlinks true` and check out again, or install the wheel"
+    )
 
 _install_lazy_providers()
 _install_framework()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

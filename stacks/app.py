@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from eks_hardware._framework import FrameworkError
 from eks_hardware._startup import node
-from eks_hardware.advisor.loading import from_environment
-from eks_hardware.config.errors import Finding, StrategyError
-from eks_hardware.config.report.text import as_text, counted
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
+from eks_hardware.loader.discovery import read_environment
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.stacks.extension import Extension
+from eks_hardware.validation import validate
+from eks_hardware.validation.terminal import as_text, counted
 
 if TYPE_CHECKING:
     from eks_hardware.stacks.hardware_stack import HardwareStack
@@ -38,7 +39,7 @@ def strategies(
         >>> [(resolved.name, [warning.code for warning in warnings]) for resolved, warnings in found]
         [('development', ['ENDPOINT_OPEN'])]
     """
-    found = from_environment(os.environ if environ is None else environ)
+    found = validate(*read_environment(os.environ if environ is None else environ))
     if found.errors:
         raise StrategyError(found.shown)
     return [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from eks_hardware import models
 from eks_hardware._cdk import (
     Construct,
     DataTerraformRemoteState,
@@ -15,9 +16,8 @@ from eks_hardware._cdk import (
     S3Backend,
     TerraformStack,
 )
-from eks_hardware.config import models
 
-Backend = models.LocalBackend | models.S3Backend | models.RemoteBackend
+Backend = models.LocalBackendSpec | models.S3BackendSpec | models.RemoteBackendSpec
 RemoteState = DataTerraformRemoteState | DataTerraformRemoteStateLocal | DataTerraformRemoteStateS3
 
 
@@ -31,14 +31,14 @@ def define_backend(stack: TerraformStack, backend: Backend) -> None:
     Examples:
         >>> define_backend(stack, resolved.backend)
     """
-    if isinstance(backend, models.S3Backend):
+    if isinstance(backend, models.S3BackendSpec):
         S3Backend(stack, **_s3(backend))
         # The binding knows neither of these two.
         if backend.lock:
             stack.add_override("terraform.backend.s3.use_lockfile", True)
         if backend.role_arn:
             stack.add_override("terraform.backend.s3.assume_role", {"role_arn": backend.role_arn})
-    elif isinstance(backend, models.RemoteBackend):
+    elif isinstance(backend, models.RemoteBackendSpec):
         RemoteBackend(
             stack,
             hostname=backend.hostname,
@@ -68,12 +68,12 @@ def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
         >>> state = remote_state(stack, "hardware", resolved.backend)
         >>> endpoint = state.get_string("cluster_endpoint")
     """
-    if isinstance(backend, models.S3Backend):
+    if isinstance(backend, models.S3BackendSpec):
         state = DataTerraformRemoteStateS3(scope, id_, **_s3(backend))
         if backend.role_arn:
             state.add_override("config.assume_role", {"role_arn": backend.role_arn})
         return state
-    if isinstance(backend, models.RemoteBackend):
+    if isinstance(backend, models.RemoteBackendSpec):
         return DataTerraformRemoteState(
             scope,
             id_,
@@ -84,7 +84,7 @@ def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
     return DataTerraformRemoteStateLocal(scope, id_, path=backend.path or "")
 
 
-def _s3(backend: models.S3Backend) -> dict[str, Any]:
+def _s3(backend: models.S3BackendSpec) -> dict[str, Any]:
     return {
         "bucket": backend.bucket,
         "key": backend.key or "",

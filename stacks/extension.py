@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedStrategy
 from eks_hardware.kubernetes import Bundle
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 
 if TYPE_CHECKING:
     # Node starts with them: a wrong strategy file is reported without it.
@@ -43,7 +43,7 @@ class Extension:
     """
 
     def change(self, resolved: ResolvedStrategy) -> ResolvedStrategy:
-        """Change what was derived, before anything is defined (``eks_hardware.config.resolve.change``).
+        """Change what was derived, before anything is defined (``eks_hardware.resolve.change``).
 
         Args:
             resolved: the strategy.

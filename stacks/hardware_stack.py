@@ -10,11 +10,11 @@ from eks_hardware._cdk import (
     TerraformOutput,
     TerraformStack,
 )
-from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider, platform_releases
 from eks_hardware.constructs.platform import Platform
 from eks_hardware.kubernetes import Bundle, ChartRelease, bundle
 from eks_hardware.kubernetes.terraform_text import holds_token
+from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.stacks.backend import define_backend
 from eks_hardware.stacks.extension import Extension
 

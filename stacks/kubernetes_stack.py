@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from eks_hardware._cdk import Construct, TerraformStack
-from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider
 from eks_hardware.kubernetes import Bundle, Reference
+from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.stacks.backend import define_backend, remote_state
 from eks_hardware.stacks.hardware_stack import HardwareStack
 
@@ -27,8 +27,8 @@ class KubernetesStack(TerraformStack):
         ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
 
     Examples:
-        >>> from eks_hardware.config.models import Kubernetes
-        >>> separate = Kubernetes(stack="separate")
+        >>> from eks_hardware.models import Kubernetes
+        >>> separate = KubernetesSpec(stack="separate")
         >>> two = resolve(strategy.model_copy(update={"name": "two-stacks", "kubernetes": separate}))
         >>> charts = KubernetesStack(app, resolved=two, hardware=HardwareStack(app, resolved=two))
         >>> charts.releases.releases["karpenter"].add_override("timeout", 1200)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eks_hardware._cdk import Construct
-from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.stacks.extension import Extension
 from eks_hardware.stacks.hardware_stack import HardwareStack
 from eks_hardware.stacks.kubernetes_stack import KubernetesStack
@@ -16,7 +16,7 @@ def strategy_stacks(
 
     Args:
         scope: the app.
-        resolved: the strategy (``eks_hardware.config.resolve.resolve``).
+        resolved: the strategy (``eks_hardware.resolve.resolve``).
         extension: what is added to it.
 
     Examples:

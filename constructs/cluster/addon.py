@@ -14,9 +14,9 @@ from eks_hardware._cdk import (
     ITerraformDependable,
     TerraformResource,
 )
-from eks_hardware.config.policies.document import assumed_by_pods, policy
-from eks_hardware.config.resolve import ResolvedAddon
 from eks_hardware.constructs.iam import IamSettings, Role
+from eks_hardware.iam_policies.document import assumed_by_pods, policy
+from eks_hardware.resolve import ResolvedAddon
 
 
 class Addon(Construct):
@@ -30,7 +30,7 @@ class Addon(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the add-on (``eks_hardware.config.resolve.resolve_cluster`` has them in ``addons``).
+        resolved: the add-on (``eks_hardware.resolve.resolve_cluster`` has them in ``addons``).
         cluster_name: cluster to install it on (may be a token).
         configuration: the whole configuration, where it holds references; by default the resolved one.
         after: what has to exist first, such as nodes for CoreDNS.

@@ -26,16 +26,16 @@ from eks_hardware._cdk import (
     TerraformResource,
     TerraformResourceLifecycle,
 )
-from eks_hardware.config.models import Cluster as ClusterConfig
-from eks_hardware.config.policies.cluster import use_of_secrets_key
-from eks_hardware.config.policies.document import assumed_by_service
-from eks_hardware.config.resolve import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster, resolve_cluster
-from eks_hardware.config.resolve.merge import merged
 from eks_hardware.constructs.cluster.addon import Addon
 from eks_hardware.constructs.cluster.encryption import SecretsKey
 from eks_hardware.constructs.cluster.ref import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
+from eks_hardware.iam_policies.cluster import use_of_secrets_key
+from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.models import ClusterSpec as ClusterConfig
+from eks_hardware.resolve import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster, resolve_cluster
+from eks_hardware.resolve.mappings import merged
 
 
 class Cluster(Construct):
@@ -52,14 +52,14 @@ class Cluster(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the cluster (``eks_hardware.config.resolve.resolve_cluster``).
+        resolved: the cluster (``eks_hardware.resolve.resolve_cluster``).
         network: where its interfaces and nodes live.
         iam: path and permissions boundary of its roles.
 
     Examples:
         In a VPC of yours, from a section of a strategy:
 
-        >>> from eks_hardware.config.models import Cluster as ClusterConfig
+        >>> from eks_hardware.models import Cluster as ClusterConfig
         >>> made = Cluster.from_config(
         ...     stack,
         ...     "cluster",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from eks_hardware._cdk import Construct, KmsAlias, KmsKey
-from eks_hardware.config.policies.cluster import secrets_key_policy
 from eks_hardware.constructs.iam import account_id
+from eks_hardware.iam_policies.cluster import secrets_key_policy
 
 
 class SecretsKey(Construct):

@@ -14,7 +14,7 @@ from eks_hardware._cdk import (
     TerraformResource,
     TerraformStack,
 )
-from eks_hardware.config.names import told_apart
+from eks_hardware.aws_names import told_apart
 
 _ACCOUNT_IDS: MutableMapping[TerraformStack, str] = WeakKeyDictionary()
 
@@ -45,7 +45,7 @@ class Role(Construct):
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
         name: name of the role, at most 64 characters.
-        assume_role_policy: trust policy as JSON (``eks_hardware.config.policies.document``).
+        assume_role_policy: trust policy as JSON (``eks_hardware.iam_policies.document``).
         policy_arns: managed policies; each is attached under the last part of its ARN (a second of that name under a
             hash too).
         description: what the role is for.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eks_hardware._cdk import Construct
-from eks_hardware.config.adoption import ResolvedAdoption
+from eks_hardware.adoption import ResolvedAdoption
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings
@@ -24,7 +24,7 @@ class AdoptedKarpenter(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        adoption: the cluster and the pools (``eks_hardware.config.adoption``).
+        adoption: the cluster and the pools (``eks_hardware.adoption``).
         cluster: the cluster.
         node_role_name: role of the nodes of a Karpenter that is there, with an access entry of the cluster.
         iam: path and permissions boundary of roles and policies; by default as the file says.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from eks_hardware import facts
 from eks_hardware._cdk import (
     CloudwatchEventRule,
     CloudwatchEventTarget,
@@ -18,20 +19,14 @@ from eks_hardware._cdk import (
     SqsQueue,
     SqsQueuePolicy,
 )
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.models import Karpenter as KarpenterConfig
-from eks_hardware.config.policies import karpenter as policies
-from eks_hardware.config.policies.document import assumed_by_pods, assumed_by_service
-from eks_hardware.config.resolve import (
-    ResolvedKarpenter,
-    ResolvedNodePool,
-    resolve_karpenter,
-    resolve_node_pool,
-)
+from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
+from eks_hardware.iam_policies import karpenter as policies
+from eks_hardware.iam_policies.document import assumed_by_pods, assumed_by_service
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.models import KarpenterSpec as KarpenterConfig
+from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
 
 # Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
 _MESSAGE_RETENTION_SECONDS = 300
@@ -52,7 +47,7 @@ class Karpenter(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: Karpenter's names and settings (``eks_hardware.config.resolve.resolve_karpenter``).
+        resolved: Karpenter's names and settings (``eks_hardware.resolve.resolve_karpenter``).
         cluster: the cluster.
         cluster_name: its name as plain text: condition keys of policies hold it.
         region: AWS region.
@@ -63,7 +58,7 @@ class Karpenter(Construct):
     Examples:
         For a cluster that exists already:
 
-        >>> from eks_hardware.config.models import Karpenter as KarpenterConfig
+        >>> from eks_hardware.models import Karpenter as KarpenterConfig
         >>> pool = {"name": "cpu", "instance_types": ["c7i.4xlarge"], "limits": {"cpu": 64}}
         >>> karpenter = Karpenter.from_config(
         ...     stack,

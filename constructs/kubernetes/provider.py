@@ -10,7 +10,7 @@ from eks_hardware._cdk import (
     HelmProviderKubernetesExec,
     TerraformStack,
 )
-from eks_hardware.config.resolve import ResolvedProvider
+from eks_hardware.resolve import ResolvedProvider
 
 # The version that every AWS CLI with `get-token` answers in since client-go dropped v1alpha1 (Kubernetes 1.24):
 # https://registry.terraform.io/providers/hashicorp/helm/latest/docs#exec-plugins

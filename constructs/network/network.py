@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from eks_hardware import aws_names
 from eks_hardware._cdk import (
     CloudwatchLogGroup,
     Construct,
@@ -25,15 +26,14 @@ from eks_hardware._cdk import (
     VpcIpv4CidrBlockAssociation,
     VpcSecurityGroupIngressRule,
 )
-from eks_hardware.config import names
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.models import FlowLogs
-from eks_hardware.config.models import Network as NetworkConfig
-from eks_hardware.config.policies.document import allow, assumed_by_service, policy
-from eks_hardware.config.resolve import ResolvedNetwork, SubnetRole, resolve_network
-from eks_hardware.config.resolve.zones import choose
+from eks_hardware.catalogue import load
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.constructs.network.ref import NetworkRef
+from eks_hardware.iam_policies.document import allow, assumed_by_service, policy
+from eks_hardware.models import FlowLogs
+from eks_hardware.models import NetworkSpec as NetworkConfig
+from eks_hardware.resolve import ResolvedNetwork, SubnetRole, resolve_network
+from eks_hardware.resolve.zones import choose
 
 _ANYWHERE = "0.0.0.0/0"
 
@@ -54,11 +54,11 @@ class Network(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the network (``eks_hardware.config.resolve.resolve_network``).
+        resolved: the network (``eks_hardware.resolve.resolve_network``).
         iam: path and permissions boundary of the flow logs' role.
 
     Examples:
-        >>> from eks_hardware.config.models import Network as NetworkConfig
+        >>> from eks_hardware.models import Network as NetworkConfig
         >>> vpc = Network.from_config(
         ...     stack,
         ...     "network",
@@ -310,7 +310,7 @@ class Network(Construct):
             )
 
     def _endpoint_security_group(self) -> SecurityGroup:
-        name = names.security_group(self._resolved.name, "endpoints")
+        name = aws_names.security_group(self._resolved.name, "endpoints")
         group = SecurityGroup(
             self,
             "endpoint-security-group",

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from eks_hardware._cdk import Construct, ITerraformDependable
-from eks_hardware.config.resolve import ResolvedNodeGroup
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.node_group import NodeGroup
+from eks_hardware.resolve import ResolvedNodeGroup
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +93,8 @@ def managed_node_group(
     Examples:
         One more group beside those of a strategy:
 
-        >>> from eks_hardware.config.catalogue import load
-        >>> from eks_hardware.config.models import NodeGroup as NodeGroupConfig
+        >>> from eks_hardware.catalogue import load
+        >>> from eks_hardware.models import NodeGroup as NodeGroupConfig
         >>> platform = Platform(stack, "platform", resolved=resolved)
         >>> extra = resolve_node_group(
         ...     NodeGroupConfig(name="extra", instance_types=["g6.xlarge"], scaling={"max": 2}),

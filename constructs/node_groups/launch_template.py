@@ -20,10 +20,10 @@ from eks_hardware._cdk import (
     LaunchTemplatePlacement,
     LaunchTemplateTagSpecifications,
 )
-from eks_hardware.config.resolve import BlockDevice, ResolvedNodeGroup
-from eks_hardware.config.resolve.merge import merged
-from eks_hardware.config.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.constructs.cluster import ClusterRef
+from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup
+from eks_hardware.resolve.mappings import merged
+from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 
 # Where the cluster's details go in the user data of your own image.
 _NAME, _ENDPOINT, _CERTIFICATE, _SERVICE_CIDR = (

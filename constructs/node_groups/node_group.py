@@ -21,13 +21,13 @@ from eks_hardware._cdk import (
     PlacementGroup,
     Token,
 )
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.models import NodeGroup as NodeGroupConfig
-from eks_hardware.config.resolve import ResolvedNodeGroup, resolve_node_group
+from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.launch_template import launch_template
+from eks_hardware.models import NodeGroupSpec as NodeGroupConfig
+from eks_hardware.resolve import ResolvedNodeGroup, resolve_node_group
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
 _VOLUME_KEY_USE = (
@@ -52,7 +52,7 @@ class NodeGroup(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the group (``eks_hardware.config.resolve.resolve_node_group``).
+        resolved: the group (``eks_hardware.resolve.resolve_node_group``).
         cluster: the cluster it joins.
         network: the subnets it spreads over, by zone id.
         role: the role of its nodes.
@@ -65,7 +65,7 @@ class NodeGroup(Construct):
     Examples:
         In a cluster that exists already:
 
-        >>> from eks_hardware.config.models import NodeGroup as NodeGroupConfig
+        >>> from eks_hardware.models import NodeGroup as NodeGroupConfig
         >>> group = NodeGroup.from_config(
         ...     stack,
         ...     "h100",

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eks_hardware._cdk import Construct, ITerraformDependable
-from eks_hardware.config.policies.document import assumed_by_service
-from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.constructs.cluster import Cluster
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.karpenter import Karpenter
 from eks_hardware.constructs.network import Network
-from eks_hardware.constructs.node_groups import (
-    NodeEnvironment,
-    NodeGroup,
-    NodeGroupKind,
-    Nodes,
-    managed_node_group,
-)
+from eks_hardware.constructs.node_groups import NodeEnvironment, NodeGroup, NodeGroupKind, Nodes, managed_node_group
 from eks_hardware.constructs.pod_identity import PodIdentityRole
 from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
+from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.resolve import ResolvedStrategy
 
 
 class Platform(Construct):
@@ -33,7 +27,7 @@ class Platform(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the strategy (``eks_hardware.config.resolve.resolve``).
+        resolved: the strategy (``eks_hardware.resolve.resolve``).
         define_node_group: defines the nodes of each group; by default a managed node group.
 
     Examples:

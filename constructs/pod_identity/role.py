@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware._cdk import Construct, EksPodIdentityAssociation, IamPolicy, TerraformResource
-from eks_hardware.config import facts
-from eks_hardware.config.policies.document import assumed_by_pods
-from eks_hardware.config.policies.service_roles import document
-from eks_hardware.config.resolve import ServicePolicy, ServiceRole
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
+from eks_hardware.iam_policies.document import assumed_by_pods
+from eks_hardware.iam_policies.service_roles import document
+from eks_hardware.resolve import ServicePolicy, ServiceRole
 
 
 class PodIdentityRole(Construct):
@@ -23,13 +23,13 @@ class PodIdentityRole(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the role (``eks_hardware.config.resolve.resolve_kubernetes`` has them in ``service_roles``).
+        resolved: the role (``eks_hardware.resolve.resolve_kubernetes`` has them in ``service_roles``).
         cluster: the cluster that the service account is on.
         region: AWS region.
         iam: path and permissions boundary of the role and its policies.
 
     Examples:
-        >>> from eks_hardware.config.policies.document import allow
+        >>> from eks_hardware.iam_policies.document import allow
         >>> read = allow("ReadModels", ["s3:GetObject"], ["arn:{partition}:s3:::models-{account}/*"])
         >>> models = PodIdentityRole.from_statements(
         ...     stack,
@@ -110,7 +110,7 @@ class PodIdentityRole(Construct):
             name: name of the role and its policy, at most 64 characters.
             namespace: of the service account.
             service_account: its name; the chart makes it, without annotations.
-            statements: of the policy (``eks_hardware.config.policies.document.allow``); ``{partition}``, ``{region}``
+            statements: of the policy (``eks_hardware.iam_policies.document.allow``); ``{partition}``, ``{region}``
                 and ``{account}`` in them stand for what their names say.
             cluster: the cluster that the service account is on.
             region: AWS region.

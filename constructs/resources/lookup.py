@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from eks_hardware._cdk import Construct, TerraformResource
-from eks_hardware.config.wording import did_you_mean
+from eks_hardware.suggestions import did_you_mean
 
 
 def resources(scope: Construct, type_: str | None = None) -> Mapping[str, TerraformResource]:

@@ -9,9 +9,9 @@ from eks_hardware._cdk import (
     SecurityGroup,
     VpcSecurityGroupIngressRule,
 )
-from eks_hardware.config.resolve import ResolvedEfs
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.network import NetworkRef
+from eks_hardware.resolve import ResolvedEfs
 
 
 class ElasticFileSystem(Construct):
@@ -25,15 +25,15 @@ class ElasticFileSystem(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the file system (``eks_hardware.config.resolve.resolve_storage``).
+        resolved: the file system (``eks_hardware.resolve.resolve_storage``).
         network: has a private subnet in each of its zones.
         cluster: whose nodes mount it.
 
     Examples:
-        >>> from eks_hardware.config.models import Efs, Storage
-        >>> from eks_hardware.config.resolve import resolve_storage
+        >>> from eks_hardware.models import Efs, Storage
+        >>> from eks_hardware.resolve import resolve_storage
         >>> zones = ("usw2-az1", "usw2-az2")
-        >>> storage = resolve_storage(Storage(efs=Efs()), name="shared", zone_ids=zones, fsx_zone_id=None)
+        >>> storage = resolve_storage(StorageSpec(efs=Efs()), name="shared", zone_ids=zones, fsx_zone_id=None)
         >>> home = ElasticFileSystem(stack, "home", resolved=storage.efs, network=network, cluster=cluster)
         >>> home.resource.add_override("lifecycle_policy", [{"transition_to_ia": "AFTER_30_DAYS"}])
     """

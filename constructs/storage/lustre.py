@@ -9,9 +9,9 @@ from eks_hardware._cdk import (
     VpcSecurityGroupEgressRule,
     VpcSecurityGroupIngressRule,
 )
-from eks_hardware.config.resolve import ResolvedFsxLustre
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.network import NetworkRef
+from eks_hardware.resolve import ResolvedFsxLustre
 
 
 class LustreFileSystem(Construct):
@@ -27,14 +27,14 @@ class LustreFileSystem(Construct):
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        resolved: the file system (``eks_hardware.config.resolve.resolve_storage``).
+        resolved: the file system (``eks_hardware.resolve.resolve_storage``).
         network: has a private subnet in the file system's zone.
         cluster: whose nodes mount it.
 
     Examples:
-        >>> from eks_hardware.config.models import FsxLustre, Storage
-        >>> from eks_hardware.config.resolve import resolve_storage
-        >>> wanted = Storage(fsx_lustre=FsxLustre(size_gib=2400))
+        >>> from eks_hardware.models import FsxLustre, Storage
+        >>> from eks_hardware.resolve import resolve_storage
+        >>> wanted = StorageSpec(fsx_lustre=FsxLustre(size_gib=2400))
         >>> storage = resolve_storage(wanted, name="shared", zone_ids=("usw2-az1",), fsx_zone_id="usw2-az1")
         >>> data = LustreFileSystem(stack, "data", resolved=storage.fsx_lustre, network=network, cluster=cluster)
         >>> data.resource.add_override("weekly_maintenance_start_time", "7:05:00")

@@ -18,7 +18,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, ge
 import typer
 
 from eks_hardware.cli import application
-from eks_hardware.config.models import Strategy
+from eks_hardware.models import Strategy
 
 Schema = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from eks_hardware.config.catalogue import InstanceType
-from eks_hardware.config.models import Workload
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.models import WorkloadSpec
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +202,7 @@ class Request:
         efa: whether several nodes have to be joined by EFA; None lets the advisor decide.
     """
 
-    workload: Workload
+    workload: WorkloadSpec
     shape: Shape
     regions: tuple[str, ...]
     efa: bool | None = None

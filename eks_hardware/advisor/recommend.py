@@ -17,9 +17,9 @@ from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
-from eks_hardware.config.catalogue.store import label_name
-from eks_hardware.config.cost import Purchase, instance_figure
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue.store import label_name
+from eks_hardware.cost import Purchase, instance_figure
 
 # How a way of buying is priced. A capacity reservation is billed at the on-demand rate, used or not
 # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html); capacity blocks
@@ -31,7 +31,7 @@ _PRICED_AS: Mapping[str, Purchase | None] = {
     "capacity-block": None,
 }
 _SOLD_AS = {"reserved": "on-demand"}
-_POLICY = "eks_hardware/advisor/ranking/policy.json"
+_POLICY = "config/policy/ranking.json"
 _CPU_SIZES = 2
 _REGIONS = 3
 
@@ -177,7 +177,7 @@ class _Search:
         where = f"only in {', '.join(elsewhere[:_REGIONS])}{more}" if elsewhere else "in no region that is known"
         here = asked[0] if len(asked) == 1 else f"any of the {len(asked)} regions"
         text = f"{kind.name} is not offered in {here}, {where}"
-        gate = Gate(code="OFFERED", passed=False, text=text, source="config/catalogue/data/offerings.json")
+        gate = Gate(code="OFFERED", passed=False, text=text, source="config/catalogue/offerings.json")
         remedy = f"take {elsewhere[0]}" if elsewhere else None
         return Miss(kind=kind, missing_gib=None, gates=(gate,), text=text, remedy=remedy)
 

@@ -71,13 +71,13 @@ def _request(path: Path, task: Task, framework: str | None) -> Request:
     """What is asked; ends with exit code 1 for a config.json that cannot be used, 2 for an unknown framework."""
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.shapes.hf_config import read_hf_config
-    from eks_hardware.config.models import Workload
-    from eks_hardware.config.models.needs import Framework
-    from eks_hardware.config.models.workload import ModelShape
+    from eks_hardware.models import WorkloadSpec
+    from eks_hardware.models.needs import Framework
+    from eks_hardware.models.workload import ModelShape
 
     known = get_args(Framework)
     if framework is not None and framework not in known:
-        from eks_hardware.config.wording import did_you_mean
+        from eks_hardware.suggestions import did_you_mean
 
         hint = did_you_mean(framework, known, f"known: {', '.join(known)}", cutoff=0.5)
         _fail(f"Error: unknown framework {framework!r}; {hint}", 2)
@@ -88,7 +88,7 @@ def _request(path: Path, task: Task, framework: str | None) -> Request:
     said: Any = {"task": task.value, "framework": framework}
     # However it is bought: what it costs is not in question here.
     said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
-    workload = Workload(model=ModelShape(parameters=str(shape.parameters)), **said)
+    workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **said)
     return Request(workload=workload, shape=shape, regions=())
 
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eks_hardware.cli.resolved import checked
+from eks_hardware.cli.strategies import checked
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-    from eks_hardware.config.cost import CostLine, Level, Purchase, StrategyCost
-    from eks_hardware.config.resolve import ResolvedStrategy
+    from eks_hardware.cost import CostLine, Level, Purchase, StrategyCost
+    from eks_hardware.resolve import ResolvedStrategy
 
 _UNKNOWN = "unknown"
 _UNDATED = "undated"
@@ -41,8 +41,8 @@ def cost(
     Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage. A strategy
     that is only over its budget is shown all the same, with exit code 1.
     """
-    from eks_hardware.config.cost import cost_of
-    from eks_hardware.config.resolve import resolve
+    from eks_hardware.cost import cost_of
+    from eks_hardware.resolve import resolve
 
     read = checked(strategy, overlay)
     resolved = resolve(read.strategy)
@@ -60,7 +60,7 @@ def cost(
 
 def cost_content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
     """The cost with stable keys, for JSON; null is a price that no source has."""
-    from eks_hardware.config.cost import HOURS_PER_MONTH, LEVELS
+    from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
 
     return {
         "strategy": cost.name,
@@ -85,7 +85,7 @@ def cost_content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, An
 def _line_content(line: CostLine) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from eks_hardware.config.cost import LEVELS
+    from eks_hardware.cost import LEVELS
 
     return {**asdict(line), "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
 
@@ -93,8 +93,8 @@ def _line_content(line: CostLine) -> dict[str, Any]:
 def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
     from dataclasses import asdict
 
-    from eks_hardware.config.catalogue import load
-    from eks_hardware.config.cost import PURCHASES, instance_figure, why_unknown
+    from eks_hardware.catalogue import load
+    from eks_hardware.cost import PURCHASES, instance_figure, why_unknown
 
     yield "instance_type", type_name
     for purchase in PURCHASES:
@@ -148,7 +148,7 @@ def _print_list(console: Console, title: str, texts: Sequence[str]) -> None:
 def _lines_table(cost: StrategyCost) -> RenderableType:
     from rich.table import Table
 
-    from eks_hardware.config.cost import HOURS_PER_MONTH, LEVELS
+    from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("Paid for", overflow="fold")
@@ -183,8 +183,8 @@ def _total(cost: StrategyCost, level: Level, hours: int) -> str:
 def _purchases_table(types: Sequence[str], region: str) -> RenderableType:
     from rich.table import Table
 
-    from eks_hardware.config.catalogue import load
-    from eks_hardware.config.cost import PURCHASES, instance_figure
+    from eks_hardware.catalogue import load
+    from eks_hardware.cost import PURCHASES, instance_figure
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("\nType", overflow="fold")
@@ -208,8 +208,8 @@ def _notes(cost: StrategyCost) -> Iterator[str]:
 
 def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     """What is left out of the sums, and reserved prices that are known and no longer hold."""
-    from eks_hardware.config.catalogue import load
-    from eks_hardware.config.cost import NO_SAVINGS_PLANS, outdated
+    from eks_hardware.catalogue import load
+    from eks_hardware.cost import NO_SAVINGS_PLANS, outdated
 
     for line in cost.unknown("max"):
         yield f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}"
@@ -221,8 +221,8 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     """Every source that a figure is from, the oldest first, with what is to be said of its figures."""
-    from eks_hardware.config.catalogue import load
-    from eks_hardware.config.cost import PURCHASES, instance_figure
+    from eks_hardware.catalogue import load
+    from eks_hardware.cost import PURCHASES, instance_figure
 
     notes: dict[tuple[str, str], list[str]] = {}
     for line in cost.lines:

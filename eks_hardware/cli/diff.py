@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.changes import Changes
+    from eks_hardware.diff import Changes
 
 FAILED = 3
 """Exit code where ``--fail-on`` found what it looks for."""
@@ -47,8 +47,8 @@ def diff(
     Exit code 0, with and without changes; 1 with errors in a strategy, which are shown as validate shows them; 2 for
     wrong usage; 3 where --fail-on says so.
     """
-    from eks_hardware.changes import compare
-    from eks_hardware.cli.resolved import checked
+    from eks_hardware.cli.strategies import checked
+    from eks_hardware.diff import compare
 
     before = checked(old, overlay).strategy
     after = checked(new, overlay).strategy
@@ -60,24 +60,24 @@ def diff(
 
 def _print(found: Changes, format_: _Format) -> None:
     if format_ is _Format.JSON:
-        from eks_hardware.changes.machine import as_json
+        from eks_hardware.diff.json import as_json
 
         typer.echo(json.dumps(as_json(found), indent=2, ensure_ascii=False))
     elif format_ is _Format.MARKDOWN:
-        from eks_hardware.changes.markdown import as_markdown
+        from eks_hardware.diff.markdown import as_markdown
 
         typer.echo(as_markdown(found), nl=False)
     else:
         import shutil
 
-        from eks_hardware.changes.text import as_text
+        from eks_hardware.diff.terminal import as_text
 
         typer.echo(as_text(found, shutil.get_terminal_size().columns))
 
 
 def _fails(found: Changes, fail_on: _FailOn) -> bool:
     """Whether something that runs goes; what is left behind unmanaged counts as replaced."""
-    from eks_hardware.changes import Action
+    from eks_hardware.diff import Action
 
     replaced = bool(found.of(Action.REPLACE, Action.FORGET)) or any(each.action == "replaced" for each in found.pools)
     if fail_on is _FailOn.REPLACE:

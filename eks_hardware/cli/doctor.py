@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.config.loader import LoadedStrategy
     from eks_hardware.doctor import Diagnosis, Report
+    from eks_hardware.loader import LoadedStrategy
 
 _WIDTH = 80
 _JSON_VERSION = 1
@@ -51,9 +51,9 @@ def doctor(
 
 def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
     """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
-    from eks_hardware.advisor.loading import validate
-    from eks_hardware.config.loader.discovery import named_strategy, read_environment
-    from eks_hardware.config.report.text import as_text
+    from eks_hardware.loader.discovery import named_strategy, read_environment
+    from eks_hardware.validation import validate
+    from eks_hardware.validation.terminal import as_text
 
     named, overlays = read_environment(os.environ)
     found = validate([named_strategy(name, named)], overlay or overlays)
@@ -67,7 +67,7 @@ def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
 
 
 def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
-    from eks_hardware.config.report.text import counted
+    from eks_hardware.validation.terminal import counted
 
     account = f"account {report.caller.account}" if report.caller else "no account"
     yield f"{loaded.strategy.name}: {account}, {report.region}"
@@ -92,7 +92,7 @@ def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
 
 
 def _finding(finding: Diagnosis) -> Iterator[str]:
-    from eks_hardware.doctor.commands import wrapped
+    from eks_hardware.doctor.aws_cli import wrapped
 
     place = f"{finding.position}: " if finding.position else ""
     yield f"{place}{finding.severity.value} {finding.code}"
@@ -102,7 +102,7 @@ def _finding(finding: Diagnosis) -> Iterator[str]:
 
 
 def _fill(text: str, indent: str) -> list[str]:
-    from eks_hardware.config.loader.yaml_source import shown
+    from eks_hardware.loader.yaml_positions import shown
 
     # Some of it is AWS's own words: nothing in them acts on a terminal. An ARN is not broken, so that it can be copied.
     text = shown(text, limit=len(text) + 1)
@@ -131,7 +131,7 @@ def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
 
 
 def _finding_as_json(finding: Diagnosis) -> dict[str, Any]:
-    from eks_hardware.config.report.machine import finding_as_json
+    from eks_hardware.validation.json import finding_as_json
 
     return {**finding_as_json(finding), "check": finding.check, "command": finding.command or None}
 

@@ -44,7 +44,7 @@ def explain(
 
     Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage.
     """
-    from eks_hardware.cli.resolved import resolved_strategy
+    from eks_hardware.cli.strategies import resolved_strategy
     from eks_hardware.explain import KINDS, sections
 
     resolved = resolved_strategy(strategy, overlay)

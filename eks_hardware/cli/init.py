@@ -13,8 +13,8 @@ import typer
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
-    from eks_hardware.config.errors import Finding
-    from eks_hardware.project import ProjectFile
+    from eks_hardware.findings import Finding
+    from eks_hardware.new_project import ProjectFile
 
 _DEFAULT_REGION = "us-west-2"
 _DEFAULT_MODEL = "8B"
@@ -86,7 +86,7 @@ def init(
     """
     from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
     from eks_hardware.advisor.strategies.write import write_new
-    from eks_hardware.project import runs_strategies, strategy_path, write_project
+    from eks_hardware.new_project import runs_strategies, strategy_path, write_project
 
     if hardware and (model or hf_config):
         raise typer.BadParameter("--hardware says what to take, --model what to choose for; give one of the two")
@@ -120,7 +120,7 @@ def init(
 
 def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]:
     """Whether the strategy gets a new project, joins one, or stays alone."""
-    from eks_hardware.project import project_above, runs_strategies
+    from eks_hardware.new_project import project_above, runs_strategies
 
     if project is False:
         return "none"
@@ -202,7 +202,7 @@ def _refuse_unknown_region(region: str) -> None:
     from difflib import get_close_matches
 
     from eks_hardware.advisor.strategies.strategy_text import WriteError
-    from eks_hardware.config.catalogue import load
+    from eks_hardware.catalogue import load
 
     regions = load().regions
     if region not in regions:
@@ -217,14 +217,14 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     from eks_hardware.advisor.model import Request
     from eks_hardware.advisor.recommend import recommend
     from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
-    from eks_hardware.config.errors import StrategyError
-    from eks_hardware.config.loader import load_document
-    from eks_hardware.config.models import Workload
+    from eks_hardware.findings import StrategyError
+    from eks_hardware.loader import load_document
+    from eks_hardware.models import WorkloadSpec
 
     model = {"hf_config": str(answers.hf_config)} if answers.hf_config else {"parameters": answers.model}
     try:
         # As a file would say it, so that what is wrong is said in the same words.
-        document = load_document(json.dumps({"task": answers.task, "model": model}), Workload, file="--model")
+        document = load_document(json.dumps({"task": answers.task, "model": model}), WorkloadSpec, file="--model")
         shape = shape_of(document.value.model)
     except StrategyError as error:
         _fail_for(error.findings)
@@ -243,8 +243,8 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
 
 
 def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
-    from eks_hardware.advisor.loading import validate
-    from eks_hardware.config.report.text import as_text, counted
+    from eks_hardware.validation import validate
+    from eks_hardware.validation.terminal import as_text, counted
 
     found = validate([file])
     typer.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")

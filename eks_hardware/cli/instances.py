@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 
 if TYPE_CHECKING:
-    from eks_hardware.config.catalogue.build import Ec2Data
+    from eks_hardware.catalogue.build import Ec2Data
 
 app = typer.Typer(help="List instance types, or refresh the catalogue they come from.")
 
@@ -37,7 +37,7 @@ def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
     """End with exit code 2 if a filter value is not known."""
     if value is None or value in known:
         return
-    from eks_hardware.config.wording import did_you_mean
+    from eks_hardware.suggestions import did_you_mean
 
     hint = did_you_mean(value, known, f"known: {', '.join(known)}", cutoff=0.5)
     _fail(f"unknown {option} {value!r}; {hint}", 2)
@@ -56,7 +56,7 @@ def instances(
     """List the instance types of the hardware catalogue."""
     if context.invoked_subcommand is not None:
         return
-    from eks_hardware.config.catalogue.store import label_name
+    from eks_hardware.catalogue.store import label_name
 
     catalogue = load()
     family = family and family.lower()
@@ -152,8 +152,8 @@ def refresh(
     From AWS it reads DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings and GetProducts;
     it changes nothing in the account.
     """
-    from eks_hardware.config.catalogue import build
-    from eks_hardware.config.catalogue.tables import DATA
+    from eks_hardware.catalogue import build
+    from eks_hardware.catalogue.tables import DATA
 
     folder = output or DATA
     try:
@@ -172,7 +172,7 @@ def refresh(
 
 
 def _ask_aws(prices: bool) -> Ec2Data:
-    from eks_hardware.config.catalogue.build import BuildError, from_aws
+    from eks_hardware.catalogue.build import BuildError, from_aws
 
     try:
         boto3, exceptions = import_module("boto3"), import_module("botocore.exceptions")

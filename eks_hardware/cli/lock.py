@@ -11,8 +11,8 @@ import typer
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.lock import Entry, LockError
     from eks_hardware.advisor.strategies.relock import Choice, Relocked
-    from eks_hardware.config.errors import StrategyError
-    from eks_hardware.config.loader import LoadedStrategy
+    from eks_hardware.findings import StrategyError
+    from eks_hardware.loader import LoadedStrategy
 
 
 def lock(
@@ -62,9 +62,9 @@ def lock(
 
 def _read(files: list[str] | None, overlay: list[str] | None) -> tuple[Sequence[LoadedStrategy], list[str]]:
     """The strategies; rules are not run on them, since hardware is what most are about."""
-    from eks_hardware.config.errors import StrategyError
-    from eks_hardware.config.loader import discover, read_strategies
-    from eks_hardware.config.loader.discovery import named_strategy, read_environment
+    from eks_hardware.findings import StrategyError
+    from eks_hardware.loader import discover, read_strategies
+    from eks_hardware.loader.discovery import named_strategy, read_environment
 
     named, overlays = read_environment(os.environ)
     overlays = overlay or overlays
@@ -98,7 +98,7 @@ def _relocked(
     """What becomes of every lock file, before any is written."""
     from eks_hardware.advisor.strategies.lock import LockError
     from eks_hardware.advisor.strategies.relock import relock
-    from eks_hardware.config.errors import Finding, StrategyError
+    from eks_hardware.findings import Finding, StrategyError
 
     relocked: list[tuple[LoadedStrategy, Relocked]] = []
     findings: list[Finding] = []
@@ -116,7 +116,7 @@ def _relocked(
 
 def _write(loaded: LoadedStrategy, found: Relocked) -> None:
     from eks_hardware.advisor.strategies.lock import lock_path, write
-    from eks_hardware.config.loader.yaml_source import display_name
+    from eks_hardware.loader.yaml_positions import display_name
 
     if _says_nothing(loaded, found) or loaded.path is None:
         return
@@ -162,7 +162,7 @@ def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
 
 
 def _lines(choice: Choice, said: str) -> Iterator[str]:
-    from eks_hardware.config.loader.yaml_source import shown
+    from eks_hardware.loader.yaml_positions import shown
 
     yield f"{choice.path}  {said}: {_hardware(choice.entry)}"
     if choice.before and choice.before.chosen != choice.entry.chosen:
@@ -175,7 +175,7 @@ def _lines(choice: Choice, said: str) -> Iterator[str]:
 
 def _hardware(entry: Entry) -> str:
     """``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``"""
-    from eks_hardware.config.loader.yaml_source import shown
+    from eks_hardware.loader.yaml_positions import shown
 
     chosen, then = entry.chosen, entry.at_the_time
     number = f"{chosen.nodes} x " if chosen.nodes > 1 else ""
@@ -186,7 +186,7 @@ def _hardware(entry: Entry) -> str:
 
 
 def _stop_for(error: StrategyError) -> NoReturn:
-    from eks_hardware.config.report.text import as_text, counted
+    from eks_hardware.validation.terminal import as_text, counted
 
     typer.echo(as_text(error.findings))
     typer.echo(f"{counted(len(error.errors), 'error')}; nothing was locked", err=True)

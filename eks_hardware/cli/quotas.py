@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from eks_hardware.config.quotas import QuotaNeed, quota_needs
-from eks_hardware.config.resolve import resolve
+from eks_hardware.quotas import QuotaNeed, quota_needs
+from eks_hardware.resolve import resolve
 
 if TYPE_CHECKING:
-    from eks_hardware.config.models import Strategy
+    from eks_hardware.models import Strategy
 
 _WIDTH = 80
 _COLUMN = 9

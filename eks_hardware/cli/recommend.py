@@ -11,7 +11,7 @@ import typer
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Candidate, Recommendation, Request
-    from eks_hardware.config.errors import Finding, StrategyError
+    from eks_hardware.findings import Finding, StrategyError
 
 # Field of a workload file -> option, where it is not the field's own name.
 _OPTIONS = {
@@ -227,7 +227,7 @@ def _said(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 def _request(said: dict[str, Any], file: Path | None) -> Request:
     from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
-    from eks_hardware.config.errors import StrategyError
+    from eks_hardware.findings import StrategyError
 
     folder = file.parent if file else None
     try:
@@ -279,7 +279,7 @@ def _refuse_unknown_regions(regions: Sequence[str]) -> None:
 
 def _refuse_unknown(only: Sequence[str]) -> None:
     from eks_hardware.advisor.recommend import unknown_of
-    from eks_hardware.config.catalogue import load
+    from eks_hardware.catalogue import load
 
     for word, near in unknown_of(load(), only):
         hint = f"did you mean {' or '.join(near)}?" if near else "see `eks-hardware instances`"
@@ -290,12 +290,12 @@ def _refuse_unknown(only: Sequence[str]) -> None:
 
 
 def _show(found: Recommendation, *, top: int, explain: bool, as_json: bool, written: bool) -> None:
-    from eks_hardware.cli import recommended
+    from eks_hardware.cli import recommend_output
 
     if as_json:
-        typer.echo(json.dumps(recommended.content(found), indent=2, ensure_ascii=False))
+        typer.echo(json.dumps(recommend_output.content(found), indent=2, ensure_ascii=False))
     else:
-        recommended.show(found, top=top, explain=explain, written=written)
+        recommend_output.show(found, top=top, explain=explain, written=written)
 
 
 def _write(found: Recommendation, file: Path, name: str | None, pick: int, force: bool) -> Candidate:
@@ -332,7 +332,7 @@ def _say_written(file: Path, name: str, chosen: Candidate) -> None:
 
 
 def _stop_for(error: StrategyError) -> NoReturn:
-    from eks_hardware.config.report.text import as_text
+    from eks_hardware.validation.terminal import as_text
 
     typer.echo(as_text(error.findings), err=True)
     raise typer.Exit(1)

@@ -28,10 +28,10 @@ def render(
 
     Reports what is wrong in the strategy first, as validate does, and then writes nothing; exit code 1.
     """
-    from eks_hardware.advisor.loading import validate
-    from eks_hardware.config.loader.discovery import named_strategy, read_environment
-    from eks_hardware.config.report.text import as_text
-    from eks_hardware.config.resolve import resolve
+    from eks_hardware.loader.discovery import named_strategy, read_environment
+    from eks_hardware.resolve import resolve
+    from eks_hardware.validation import validate
+    from eks_hardware.validation.terminal import as_text
 
     named, overlays = read_environment(os.environ)
     found = validate([named_strategy(strategy, named)], overlays)

@@ -8,7 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from eks_hardware.cli.resolved import checked
+from eks_hardware.cli.strategies import checked
 
 _STDOUT = "-"
 _DOCTYPE = b"<!doctype html"
@@ -33,7 +33,7 @@ def report(
     _check_out(out)
     found = checked(strategy, overlay)
 
-    from eks_hardware.page import report_of, report_page
+    from eks_hardware.html_report import report_of, report_page
 
     page = report_page(report_of(found.strategy, found.findings, version=__version__)).encode()
     if str(out) == _STDOUT:

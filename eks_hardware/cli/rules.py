@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.config.rules.explain import Explanation
+    from eks_hardware.rules.explanations import Explanation
 
 
 def rules(
@@ -21,7 +21,7 @@ def rules(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List everything that strategies are checked for, or explain one code with an example and its fix."""
-    from eks_hardware.config.rules.explain import explanations
+    from eks_hardware.rules.explanations import explanations
 
     known = explanations()
     if code is None:
@@ -43,7 +43,7 @@ def _list(known: list[Explanation], as_json: bool) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from eks_hardware.config.report.rules_page import TITLES
+    from eks_hardware.rules.reference_page import TITLES
 
     console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -78,14 +78,16 @@ def _example(each: Explanation) -> dict[str, Any]:
 
 def _says(each: Explanation) -> list[str]:
     """What validate prints for the example, without the place."""
+    from eks_hardware.rules.examples import found
+
     if each.example:
         return [each.example]
-    return [str(finding).partition(": ")[2] if finding.position else str(finding) for finding in each.found()]
+    return [str(finding).partition(": ")[2] if finding.position else str(finding) for finding in found(each)]
 
 
 def _explained(each: Explanation) -> str:
     """The explanation as text for a terminal."""
-    from eks_hardware.config.rules.explain import is_whole
+    from eks_hardware.rules.explanations import is_whole
 
     parts = [f"{each.code}  {each.severity.value}, {each.area}", f"{each.summary[0].upper()}{each.summary[1:]}."]
     parts.append(_wrapped(each.why))

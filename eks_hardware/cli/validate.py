@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.config.models import Strategy
-    from eks_hardware.config.validation import Validation
+    from eks_hardware.models import Strategy
+    from eks_hardware.validation import Validation
 
 
 def validate(
@@ -37,8 +37,8 @@ def validate(
 
     Exit code 0: nothing, or only warnings; 1: errors, with --strict warnings too; 2: wrong usage.
     """
-    from eks_hardware.advisor.loading import validate
-    from eks_hardware.config.loader.discovery import read_environment
+    from eks_hardware.loader.discovery import read_environment
+    from eks_hardware.validation import validate
 
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
         raise typer.BadParameter(f"--sarif writes a report, and {sarif} has the name of a strategy")
@@ -49,7 +49,7 @@ def validate(
     if sarif:
         _write_sarif(found, sarif)
     if as_json:
-        from eks_hardware.config.report.machine import as_json as report
+        from eks_hardware.validation.json import as_json as report
 
         content = report(found)
         if quotas:
@@ -70,7 +70,7 @@ def validate(
 
 def _sound(found: Validation) -> list[Strategy]:
     """The strategies without errors: what the others need cannot be told."""
-    from eks_hardware.config.errors import Severity
+    from eks_hardware.findings import Severity
 
     return [
         loaded.strategy
@@ -80,7 +80,7 @@ def _sound(found: Validation) -> list[Strategy]:
 
 
 def _print(found: Validation) -> None:
-    from eks_hardware.config.report.text import as_text, counted
+    from eks_hardware.validation.terminal import as_text, counted
 
     if found.shown:
         typer.echo(as_text(found.shown))
@@ -93,7 +93,7 @@ def _print(found: Validation) -> None:
 
 def _write_sarif(found: Validation, file: Path) -> None:
     from eks_hardware import __version__
-    from eks_hardware.config.report.machine import as_sarif
+    from eks_hardware.validation.sarif import as_sarif
 
     text = json.dumps(as_sarif(found, version=__version__), indent=2) + "\n"
     if str(file) == "-":

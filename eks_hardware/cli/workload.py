@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from eks_hardware.config.models import Strategy
+    from eks_hardware.models import Strategy
     from eks_hardware.workloads import Manifest, Request
 
 
@@ -71,7 +71,7 @@ def workload(
 
     Exit code 0: printed; 1: errors in the strategy; 2: wrong usage, or a workload that the nodes cannot run.
     """
-    from eks_hardware.cli.resolved import checked
+    from eks_hardware.cli.strategies import checked
     from eks_hardware.workloads import CHECKS, Request, WorkloadError
 
     wanted = {each.value for each in check or ()}
@@ -114,7 +114,7 @@ def _words(command: str | None) -> tuple[str, ...]:
 
 
 def _made(strategy: Strategy, request: Request) -> Manifest:
-    from eks_hardware.config.resolve import resolve
+    from eks_hardware.resolve import resolve
     from eks_hardware.workloads import manifest
 
     return manifest(strategy, resolve(strategy), request)

@@ -14,7 +14,7 @@ from importlib import import_module
 from threading import Lock
 from typing import Any
 
-from eks_hardware.config.models import AssumeRole
+from eks_hardware.models import AssumeRole
 
 _CONNECT_SECONDS = 5
 _READ_SECONDS = 20

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import InstanceType
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedNodePool
+from eks_hardware import facts
+from eks_hardware.catalogue import InstanceType
 from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool
 
 NAME = "images"
 CALLS: tuple[str, ...] = ("ec2:DescribeImages", "ssm:GetParameters")

@@ -6,10 +6,10 @@ import datetime
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedAddon
 from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.resolve import ResolvedAddon
 
 NAME = "kubernetes"
 CALLS: tuple[str, ...] = ("eks:DescribeAddonVersions", "eks:DescribeCluster", "eks:DescribeClusterVersions")

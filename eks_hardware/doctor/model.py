@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from eks_hardware.config.catalogue import Catalogue
-from eks_hardware.config.errors import Finding, Severity
-from eks_hardware.config.loader import LoadedStrategy
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.catalogue import Catalogue
 from eks_hardware.doctor.aws import Aws, Caller
+from eks_hardware.findings import Finding, Severity
+from eks_hardware.loader import LoadedStrategy
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.resolve import ExistingSubnets, ResolvedNodeGroup
+from eks_hardware import facts
 from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.resolve import ExistingSubnets, ResolvedNodeGroup
 
 NAME = "network"
 CALLS: tuple[str, ...] = ("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcs")

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.resolve import ResolvedStrategy, SubnetRole
+from eks_hardware import facts
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.resolve import ResolvedStrategy, SubnetRole
 
 NAME = "permissions"
 CALLS: tuple[str, ...] = ("iam:GetRole", "iam:SimulatePrincipalPolicy")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from eks_hardware.config.quotas import Part, QuotaNeed, quota_needs
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.quotas import Part, QuotaNeed, quota_needs
 
 NAME = "quotas"
 CALLS: tuple[str, ...] = (

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config.models import NodeGroup, NodePool, PoolReservation
 from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec, PoolReservation
 
 NAME = "reservations"
 CALLS: tuple[str, ...] = ("ec2:DescribeCapacityReservations", "resource-groups:ListGroupResources")
@@ -57,7 +57,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
             yield _of_pool(subject, pool, of_pool.instance_types, index, reservation, of_pool.zone_ids)
 
 
-def _of_group(subject: Subject, group: NodeGroup) -> Probe:
+def _of_group(subject: Subject, group: NodeGroupSpec) -> Probe:
     given = group.reservation
     assert given is not None
     scaling = group.scaling
@@ -82,7 +82,7 @@ def _of_group(subject: Subject, group: NodeGroup) -> Probe:
 
 def _of_pool(
     subject: Subject,
-    pool: NodePool,
+    pool: NodePoolSpec,
     types: tuple[str, ...],
     index: int,
     given: PoolReservation,

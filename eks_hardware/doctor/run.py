@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.loader import LoadedStrategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware.catalogue import load
 from eks_hardware.doctor import (
     account,
     images,
@@ -24,8 +22,10 @@ from eks_hardware.doctor import (
     service_roles,
 )
 from eks_hardware.doctor.aws import Aws, Caller, CallError, DeniedError, RoleNotAssumedError, connect
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Check, Diagnosis, Outcome, Probe, Report, Subject
+from eks_hardware.loader import LoadedStrategy
+from eks_hardware.resolve import resolve
 
 CHECKS: tuple[Check, ...] = (
     account,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.config import facts
+from eks_hardware import facts
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
-from eks_hardware.doctor.commands import aws_command
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 from eks_hardware.doctor.permissions import caller_policy_source, simulated
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config.resolve import Origin, Reason, Resolved, ResolvedStrategy
 from eks_hardware.explain.values import EMPTY, lines
+from eks_hardware.resolve import Origin, Reason, Resolved, ResolvedStrategy
 
 KINDS = (
     "strategy",

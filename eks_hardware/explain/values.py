@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from eks_hardware.config.catalogue import EfaInterface
-from eks_hardware.config.resolve import (
+from eks_hardware.catalogue import EfaInterface
+from eks_hardware.resolve import (
     BlockDevice,
     CapacityOverlay,
     CapacityTarget,

@@ -10,7 +10,7 @@ from eks_hardware.kubernetes.model import Bundle, in_order
 
 if TYPE_CHECKING:
     # Rules and loader: whoever only renders a strategy does without.
-    from eks_hardware.config.adoption import ResolvedAdoption
+    from eks_hardware.adoption import ResolvedAdoption
 
 
 def karpenter_bundle(

@@ -20,11 +20,11 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from eks_hardware.config.catalogue import InstanceType
-from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import ResolvedNodePool
-from eks_hardware.config.resolve.advertised import HugePages, huge_pages
+from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.nodes import Node
+from eks_hardware.resolve import ResolvedNodePool
+from eks_hardware.resolve.extended_resources import HugePages, huge_pages
+from eks_hardware.units import amount
 
 _MIB = 1 << 20
 _GIB = 1 << 30

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.kubernetes import (
     controllers,
     device_plugins,
@@ -17,6 +16,7 @@ from eks_hardware.kubernetes import (
     teams,
 )
 from eks_hardware.kubernetes.model import Bundle, ChartRelease, ObjectRelease, in_order
+from eks_hardware.resolve import ResolvedStrategy
 
 Releases = Iterable[ChartRelease | ObjectRelease]
 
@@ -39,7 +39,7 @@ def bundle(resolved: ResolvedStrategy) -> Bundle:
     Plain data from plain data: the same strategy gives the same bundle, whichever way it is delivered.
 
     Args:
-        resolved: the strategy (``eks_hardware.config.resolve.resolve``).
+        resolved: the strategy (``eks_hardware.resolve.resolve``).
 
     Examples:
         >>> bundle(resolved).names[:2]

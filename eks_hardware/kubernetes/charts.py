@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedStrategy
-from eks_hardware.config.resolve.merge import merged
 from eks_hardware.kubernetes.model import ChartRelease
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.resolve.mappings import merged
 
 
 def is_installed(resolved: ResolvedStrategy, key: str) -> bool:

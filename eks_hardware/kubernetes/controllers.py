@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware import facts
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.resolve import ResolvedStrategy
 
 LOAD_BALANCERS = "aws-load-balancer-controller"
 AUTOSCALER = "cluster-autoscaler"

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedStrategy
 from eks_hardware.kubernetes.model import Object
 from eks_hardware.kubernetes.nodes import has_efa, is_neuron, is_nvidia, nodes_with
+from eks_hardware.resolve import ResolvedStrategy
 
 _COLUMNS = 24
 _WIDTH = 12

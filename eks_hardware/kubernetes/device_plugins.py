@@ -7,7 +7,7 @@ Who runs what:
 - Trainium and Inferentia: AWS's chart, with its scheduler extension where a type has several devices.
 - EFA: AWS's chart, beside any of these.
 
-Selectors are labels that the strategy emits (``config/resolve/node.py``), tolerations are its taints, so that both
+Selectors are labels that the strategy emits (``resolve/node.py``), tolerations are its taints, so that both
 follow what a strategy says and no list of instance types grows old.
 """
 
@@ -16,10 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.resolve import ResolvedStrategy
-from eks_hardware.config.resolve.node import EFA_LABEL, NEURON_PLUGIN_LABEL, NVIDIA_PLUGIN_LABEL
+from eks_hardware import facts
+from eks_hardware.catalogue import load
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
@@ -32,6 +30,8 @@ from eks_hardware.kubernetes.nodes import (
     nodes_with,
     tolerations,
 )
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.resolve.node import EFA_LABEL, NEURON_PLUGIN_LABEL, NVIDIA_PLUGIN_LABEL
 
 NVIDIA = "nvidia-device-plugin"
 NEURON = "neuron-helm-chart"

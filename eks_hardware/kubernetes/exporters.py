@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eks_hardware.config.resolve.node import EFA_LABEL, NEURON_PLUGIN_LABEL
 from eks_hardware.kubernetes.model import Object
 from eks_hardware.kubernetes.nodes import Node, tolerations
+from eks_hardware.resolve.node import EFA_LABEL, NEURON_PLUGIN_LABEL
 
 NEURON_MONITOR = "neuron-monitor"
 EFA_METRICS = "efa-metrics"

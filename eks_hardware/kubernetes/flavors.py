@@ -8,18 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
-from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import (
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.kubernetes.allocatable import allocatable
+from eks_hardware.kubernetes.nodes import Node, effect, nodes, taint_object
+from eks_hardware.resolve import (
     ResolvedNodeGroup,
     ResolvedNodePool,
     ResolvedStrategy,
     accelerator_resource,
     advertised,
 )
-from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
-from eks_hardware.kubernetes.allocatable import allocatable
-from eks_hardware.kubernetes.nodes import Node, effect, nodes, taint_object
+from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
+from eks_hardware.units import amount
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
 _GROUP_LABEL = "eks.amazonaws.com/nodegroup"

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedStrategy
-from eks_hardware.config.resolve.gpu_sharing import MIG_STRATEGY
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.nodes import Node, is_nvidia_al2023, nodes_with, tolerations
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.resolve.gpu_sharing import MIG_STRATEGY
 
 GPU_OPERATOR = "gpu-operator"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from eks_hardware.config.resolve import GpuShares
-from eks_hardware.config.resolve.gpu_sharing import GPU, SHARED_GPU
 from eks_hardware.kubernetes.nodes import Node
+from eks_hardware.resolve import GpuShares
+from eks_hardware.resolve.gpu_sharing import GPU, SHARED_GPU
 
 DEFAULT_CONFIG = "default"
 """Name of the configuration of nodes that have no label: whole GPUs."""

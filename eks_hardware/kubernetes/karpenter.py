@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.node_class import node_class
 from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
 
 RESOURCES = "karpenter-resources"
 """Name of the release that holds NodePools, EC2NodeClasses and NodeOverlays."""

@@ -17,15 +17,15 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eks_hardware.config.catalogue import Hardware
-from eks_hardware.config.resolve import ResolvedStrategy
-from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
+from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.flavors import Flavor, flavors, neuron_cores_per_device
 from eks_hardware.kubernetes.model import ChartRelease, Object, ObjectRelease
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.kubernetes.teams import RELEASE as NAMESPACES
 from eks_hardware.kubernetes.yaml_text import yaml_text
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
 
 CHART = "kueue"
 QUEUES = "kueue-queues"

@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
-from eks_hardware.config.wording import did_you_mean
+from eks_hardware.suggestions import did_you_mean
 
 Object = Mapping[str, Any]
 """A Kubernetes object as the API takes it."""

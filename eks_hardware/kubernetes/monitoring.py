@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.resolve import ResolvedStrategy
-from eks_hardware.config.resolve.node import NO_OPERANDS_LABEL, NVIDIA_PLUGIN_LABEL
+from eks_hardware import facts
 from eks_hardware.kubernetes.charts import chart_release, is_installed
 from eks_hardware.kubernetes.dashboards import dashboards
 from eks_hardware.kubernetes.exporters import EFA_METRICS, NEURON_MONITOR, efa_metrics, neuron_monitor
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.nodes import has_efa, is_neuron, is_nvidia, label_selector, nodes_with, tolerations
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.resolve.node import NO_OPERANDS_LABEL, NVIDIA_PLUGIN_LABEL
 
 PROMETHEUS = "kube-prometheus-stack"
 DCGM_EXPORTER = "dcgm-exporter"

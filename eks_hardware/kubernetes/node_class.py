@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eks_hardware.config.catalogue import EfaInterface
-from eks_hardware.config.resolve import BlockDevice, ReservationSelector, ResolvedNodePool
-from eks_hardware.config.resolve.network import DISCOVERY_TAG
-from eks_hardware.config.resolve.user_data import bottlerocket_toml, node_config
+from eks_hardware.catalogue import EfaInterface
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.resolve import BlockDevice, ReservationSelector, ResolvedNodePool
+from eks_hardware.resolve.network import DISCOVERY_TAG
+from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 
 _FAMILIES = {"al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 

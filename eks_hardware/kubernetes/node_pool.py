@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eks_hardware.config.resolve import DisruptionBudget, ResolvedNodePool
 from eks_hardware.kubernetes.nodes import taint_object
+from eks_hardware.resolve import DisruptionBudget, ResolvedNodePool
 
 # The catalogue's spelling -> kubernetes.io/arch.
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}

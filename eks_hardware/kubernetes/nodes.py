@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from eks_hardware.config.catalogue import Hardware
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, ResolvedTaint
+from eks_hardware.catalogue import Hardware
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, ResolvedTaint
 
 Node = ResolvedNodeGroup | ResolvedNodePool
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedStrategy
+from eks_hardware.resolve import ResolvedStrategy
 
 
 class Reference(str, Enum):

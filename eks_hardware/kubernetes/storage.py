@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.names import limited
-from eks_hardware.config.resolve import ResolvedBucket, ResolvedFsxLustre, ResolvedStrategy
+from eks_hardware import facts
+from eks_hardware.aws_names import limited
 from eks_hardware.kubernetes.model import Object, ObjectRelease
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.resolve import ResolvedBucket, ResolvedFsxLustre, ResolvedStrategy
 
 RELEASE = "storage"
 

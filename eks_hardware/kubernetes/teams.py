@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.config.resolve import ResolvedStrategy, ResolvedTeam
 from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.model import Object, ObjectRelease
+from eks_hardware.resolve import ResolvedStrategy, ResolvedTeam
 
 RELEASE = "namespaces"
 """Name of the release; what goes into a team's namespace comes after it."""

@@ -24,10 +24,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from eks_hardware.config.loader.discovery import OVERLAY_VARIABLE, read_environment
 from eks_hardware.kubernetes.files.summary import Summary, read_summary, summary_table
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
-from eks_hardware.local import emulator, output, processes, terraform, tools
+from eks_hardware.loader.discovery import OVERLAY_VARIABLE, read_environment
+from eks_hardware.local import emulator, processes, terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
@@ -205,10 +205,10 @@ class _Demo:
 
     def _run_cdktf(
         self, command: str, arguments: list[str], environment: Mapping[str, str], step: Step
-    ) -> output.Progress:
+    ) -> terraform_output.Progress:
         """Run a cdktf command to its end, following what it prints."""
         argv = [str(self._cdktf), command, *arguments, "--output", str(self._outdir)]
-        progress = output.Progress()
+        progress = terraform_output.Progress()
         if command != "synth":
             progress.phase = "starting cdktf"
         step.update(progress.current)
@@ -220,7 +220,7 @@ class _Demo:
                 assert process.stdout is not None
                 with process.stdout:
                     for raw in process.stdout:
-                        line = output.plain(raw.decode("utf-8", errors="replace"))
+                        line = terraform_output.plain(raw.decode("utf-8", errors="replace"))
                         lines.append(line)
                         log.write(line + "\n")
                         if progress.feed(line):
@@ -229,7 +229,7 @@ class _Demo:
             finally:
                 processes.stop(process)
         if code:
-            raise DemoError(f"cdktf {command} failed:\n" + "\n".join(output.errors(lines)))
+            raise DemoError(f"cdktf {command} failed:\n" + "\n".join(terraform_output.errors(lines)))
         return progress
 
     def _region(self) -> str:

@@ -48,7 +48,7 @@ if patch := sys.argv.pop():
 from ministack.app import main
 main()
 """
-_FAITHFUL = Path(__file__).with_name("faithful.py")
+_FAITHFUL = Path(__file__).with_name("emulator_patches.py")
 
 # What the emulator may see of our environment. Everything else could change where it listens or keeps things.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "TZ", "USER")

@@ -56,9 +56,9 @@ def synthesized_strategies(
 
     A strategy whose charts are in a stack of their own has two: ``research`` and ``research-kubernetes``.
     """
-    from eks_hardware.advisor.loading import validate
-    from eks_hardware.config.report.text import as_text
-    from eks_hardware.config.resolve import resolve
+    from eks_hardware.resolve import resolve
+    from eks_hardware.validation import validate
+    from eks_hardware.validation.terminal import as_text
 
     if not strategy_files:
         pytest.fail(
@@ -92,9 +92,9 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
     """
 
     def synthesized(**sections: Any) -> Template:
-        from eks_hardware.config.models import Strategy
-        from eks_hardware.config.resolve import resolve
-        from eks_hardware.config.rules import check
+        from eks_hardware.models import Strategy
+        from eks_hardware.resolve import resolve
+        from eks_hardware.rules import check
 
         system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
         defaults: dict[str, Any] = {"version": 1, "name": "demo", "region": "us-west-2", "node_groups": [system]}
@@ -116,8 +116,8 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
 @pytest.fixture
 def stack(tmp_path: Path) -> TerraformStack:
     """A stack with nothing but the AWS provider; put constructs into it, and look at ``Template.of(stack)``."""
+    from eks_hardware import facts
     from eks_hardware._cdk import App, AwsProvider, TerraformStack
-    from eks_hardware.config import facts
 
     stack = TerraformStack(App(outdir=str(tmp_path)), "stack")
     AwsProvider(stack, "aws", region="us-west-2")

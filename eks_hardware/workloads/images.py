@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eks_hardware.config import facts, software
-from eks_hardware.config.catalogue import Hardware
+from eks_hardware import facts, software
+from eks_hardware.catalogue import Hardware
 from eks_hardware.workloads.request import Kind, WorkloadError
 from eks_hardware.workloads.target import Target
 

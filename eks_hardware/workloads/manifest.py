@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Catalogue, load
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedStrategy
+from eks_hardware import facts
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 from eks_hardware.workloads.comments import commented
 from eks_hardware.workloads.objects import Part, parts
 from eks_hardware.workloads.queues import placement

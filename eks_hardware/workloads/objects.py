@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config.names import limited
+from eks_hardware.aws_names import limited
 from eks_hardware.workloads.comments import Notes, Path, below
 from eks_hardware.workloads.images import framework_image, nvidia_smi_image
 from eks_hardware.workloads.pod import pod_notes, pod_spec

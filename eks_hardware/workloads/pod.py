@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Hardware
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.device_plugins import NEURON, NEURON_SCHEDULER, has_several_devices
 from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, tolerations

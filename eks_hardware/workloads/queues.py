@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import ResolvedTeam
 from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import CHART
+from eks_hardware.resolve import ResolvedTeam
+from eks_hardware.units import amount
 from eks_hardware.workloads.request import Request, WorkloadError, shown
 from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.target import Target

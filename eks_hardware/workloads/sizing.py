@@ -10,13 +10,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Hardware, InstanceType
-from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import ResolvedNodeGroup, advertised
-from eks_hardware.config.resolve.advertised import NEURON, NEURON_CORE
-from eks_hardware.config.resolve.node_pools import accelerator_resource, node_capacity
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
+from eks_hardware.resolve import ResolvedNodeGroup, advertised
+from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
+from eks_hardware.resolve.node_pools import accelerator_resource, node_capacity
+from eks_hardware.units import amount
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from eks_hardware.config.catalogue import Hardware
+from eks_hardware.catalogue import Hardware
 from eks_hardware.workloads.request import CHECKS, Check, Request, WorkloadError
 from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.target import Target

@@ -6,12 +6,12 @@ import difflib
 import re
 from dataclasses import dataclass
 
-from eks_hardware.config import software
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType
-from eks_hardware.config.models import NodeTemplate, Strategy
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+from eks_hardware import software
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
+from eks_hardware.models import NodeTemplate, Strategy
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
 from eks_hardware.workloads.request import WorkloadError, shown
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/

@@ -12,11 +12,11 @@ from cdktf import Annotations, App, TerraformStack
 from cdktf_cdktf_provider_aws.provider import AwsProvider, AwsProviderDefaultTags
 
 from constructs import Construct
-from eks_hardware.config.adoption import ResolvedAdoption, load_adoption
-from eks_hardware.config.errors import StrategyError
+from eks_hardware.adoption import ResolvedAdoption, load_adoption
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.karpenter import AdoptedKarpenter
 from eks_hardware.constructs.kubernetes import adopted_releases, cluster_helm_provider
+from eks_hardware.findings import StrategyError
 from eks_hardware.kubernetes import karpenter_bundle
 from eks_hardware.kubernetes.files.write import write
 

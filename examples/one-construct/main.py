@@ -11,13 +11,13 @@ from cdktf_cdktf_provider_aws.route_table_association import RouteTableAssociati
 from cdktf_cdktf_provider_aws.subnet import Subnet
 
 from constructs import Construct
-from eks_hardware.config.models import NodeGroup as NodeGroupConfig
-from eks_hardware.config.policies.document import assumed_by_service
-from eks_hardware.config.resolve import node_policy_arns
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups import NodeGroup
+from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.models import NodeGroupSpec as NodeGroupConfig
+from eks_hardware.resolve import node_policy_arns
 
 REGION = "us-west-2"
 CLUSTER = "shared"

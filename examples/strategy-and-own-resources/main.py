@@ -27,9 +27,9 @@ from cdktf_cdktf_provider_aws.s3_bucket_server_side_encryption_configuration imp
 from cdktf_cdktf_provider_aws.s3_bucket_versioning import S3BucketVersioningA, S3BucketVersioningVersioningConfiguration
 
 from constructs import Construct
-from eks_hardware.config.policies.document import assumed_by_pods
 from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.platform import Platform
+from eks_hardware.iam_policies.document import assumed_by_pods
 from eks_hardware.stacks import Extension, HardwareStack, main
 
 STRATEGIES = Path(__file__).parent / "strategies"

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.rules import check
-from eks_hardware.page import Report, report_of, report_page
+from eks_hardware.html_report import Report, report_of, report_page
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
+from eks_hardware.validation import load_strategy
 from helpers.browser import browser_folder
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import TODAY, document, group, pool

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.local import output, terraform, tools
+from eks_hardware.local import terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
 
@@ -243,7 +243,7 @@ def _run(
         timeout=_TIMEOUT_SECONDS,
     )
     if done.returncode not in codes:
-        lines = [output.plain(line) for line in (done.stdout + done.stderr).splitlines()]
-        said = "\n".join(output.errors(lines))
+        lines = [terraform_output.plain(line) for line in (done.stdout + done.stderr).splitlines()]
+        said = "\n".join(terraform_output.errors(lines))
         pytest.fail(f"{' '.join(argv)} ended with {done.returncode}:\n{said}", pytrace=False)
     return done

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eks_hardware.config.adoption import ResolvedAdoption
+from eks_hardware.adoption import ResolvedAdoption
 from eks_hardware.local.readback import Account
 from helpers.adoption import adoption
 from helpers.strategies import gpu_pool, pool

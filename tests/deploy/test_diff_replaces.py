@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.changes import Action, compare
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
-from eks_hardware.config.rules import check
+from eks_hardware.diff import Action, compare
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.rules import check
 
 NAME = "changing"
 ROLE = "arn:aws:iam::000000000000:role/{}"

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.loader.discovery import DEFAULT_FOLDER
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.local.readback import Account
+from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.validation import load_strategy
 from helpers.secrets import secrets_in
 
 NAME = "mixed-hardware"
@@ -295,7 +295,7 @@ def test_state_keeps_no_secret(deployed: Deployed) -> None:
 
 
 def test_second_plan_changes_nothing(deployed: Deployed) -> None:
-    """What stock ministack forgets is completed by eks_hardware.local.faithful, so that there is no exception."""
+    """What stock ministack forgets is completed by emulator_patches, so that there is no exception."""
     plan = deployed.project.plan()
     assert plan.changes == {}
     assert plan.exit_code == 0

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eks_hardware.config import facts
+from eks_hardware import facts
 
 ROLE = "arn:aws:iam::000000000000:role/"
 KEY = "arn:aws:kms:us-west-2:000000000000:key/11111111-1111-1111-1111-11111111111"

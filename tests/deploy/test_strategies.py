@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config.loader.discovery import DEFAULT_FOLDER
+from eks_hardware.loader.discovery import DEFAULT_FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 STRATEGIES = sorted(file.stem for file in DEFAULT_FOLDER.glob("*.yaml"))

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from docs.hooks.reference import cli_page, commands, field_anchor, parameters, strategy_page
 from eks_hardware.cli import app
-from eks_hardware.config.models import Strategy
+from eks_hardware.models import Strategy
 from helpers.paths import ROOT
 
 PAGES: dict[str, Callable[[], str]] = {"strategy": strategy_page, "cli": cli_page}

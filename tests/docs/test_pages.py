@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from docs.hooks.reference import commands, parameters
-from eks_hardware.advisor.loading import validate
 from eks_hardware.cli import app
+from eks_hardware.validation import validate
 from helpers.paths import ROOT
 from helpers.shown import missing_lines
 
@@ -80,7 +80,7 @@ def strategies(text: str) -> list[str]:
 STRATEGIES = [
     pytest.param(name, text, id=f"{name}-{number}")
     for name in NAMES
-    if name != "docs/reference/rules.md"  # tests/unit/config/rules holds its examples
+    if name != "docs/reference/rules.md"  # tests/unit/rules holds its examples
     for number, text in enumerate(strategies(text_of(name)))
 ]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config.adoption import Adoption, load_adoption
+from eks_hardware.adoption import Adoption, load_adoption
 from eks_hardware.testing import Template
 from helpers.paths import ROOT
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from eks_hardware.config.adoption import Adoption, ResolvedAdoption, resolve_adoption
+from eks_hardware.adoption import Adoption, ResolvedAdoption, resolve_adoption
 from helpers.strategies import TODAY
 
 SUBNETS = {"usw2-az1": "subnet-0aaaaaaaaaaaaaaa1", "usw2-az2": "subnet-0aaaaaaaaaaaaaaa2"}

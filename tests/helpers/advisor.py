@@ -9,7 +9,7 @@ from typing import Any
 from eks_hardware.advisor.model import Request, Shape
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
 from eks_hardware.advisor.shapes.shape import shape_of
-from eks_hardware.config.models import Workload
+from eks_hardware.models import WorkloadSpec
 from helpers.paths import ROOT
 
 CONFIGS = ROOT / "tests" / "unit" / "advisor" / "configs"
@@ -29,5 +29,5 @@ def public_shape(name: str) -> Shape:
 def request_for(model: str | dict[str, Any], **said: Any) -> Request:
     """A request for a public model, or for one that is described."""
     described = {"hf_config": f"{model}.json"} if isinstance(model, str) else model
-    workload = Workload.model_validate({"task": "inference", **said, "model": described})
+    workload = WorkloadSpec.model_validate({"task": "inference", **said, "model": described})
     return Request(workload=workload, shape=shape_of(workload.model, folder=CONFIGS), regions=("us-east-1",))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from eks_hardware.config.catalogue import InstanceType, load
-from eks_hardware.config.cost import PURCHASES, Figure, instance_figure
+from eks_hardware.catalogue import InstanceType, load
+from eks_hardware.cost import PURCHASES, Figure, instance_figure
 from helpers.paths import ROOT, TESTS
 
 GUIDE = ROOT / "docs" / "guides" / "cost.md"
@@ -24,7 +24,7 @@ _GIB = 1024**3
 @cache
 def documents() -> Any:
     """What the documents say."""
-    return json.loads((TESTS / "unit" / "config" / "cost" / "documents.json").read_text(encoding="utf-8"))
+    return json.loads((TESTS / "unit" / "cost" / "documents.json").read_text(encoding="utf-8"))
 
 
 def guide() -> str:

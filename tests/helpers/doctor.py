@@ -18,13 +18,13 @@ from botocore.model import OperationModel
 from botocore.validate import ParamValidator
 from ruamel.yaml import YAML
 
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.loader import LoadedStrategy, parse_strategy
-from eks_hardware.config.resolve import resolve
-from eks_hardware.config.rules import check as check_rules
+from eks_hardware.catalogue import load
 from eks_hardware.doctor import run
 from eks_hardware.doctor.aws import Aws, Caller
 from eks_hardware.doctor.model import Check, Outcome, Subject
+from eks_hardware.loader import LoadedStrategy, parse_strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.rules import check as check_rules
 from helpers.strategies import TODAY, document
 
 ACCOUNT = "111122223333"

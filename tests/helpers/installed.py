@@ -13,7 +13,7 @@ from helpers.paths import ROOT
 
 CODE = ("config", "constructs", "eks_hardware", "stacks")
 RUBBISH = (
-    "config/catalogue/data/draft.json.orig",
+    "eks_hardware/catalogue/data/draft.json.orig",
     "config/strategies/.mine.yaml.swp",
     "constructs/network/notes.md",
     "constructs/network/old.bak",

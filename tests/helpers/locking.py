@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from eks_hardware.advisor.model import (
-    Candidate,
-    Fit,
-    MemoryPart,
-    Miss,
-    Parallelism,
-    Recommendation,
-    Request,
-)
-from eks_hardware.config.catalogue import Catalogue, load
+from eks_hardware.advisor.model import Candidate, Fit, MemoryPart, Miss, Parallelism, Recommendation, Request
+from eks_hardware.catalogue import Catalogue, load
 
 HEAD = """\
 version: 1

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.rules import RULES, Rule, check
+from eks_hardware.findings import Severity
+from eks_hardware.models import Strategy
+from eks_hardware.rules import RULES, Rule, check
 from helpers.strategies import TODAY, document
 
 
@@ -36,12 +36,12 @@ def check_case(case: Case) -> None:
 
 
 def module_of(rule: Rule) -> str:
-    """The module of ``config/rules`` that a rule is in."""
+    """The module of ``eks_hardware/rules`` that a rule is in."""
     return rule.check.__module__.rpartition(".")[2]
 
 
 def rules_of(*modules: str) -> set[str]:
-    """Codes of the rules of some modules of ``config/rules``."""
+    """Codes of the rules of some modules of ``eks_hardware/rules``."""
     return {code for code, rule in RULES.items() if module_of(rule) in modules}
 
 

@@ -6,9 +6,9 @@ import datetime
 from functools import cache
 from typing import Any
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.loader.discovery import DEFAULT_FOLDER
-from eks_hardware.config.models import Strategy
+from eks_hardware.loader.discovery import DEFAULT_FOLDER
+from eks_hardware.models import Strategy
+from eks_hardware.validation import load_strategy
 
 TODAY = datetime.date(2026, 11, 20)
 """Rules about dates are tested as of this day."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from helpers.paths import SHIPPED, SPECIAL
 
 if TYPE_CHECKING:
-    from eks_hardware.config.resolve import ResolvedStrategy
+    from eks_hardware.resolve import ResolvedStrategy
 
 OVERLAYS = ("local", "manifests", "private")
 
@@ -79,8 +79,8 @@ def synthesize_resolved(folder: Path, resolved: Sequence[ResolvedStrategy], over
 def everything(folder: Path) -> list[Synthesized]:
     """Shipped strategies alone and with each overlay, one with its charts in a stack of their own, and those of
     tests/synth/strategies."""
-    from eks_hardware.config.loader import load_strategy
-    from eks_hardware.config.resolve import resolve
+    from eks_hardware.resolve import resolve
+    from eks_hardware.validation import load_strategy
 
     stacks = synthesize(folder / "special", SPECIAL)
     for overlay in ("", *OVERLAYS):

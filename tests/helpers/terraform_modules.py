@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.config import facts
+from eks_hardware import facts
 from eks_hardware.local import terraform
 from helpers.paths import ROOT
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.adoption import ResolvedAdoption
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware.adoption import ResolvedAdoption
 from eks_hardware.kubernetes import Reference, bundle, karpenter_bundle
 from eks_hardware.kubernetes.references import known, references_in, replaced
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
 from helpers.adoption import NETWORK, SUBNETS, adoption
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.karpenter_schema import check_custom_resources

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Hardware, InstanceType, load
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import NodePool
-from eks_hardware.config.resolve import ResolvedNodePool, resolve, resolve_node_pool
-from eks_hardware.config.resolve.gpu_sharing import mig_profiles
-from eks_hardware.config.resolve.node_pools import accelerator_resource, known_to_karpenter
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.karpenter import releases
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.node_class import node_class
 from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
 from eks_hardware.kubernetes.references import known, references_in, replaced
+from eks_hardware.models import NodePoolSpec
+from eks_hardware.resolve import ResolvedNodePool, resolve, resolve_node_pool
+from eks_hardware.resolve.gpu_sharing import mig_profiles
+from eks_hardware.resolve.node_pools import accelerator_resource, known_to_karpenter
+from eks_hardware.validation import load_strategy
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.karpenter_schema import check_custom_resources
 from helpers.paths import SHIPPED, SPECIAL
@@ -67,7 +67,7 @@ def variants(kind: InstanceType) -> Iterator[dict[str, Any]]:
 def pools() -> Iterator[ResolvedNodePool]:
     for kind in accelerated():
         for number, fields in enumerate(variants(kind)):
-            pool = NodePool.model_validate(
+            pool = NodePoolSpec.model_validate(
                 {
                     "name": f"{kind.name.replace('.', '-')}-{number}",
                     "instance_types": [kind.name],

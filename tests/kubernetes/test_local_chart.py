@@ -11,10 +11,10 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import Object, bundle
 from eks_hardware.kubernetes.local_chart import CHART, CHART_VERSION, chart_values
 from eks_hardware.kubernetes.yaml_text import yaml_text
+from eks_hardware.resolve import resolve
 from helpers.kubernetes import helm
 from helpers.strategies import SHIPPED, shipped
 

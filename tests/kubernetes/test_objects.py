@@ -14,12 +14,12 @@ from typing import Any
 import helm_python
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import Bundle, ObjectRelease, bundle
 from eks_hardware.kubernetes.local_chart import CHART, chart_values
 from eks_hardware.kubernetes.references import known, references_in, replaced
 from eks_hardware.kubernetes.yaml_text import yaml_text
+from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.validation import load_strategy
 from helpers.kubernetes import helm, label
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import SHIPPED, SPECIAL, TESTS

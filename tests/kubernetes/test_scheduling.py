@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import yaml
 
-from eks_hardware.config.catalogue import Hardware, load
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Template
+from eks_hardware.validation import load_strategy
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.kubernetes.scheduling import (
     EFA,

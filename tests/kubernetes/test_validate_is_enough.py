@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from eks_hardware.config.errors import Severity
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
-from eks_hardware.config.rules import check
+from eks_hardware.findings import Severity
 from eks_hardware.kubernetes.karpenter import releases
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import known, replaced
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.rules import check
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.strategies import TODAY, document, pools
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from eks_hardware.config.catalogue import Hardware, load
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Template
+from eks_hardware.validation import load_strategy
 from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
 from eks_hardware.workloads.request import Kind
 from eks_hardware.workloads.sizing import size

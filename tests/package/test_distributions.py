@@ -20,7 +20,7 @@ BESIDE_THE_CODE = {"CHANGELOG.md", "LICENSE", "MANIFEST.in", "README.md", "pypro
 
 
 def as_imported(file: str) -> str:
-    """``config/errors.py`` -> ``eks_hardware/config/errors.py``"""
+    """``eks_hardware/findings.py`` -> ``eks_hardware/config/errors.py``"""
     return file if file.startswith("eks_hardware/") else f"eks_hardware/{file}"
 
 
@@ -47,7 +47,7 @@ def test_the_wheel_has_every_file_and_nothing_else(distributions: Distributions,
         "config/strategies/mixed-hardware.yaml",
         "config/overlays/private.yaml",
         "config/strategy.schema.json",
-        "config/catalogue/data/performance.json",
+        "config/performance/accelerators.json",
         "kubernetes/chart/Chart.yaml",
         "lazy_providers.js",
         "project/files/cdktf.json",

@@ -22,7 +22,7 @@ from helpers.paths import ROOT, SHIPPED
 # Folders with the names of ours, and modules with the names of ours in them.
 THEIRS = {
     "config/__init__.py": "",
-    "config/models.py": 'BUCKET: str = "team-checkpoints"\n',
+    "eks_hardware/models.py": 'BUCKET: str = "team-checkpoints"\n',
     "stacks/__init__.py": "",
     "stacks/app.py": """\
 from cdktf import TerraformStack
@@ -47,11 +47,11 @@ from cdktf import App
 from cdktf_cdktf_provider_aws.s3_bucket import S3Bucket
 from cdktf_cdktf_provider_aws.sqs_queue import SqsQueue
 from config.models import BUCKET
-from eks_hardware.advisor.loading import load_strategy
-from eks_hardware.config.models import NodeGroup as NodeGroupConfig
-from eks_hardware.config.models import Scaling
-from eks_hardware.config.policies.document import assumed_by_service
-from eks_hardware.config.resolve import node_policy_arns, resolve
+from eks_hardware.validation import load_strategy
+from eks_hardware.models import NodeGroup as NodeGroupConfig
+from eks_hardware.models import Scaling
+from eks_hardware.iam_policies.document import assumed_by_service
+from eks_hardware.resolve import node_policy_arns, resolve
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import Role
@@ -137,7 +137,7 @@ def notes(synthesized: Path) -> dict[str, Any]:
 
 def test_everything_of_ours_comes_from_the_environment(installed: Installed, notes: dict[str, Any]) -> None:
     ours = {name: file for name, file in notes["files"].items() if name.split(".")[0] == "eks_hardware" and file}
-    assert {"eks_hardware.config.catalogue", "eks_hardware.constructs.network.network"} <= set(ours)
+    assert {"eks_hardware.catalogue", "eks_hardware.constructs.network.network"} <= set(ours)
     assert [file for file in ours.values() if not Path(file).is_relative_to(installed.package)] == []
 
 
@@ -280,7 +280,7 @@ def test_the_types_are_there(installed: Installed, folder: Path) -> None:
     (folder / "wrong.py").write_text(
         "from eks_hardware.constructs.network import NetworkRef\n"
         'NetworkRef.from_existing(vpc_id=1, private_subnet_ids={"usw2-az2": "subnet-0"})\n'
-        "from eks_hardware.config.resolve import nowhere\n",
+        "from eks_hardware.resolve import nowhere\n",
         encoding="utf-8",
     )
     found = {

@@ -20,11 +20,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.write import write
 from eks_hardware.kubernetes.references import known
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.strategies import document, group, pool
 from helpers.synthesized import synthesize_resolved
 

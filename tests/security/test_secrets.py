@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import bundle
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.secrets import secrets_in
 from helpers.synthesized import Synthesized

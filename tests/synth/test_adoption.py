@@ -10,7 +10,7 @@ from helpers.strategies import gpu_pool, pool
 
 if TYPE_CHECKING:
     from eks_hardware._cdk import TerraformStack
-    from eks_hardware.config.adoption import ResolvedAdoption
+    from eks_hardware.adoption import ResolvedAdoption
 
 CPU = pool("cpu", instance_families=["m7i"])
 EFA = gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16})

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config.loader import load_strategies
-from eks_hardware.config.rules import check_loaded
+from eks_hardware.loader import read_strategies
+from eks_hardware.rules import check_loaded
 from eks_hardware.testing import Template
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.running import Run, run_app
@@ -89,7 +89,7 @@ def test_a_warning_becomes_an_annotation(lazy_run: Run) -> None:
         for name, stack in manifest["stacks"].items()
         if stack["annotations"]
     }
-    loaded = load_strategies([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
+    loaded = read_strategies([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")]).strategies
     found = {each.strategy.name: len(check_loaded(each)) for each in loaded}
     assert {name: len(each) for name, each in said.items()} == {name: count for name, count in found.items() if count}
     assert {level for each in said.values() for level, _ in each} == {"@cdktf/warn"}

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
 from eks_hardware.explain.sections import sections
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
 from eks_hardware.testing import Template
+from eks_hardware.validation import load_strategy
 from helpers.guides import blocks, synthesized
 from helpers.paths import GOLDEN, ROOT, SHIPPED
 

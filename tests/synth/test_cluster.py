@@ -308,9 +308,9 @@ def test_the_default_addons(shipped_name: str, templates: Templates) -> None:
 
 
 def test_a_cluster_alone(stack: TerraformStack) -> None:
-    from eks_hardware.config.models import Cluster as ClusterConfig
     from eks_hardware.constructs.cluster import Cluster
     from eks_hardware.constructs.network import NetworkRef
+    from eks_hardware.models import ClusterSpec as ClusterConfig
 
     network = NetworkRef.from_existing(
         vpc_id="vpc-1", private_subnet_ids={"usw2-az1": "subnet-1", "usw2-az2": "subnet-2"}

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.loading import load_strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.scripts import scripts
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.references import known, replaced
+from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.validation import load_strategy
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import TESTS

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eks_hardware.config import facts
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware import facts
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, Reference
 from eks_hardware.kubernetes.local_chart import CHART, CHART_VERSION
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Matches, Template
 from helpers.strategies import document, group, shipped
 

@@ -20,11 +20,11 @@ EFA_GROUP = "sg-efa"
 
 def test_every_type_gets_the_layout_of_the_catalogue(stack: TerraformStack) -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#2182
-    from eks_hardware.config.catalogue import load
-    from eks_hardware.config.models import NodeGroup as NodeGroupConfig
-    from eks_hardware.config.resolve import resolve_node_group
+    from eks_hardware.catalogue import load
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.node_groups.launch_template import launch_template
+    from eks_hardware.models import NodeGroupSpec as NodeGroupConfig
+    from eks_hardware.resolve import resolve_node_group
 
     catalogue = load()
     kinds = {kind.name.replace(".", "-"): kind for kind in catalogue.select(efa=True)}

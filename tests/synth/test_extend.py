@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import Bundle, ChartRelease
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.stacks import Extension, HardwareStack, strategy_stacks
 from eks_hardware.testing import Contains, Matches, Template
 from helpers.guides import blocks, run, synthesized

@@ -122,9 +122,9 @@ def test_no_statement_allows_everything(strategy_name: str, templates: Templates
 
 
 def test_karpenter_alone(stack: TerraformStack) -> None:
-    from eks_hardware.config.models import Karpenter as KarpenterConfig
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.karpenter import Karpenter
+    from eks_hardware.models import KarpenterSpec as KarpenterConfig
 
     karpenter = Karpenter.from_config(
         stack,
@@ -192,9 +192,9 @@ def test_without_such_keys_there_is_no_policy_for_them(templates: Templates) -> 
 
 
 def test_pools_of_a_karpenter_alone(stack: TerraformStack) -> None:
-    from eks_hardware.config.models import Karpenter as KarpenterConfig
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.karpenter import Karpenter
+    from eks_hardware.models import KarpenterSpec as KarpenterConfig
 
     pool = {
         "name": "trn",

@@ -241,8 +241,8 @@ def test_adding_a_zone_moves_nothing(synthesize: Synthesize) -> None:
 
 
 def test_a_network_alone(stack: TerraformStack) -> None:
-    from eks_hardware.config.models import Network as NetworkConfig
     from eks_hardware.constructs.network import Network
+    from eks_hardware.models import NetworkSpec as NetworkConfig
 
     network = Network.from_config(
         stack, "network", config=NetworkConfig(zones=2), cluster_name="theirs", region="us-west-2"

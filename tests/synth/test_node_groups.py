@@ -345,10 +345,10 @@ def test_bottlerocket_has_its_images_on_the_second_disk(templates: Templates) ->
 
 
 def _parts(stack: TerraformStack) -> dict[str, Any]:
-    from eks_hardware.config.policies.document import assumed_by_service
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.iam import Role
     from eks_hardware.constructs.network import NetworkRef
+    from eks_hardware.iam_policies.document import assumed_by_service
 
     return {
         "kubernetes_version": "1.35",
@@ -366,8 +366,8 @@ def define(stack: TerraformStack) -> Callable[..., Any]:
     """Define a node group in another team's stack from its section of a strategy."""
 
     def defined(efa_security_group_id: str | None = None, **config: Any) -> Any:
-        from eks_hardware.config.models import NodeGroup as NodeGroupConfig
         from eks_hardware.constructs.node_groups import NodeGroup
+        from eks_hardware.models import NodeGroupSpec as NodeGroupConfig
 
         return NodeGroup.from_config(
             stack,

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import pytest
 
-from eks_hardware.config.errors import Severity, StrategyError
-from eks_hardware.config.loader import parse_strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
-from eks_hardware.config.rules import check
+from eks_hardware.findings import Severity, StrategyError
 from eks_hardware.kubernetes.karpenter import releases
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import known, replaced
+from eks_hardware.loader import parse_strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.rules import check
 from helpers.kubernetes.karpenter_schema import check_custom_resources
 from helpers.random_strategies import Document, block, documents, for_each, property_count
 from helpers.strategies import TODAY

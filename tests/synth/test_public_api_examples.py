@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.public_api import PUBLIC, Definition, definition, definitions, is_construct, members
 from helpers.strategies import document
@@ -51,8 +51,8 @@ def _objects() -> Iterator[tuple[str, str, Any]]:
 
 def _exported() -> dict[str, Any]:
     """Every public name of these packages, as after ``from ... import ...``."""
-    from eks_hardware.config import resolve as resolved
-    from eks_hardware.config.policies import document as policies
+    from eks_hardware import resolve as resolved
+    from eks_hardware.iam_policies import document as policies
 
     functions = {name: getattr(module, name) for module in (policies, resolved) for name in module.__all__}
     return {**functions, **{name: each for _, name, each in _objects()}}
@@ -60,8 +60,7 @@ def _exported() -> dict[str, Any]:
 
 def _prepared(folder: Path) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
     """What a reader has already: an app, a stack with a provider, a strategy, and a cluster that exists."""
-    from eks_hardware import _cdk
-    from eks_hardware.config import adoption
+    from eks_hardware import _cdk, adoption
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.iam import Role
     from eks_hardware.constructs.network import NetworkRef

@@ -9,9 +9,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from eks_hardware.catalogue import load
 from eks_hardware.cli.init import init
 from eks_hardware.cli.lock import lock
-from eks_hardware.config.catalogue import load
 from eks_hardware.stacks.app import main
 from helpers.locking import group_line, write_strategy
 from helpers.synthesized import Synthesized, synthesize

@@ -9,8 +9,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.config.report.machine import as_sarif
-from eks_hardware.config.validation import validate
+from eks_hardware.validation import validate
+from eks_hardware.validation.sarif import as_sarif
 from helpers.paths import ROOT, SHIPPED
 
 _TOOL = ROOT / "node_modules" / ".bin" / "sarif-multitool"

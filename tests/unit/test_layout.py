@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import ast
-import fnmatch
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from helpers.paths import ROOT
 
-CODE = ("config", "constructs", "eks_hardware", "stacks")
+CODE = ("constructs", "eks_hardware", "stacks")
+LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
+
+LAYERS = (
+    ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "suggestions", "findings"),
+    ("_cdk", "catalogue", "facts", "iam_policies"),
+    ("models", "software"),
+    ("loader", "resolve"),
+    ("cost", "quotas"),
+    ("rules", "kubernetes"),
+    ("adoption", "advisor", "explain"),
+    ("validation", "diff", "workloads"),
+    ("doctor", "html_report", "local", "new_project"),
+    ("cli", "constructs"),
+    ("_startup",),
+    ("stacks",),
+    ("testing", "__main__"),
+)
+"""The packages and modules of ``eks_hardware``, from the bottom: each imports from lower layers only."""
 
 
 def _files(*folders: str) -> list[Path]:
     return sorted(
-        file for folder in folders for file in (ROOT / folder).rglob("*.py") if "__pycache__" not in file.parts
+        file
+        for folder in folders
+        for file in (ROOT / folder).rglob("*.py")
+        if "__pycache__" not in file.parts and not any(parent.is_symlink() for parent in file.parents)
     )
 
 
@@ -29,9 +46,18 @@ def _relative(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def _imports(file: Path) -> Iterator[str]:
-    """The modules that a file imports anywhere, absolute."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+def _imports(file: Path, *, types: bool = True) -> Iterator[str]:
+    """The modules that a file imports anywhere, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    skipped = {
+        id(inner)
+        for node in ast.walk(tree)
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -71,7 +97,28 @@ def test_constructs_is_the_library_from_the_root_too() -> None:
 
 def test_ours_are_imported_under_the_umbrella() -> None:
     origin = _python("import importlib.util as u; print(u.find_spec('eks_hardware.constructs.network').origin)")
-    assert origin == str(ROOT / "constructs" / "network" / "__init__.py")
+    assert Path(origin).resolve() == ROOT / "constructs" / "network" / "__init__.py"
+
+
+def test_the_links_are_relative() -> None:
+    assert {name: (ROOT / "eks_hardware" / name).readlink().as_posix() for name in LINKS} == {
+        name: f"../{name}" for name in LINKS
+    }
+
+
+def test_a_checkout_without_links_says_so(tmp_path: Path) -> None:
+    """Git writes a link as a small file where the file system has none."""
+    package = tmp_path / "eks_hardware"
+    package.mkdir()
+    for name in ("__init__.py", "_framework.py", "_lazy_providers.py"):
+        (package / name).write_bytes((ROOT / "eks_hardware" / name).read_bytes())
+    (package / "constructs").write_text("../constructs", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", "import eks_hardware"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: eks_hardware/constructs must be a link to constructs/")
+    assert "git config core.symlinks true" in last
 
 
 def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
@@ -83,56 +130,6 @@ def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
 def test_every_folder_of_constructs_is_a_package() -> None:
     lacking = {file.parent for file in _files("constructs") if not (file.parent / "__init__.py").exists()}
     assert {_relative(folder) for folder in lacking} <= {"constructs"}
-
-
-def _pyproject() -> dict[str, Any]:
-    tomllib = pytest.importorskip("tomllib")  # Python 3.11
-    content: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    return content["tool"]["setuptools"]
-
-
-def _package(folder: Path) -> str:
-    parts = folder.relative_to(ROOT).parts
-    return ".".join(parts if parts[0] == "eks_hardware" else ("eks_hardware", *parts))
-
-
-def test_every_package_is_published() -> None:
-    """A mapping of folders needs the list written out; a package that is missing there is missing in the wheel."""
-    packages = {_package(file.parent) for file in _files(*CODE) if file.name == "__init__.py"}
-    assert sorted(_pyproject()["packages"]) == sorted({*packages, "eks_hardware.constructs"})
-
-
-def test_every_data_file_is_published() -> None:
-    data = _pyproject()["package-data"]
-    packages = set(_pyproject()["packages"])
-    files = [
-        file
-        for folder in CODE
-        for file in (ROOT / folder).rglob("*")
-        if file.is_file() and file.suffix not in (".py", ".pyc") and not file.name.startswith(".")
-    ]
-    assert files
-    lacking = []
-    for file in files:
-        holder = next(folder for folder in file.parents if _package(folder) in packages)
-        inside = file.relative_to(holder).as_posix()
-        # fnmatch's * crosses folders, that of setuptools does not.
-        matches = [
-            pattern
-            for pattern in data.get(_package(holder), [])
-            if fnmatch.fnmatch(inside, pattern) and inside.count("/") == pattern.count("/")
-        ]
-        if not matches:
-            lacking.append(f"{_package(holder)}: {inside}")
-    assert lacking == []
-
-
-def test_every_pattern_of_data_files_finds_some() -> None:
-    folders = {_package(file.parent): file.parent for file in _files(*CODE) if file.name == "__init__.py"}
-    for package, patterns in _pyproject()["package-data"].items():
-        folder = folders[package]
-        # Facts come in either format, so that one of two patterns may find nothing.
-        assert any(True for pattern in patterns for _ in folder.glob(pattern)), package
 
 
 def test_only_one_file_imports_the_framework() -> None:
@@ -154,51 +151,88 @@ def test_everything_imported_from_the_framework_is_exported() -> None:
     assert set(ast.literal_eval(assigned.value)) == imported
 
 
-def test_config_needs_neither_framework_nor_sdk() -> None:
+def _unit(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def _module(file: Path) -> str:
+    parts = list(file.relative_to(ROOT).with_suffix("").parts)
+    parts = parts if parts[0] == "eks_hardware" else ["eks_hardware", *parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imported_modules() -> dict[str, set[str]]:
+    """What each module of ours imports of ours, at the top or later, imports for types aside."""
+    files = {_module(file): file for file in _files(*CODE)}
+    return {
+        module: {
+            name for name in _imports(file, types=False) if name in files and not f"{module}.".startswith(f"{name}.")
+        }
+        for module, file in files.items()
+    }
+
+
+def test_every_package_has_a_layer() -> None:
+    found = {_unit(_module(file)) for file in _files(*CODE)} - {""}
+    assert found == {name for layer in LAYERS for name in layer}
+
+
+def test_imports_go_downwards() -> None:
+    layer = {name: index for index, names in enumerate(LAYERS) for name in names}
+    upwards = [
+        f"{module} imports {name}"
+        for module, names in _imported_modules().items()
+        for name in sorted(names)
+        if _unit(module) and _unit(name) != _unit(module) and layer[_unit(name)] >= layer[_unit(module)]
+    ]
+    assert upwards == []
+
+
+def test_no_modules_import_each_other() -> None:
+    graph = _imported_modules()
+    done: set[str] = set()
+
+    def visit(module: str, path: tuple[str, ...]) -> None:
+        assert module not in path, " -> ".join((*path[path.index(module) :], module))
+        if module not in done:
+            for name in sorted(graph[module]):
+                visit(name, (*path, module))
+            done.add(module)
+
+    for module in graph:
+        visit(module, ())
+
+
+def test_nothing_below_constructs_needs_framework_or_sdk() -> None:
+    below = [name for layer in LAYERS[:8] for name in layer if not name.startswith("_")]
     loaded = _python(
-        "import importlib, pkgutil, sys, eks_hardware.config as config\n"
-        "for module in pkgutil.walk_packages(config.__path__, 'eks_hardware.config.'):\n"
-        "    importlib.import_module(module.name)\n"
-        "print(sum(name.startswith('eks_hardware.config.') for name in sys.modules) > 20,"
+        "import importlib, pkgutil, sys\n"
+        f"for name in {below!r}:\n"
+        "    module = importlib.import_module(f'eks_hardware.{name}')\n"
+        "    for each in pkgutil.walk_packages(getattr(module, '__path__', []), f'eks_hardware.{name}.'):\n"
+        "        importlib.import_module(each.name)\n"
+        "print(sum(name.startswith('eks_hardware.') for name in sys.modules) > 100,"
         " sorted({'boto3', 'cdktf', 'constructs', 'jsii', 'moto', 'rich', 'typer'} & set(sys.modules)))"
     )
     assert loaded == "True []"
 
 
-def test_config_is_the_lowest_layer() -> None:
-    assert _breaches(("config",), r"^eks_hardware\.(?!config\b)") == []
-
-
-def test_constructs_see_only_config_and_manifests() -> None:
-    assert _breaches(("constructs",), r"^eks_hardware\.(?!config\b|constructs\b|kubernetes\b|_cdk\b)") == []
-
-
-def test_manifests_see_only_config() -> None:
-    assert _breaches(("eks_hardware/kubernetes",), r"^eks_hardware\.(?!config\b|kubernetes\b)") == []
-
-
-def test_what_commands_show_does_not_see_the_command_line() -> None:
-    folders = ("advisor", "changes", "explain", "page", "project", "workloads")
-    upwards = r"^eks_hardware\.(cli|constructs|doctor|local|stacks)\b"
-    assert _breaches(tuple(f"eks_hardware/{folder}" for folder in folders), upwards) == []
-
-
-def test_stacks_do_not_see_the_command_line() -> None:
-    allowed = r"advisor\.loading\b|(config|constructs|kubernetes|stacks|_cdk|_framework|_startup|local\.terraform)\b"
-    assert _breaches(("stacks",), rf"^eks_hardware\.(?!{allowed})") == []
+def test_constructs_see_data_and_manifests_only() -> None:
+    allowed = "_cdk|adoption|aws_names|catalogue|constructs|facts|iam_policies|kubernetes|models|resolve|suggestions"
+    assert _breaches(("constructs",), rf"^eks_hardware\.(?!({allowed})\b)") == []
 
 
 def test_the_command_line_needs_no_node() -> None:
     """`eks-hardware validate` answers at once. ``stacks.app`` imports the framework when it synthesizes."""
     found = _breaches(("eks_hardware",), r"^eks_hardware\.(constructs\b|stacks\.(?!app\b)|_cdk\b)")
-    # Fixtures synthesize; nothing but tests loads them.
-    assert [each for each in found if not each.startswith("eks_hardware/testing/fixtures.py ")] == []
+    # Fixtures synthesize; nothing but tests loads them. The top of the package imports for types only.
+    allowed = ("eks_hardware/testing/fixtures.py ", "eks_hardware/__init__.py ")
+    assert [each for each in found if not each.startswith(allowed)] == []
 
 
 def test_what_tests_use_is_used_by_nothing_else() -> None:
-    folders = [f"eks_hardware/{each.name}" for each in (ROOT / "eks_hardware").iterdir() if each.is_dir()]
-    others = tuple(each for each in folders if each != "eks_hardware/testing")
-    assert _breaches(("config", "constructs", "stacks", *others), r"^(eks_hardware\.testing|pytest)\b") == []
+    others = tuple(f"eks_hardware/{name}" for layer in LAYERS for name in layer if name != "testing")
+    assert _breaches(("constructs", "stacks", *others), r"^(eks_hardware\.testing|pytest)\b") == []
     importing = [_relative(file) for file in _files("eks_hardware/testing") if "pytest" in _imports(file)]
     assert importing == ["eks_hardware/testing/fixtures.py"]
 

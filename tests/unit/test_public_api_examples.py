@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
+from eks_hardware.catalogue import load
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.paths import ROOT
 from helpers.public_api import PUBLIC, definitions
 from helpers.strategies import document, group

@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from eks_hardware.cli import app
-from eks_hardware.config.rules import RULES
-from eks_hardware.config.rules.explain import explanations
+from eks_hardware.rules import RULES
+from eks_hardware.rules.explanations import explanations
 from helpers.paths import GOLDEN, ROOT, TESTS
 from helpers.shown import missing_lines
 

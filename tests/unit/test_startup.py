@@ -40,7 +40,7 @@ def slow_node(tmp_path: Path) -> str:
 
 
 def test_importing_the_library_changes_nothing_of_the_process() -> None:
-    done = _run(f"import eks_hardware, eks_hardware.config.models; {SHOW}")
+    done = _run(f"import eks_hardware, eks_hardware.models; {SHOW}")
     assert done.stdout == "False ['MainThread']\n"
 
 

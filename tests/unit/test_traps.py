@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from eks_hardware.config.rules.explain import explanations
+from eks_hardware.rules.explanations import explanations
 from helpers.traps import PAGE, Trap, corpus, names_one_of, page, text_of_test, traps
 
 TRAPS = traps()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.gates import learns
 from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Accelerator, InstanceType
-from eks_hardware.config.resolve.node import pod_addresses, recommended_pods
+from eks_hardware.catalogue import Accelerator, InstanceType
+from eks_hardware.resolve.node import pod_addresses, recommended_pods
 
 _DEGREES = (1, 2, 4, 8, 16)
 

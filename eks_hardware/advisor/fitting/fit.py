@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from eks_hardware import facts, software
 from eks_hardware.advisor.fitting import remedy
 from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of, ways
 from eks_hardware.advisor.fitting.gates import (
@@ -17,12 +18,11 @@ from eks_hardware.advisor.fitting.gates import (
     weight_format,
 )
 from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
+from eks_hardware.advisor.fitting.layout_notes import layout_notes, short_text
 from eks_hardware.advisor.fitting.memory_inference import GIB, InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
-from eks_hardware.advisor.fitting.words import layout_notes, short_text
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
-from eks_hardware.config import facts, software
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 
 Memory = TrainingMemory | InferenceMemory
 

@@ -1,31 +1,31 @@
 """Conditions that hardware has to meet, whatever it costs: what software asks of it, and whether it can be had.
 
 Whether a chip computes in a format or has a framework is what ``needs`` asks too: the answers are those of
-``eks_hardware.config.software``.
+``eks_hardware.software``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eks_hardware import facts, software
 from eks_hardware.advisor.model import Gate, Maturity, Request
-from eks_hardware.config import facts, software
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
-from eks_hardware.config.models import Workload
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.models import WorkloadSpec
 
 _TRAINING_FIELDS = ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens")
 _COMPUTED = ("fp32", "fp16", "bf16")
-_CATALOGUE = "config/catalogue/data/instances.json"
+_CATALOGUE = "config/catalogue/instances.json"
 
 
-def learns(workload: Workload) -> bool:
+def learns(workload: WorkloadSpec) -> bool:
     """Whether weights change: in training, and in development that says how it trains."""
     return workload.trains or (
         workload.task == "development" and any(getattr(workload, name) is not None for name in _TRAINING_FIELDS)
     )
 
 
-def use(workload: Workload) -> str:
+def use(workload: WorkloadSpec) -> str:
     """What a framework is used for, as the facts name it: ``training`` or ``inference``."""
     return "training" if learns(workload) else "inference"
 
@@ -89,7 +89,7 @@ def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
     if not images:
         needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
         text = f"no image of EKS works on {kind.family}{needs}"
-        yield Gate(code="AMI", passed=False, text=text, source="config/catalogue/data/ami_types.json")
+        yield Gate(code="AMI", passed=False, text=text, source="config/catalogue/ami_types.json")
     if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
         text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training takes whole ones"
         yield Gate(code="FRACTION", passed=False, text=text, source=_CATALOGUE)

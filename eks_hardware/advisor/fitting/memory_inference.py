@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
-from eks_hardware.config import facts
 
 GIB = 2**30
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.memory_inference import billions, weight_bytes
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
-from eks_hardware.config import facts
 
 GIB = 2**30
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.devices import cores_of, degrees, pads_heads
 from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 
 Target = Literal["trainium", "inferentia", "gpu"]
 Verdict = Literal["yes", "with changes", "no", "unknown"]

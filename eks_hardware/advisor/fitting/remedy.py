@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.gates import learns, software_gates, weight_format
 from eks_hardware.advisor.fitting.layout import Layout
 from eks_hardware.advisor.model import Request
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import InstanceType
+from eks_hardware.catalogue import InstanceType
 
 _SHORTEST = 256
 _FORMATS = ("fp8", "int8", "int4")

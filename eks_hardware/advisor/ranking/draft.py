@@ -8,7 +8,7 @@ from eks_hardware.advisor.model import Fit, Maturity
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.estimate import Speed
-from eks_hardware.config.cost import Figure
+from eks_hardware.cost import Figure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,25 +1,23 @@
 """Which branch of the documents' decision trees a workload takes, and how far hardware is what the branch names.
 
-Trees, branches and weights are data (``policy.json``), with the exact words of the documents.
+Trees, branches and weights are data (``policy/ranking.json``), with the exact words of the documents.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 
+from eks_hardware import data
 from eks_hardware.advisor.model import Shape
-from eks_hardware.config.catalogue import InstanceType
-from eks_hardware.config.models import Workload
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.models import WorkloadSpec
 
 Match = Literal["named", "instead", "hardware", "other"]
 
-_FILE = Path(__file__).with_name("policy.json")
 _TRANSFORMER = "transformer"
 
 
@@ -189,7 +187,7 @@ class Policy:
     exclusions: tuple[Exclusion, ...]
 
 
-def branch(workload: Workload, shape: Shape) -> Branch:
+def branch(workload: WorkloadSpec, shape: Shape) -> Branch:
     """The branch that a workload takes: the first one whose conditions hold. There always is one.
 
     Args:
@@ -200,13 +198,13 @@ def branch(workload: Workload, shape: Shape) -> Branch:
     return next(each for each in load().branches if _holds(each.when, facts))
 
 
-def cautions(workload: Workload, shape: Shape) -> tuple[Branch, ...]:
+def cautions(workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
     """What the documents say against hardware for a workload, whatever branch it takes."""
     facts = facts_of(workload, shape)
     return tuple(each for each in load().cautions if _holds(each.when, facts))
 
 
-def facts_of(workload: Workload, shape: Shape) -> Facts:
+def facts_of(workload: WorkloadSpec, shape: Shape) -> Facts:
     """What the conditions of branches ask, with the defaults of a workload filled in."""
     serving = workload.serving or "real-time" if workload.task == "inference" else None
     focus = workload.focus or ("latency" if serving == "real-time" else "throughput") if serving else None
@@ -257,7 +255,7 @@ def _any(patterns: tuple[str, ...], family: str) -> bool:
 @cache
 def _hardware_of(patterns: tuple[str, ...]) -> frozenset[str]:
     """The kinds of hardware that families are of."""
-    from eks_hardware.config.catalogue import load as catalogue
+    from eks_hardware.catalogue import load as catalogue
 
     known = catalogue()
     return frozenset(
@@ -271,7 +269,7 @@ def _hardware_of(patterns: tuple[str, ...]) -> frozenset[str]:
 @cache
 def load() -> Policy:
     """Return the policy that ships with the package; read once."""
-    table = json.loads(_FILE.read_bytes())
+    table = data.read("policy/ranking.json")
     return Policy(
         branches=tuple(_branch(row, tree, table) for tree in table["trees"] for row in tree["branches"]),
         cautions=tuple(_branch(row, row, table) for row in table["cautions"]),

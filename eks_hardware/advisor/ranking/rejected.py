@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from eks_hardware.advisor.model import Miss, Rejection
-from eks_hardware.config.catalogue import Hardware
+from eks_hardware.catalogue import Hardware
 
 _MEMORY = "MEMORY"
 _NEAREST = 5

@@ -9,7 +9,7 @@ from typing import Literal
 
 from eks_hardware.advisor.model import Maturity
 from eks_hardware.advisor.ranking import policy
-from eks_hardware.config.models import Workload
+from eks_hardware.models import WorkloadSpec
 
 Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
 
@@ -58,19 +58,19 @@ class Scored:
     times_slower: float | None
 
 
-def basis_of(workload: Workload, weighed: Iterable[Weighed]) -> Basis:
+def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
     """The figure of cost by which candidates are compared: the first that suits the work and that any of them has."""
     known = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
     wanted = policy.load().cost_basis[way_of(workload)]
     return next((each for each in BASES if each in wanted and each in known), "usd_per_hour")
 
 
-def basis_why(workload: Workload) -> str:
+def basis_why(workload: WorkloadSpec) -> str:
     """Why the policy compares the cost of a workload by that figure, in a sentence."""
     return policy.load().cost_basis_why[way_of(workload)]
 
 
-def score(weighed: Sequence[Weighed], *, workload: Workload, basis: Basis) -> tuple[Scored, ...]:
+def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -> tuple[Scored, ...]:
     """Weigh candidates against each other.
 
     Cost and speed count by their logarithm, against the best of all: what is twice as dear loses as much whether it
@@ -159,7 +159,7 @@ def _rounded(value: float | None) -> float:
     return math.inf if value is None else float(f"{value:.4g}")
 
 
-def way_of(workload: Workload) -> str:
+def way_of(workload: WorkloadSpec) -> str:
     """What the policy tells kinds of work apart by: the task, and for inference the way of serving."""
     return (workload.serving or "real-time") if workload.task == "inference" else workload.task
 

@@ -11,18 +11,18 @@ from pydantic_core import PydanticCustomError
 
 from eks_hardware.advisor.model import Request
 from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.errors import Finding, StrategyError
-from eks_hardware.config.loader import Document, load_document
-from eks_hardware.config.models import Workload
-from eks_hardware.config.models.strategy import Region
-from eks_hardware.config.wording import did_you_mean
+from eks_hardware.catalogue import load
+from eks_hardware.findings import Finding, StrategyError
+from eks_hardware.loader import Document, load_document
+from eks_hardware.models import WorkloadSpec
+from eks_hardware.models.strategy import Region
+from eks_hardware.suggestions import did_you_mean
 
 DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
 """Where to look when nobody says: the regions of whose accelerators the catalogue has most prices."""
 
 
-class WorkloadFile(Workload):
+class WorkloadFile(WorkloadSpec):
     """A workload in a file of its own, and where it may run."""
 
     version: Literal[1] = Field(description="Version of the format.")
@@ -74,7 +74,7 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
         path = f"model.{error.field}"
         raise StrategyError([Finding(error.code, path, error.message, position=document.source.locate(path))]) from None
     said = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions"})
-    return Request(workload=Workload.model_validate(said), shape=shape, regions=asked.places)
+    return Request(workload=WorkloadSpec.model_validate(said), shape=shape, regions=asked.places)
 
 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_fields import Fields, read_text, shown
 from eks_hardware.advisor.shapes.hf_parameters import Dimensions, Experts, Latent, Row, count
-from eks_hardware.config import facts
-from eks_hardware.config.wording import did_you_mean
+from eks_hardware.suggestions import did_you_mean
 
 _MOST_PARAMETERS = 10**15
 _SOURCE = "config.json"

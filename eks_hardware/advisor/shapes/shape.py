@@ -7,11 +7,11 @@ from math import log
 from pathlib import Path
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
 from eks_hardware.advisor.shapes.plausible import check_size, counted
-from eks_hardware.config import facts
-from eks_hardware.config.models.workload import ModelShape, count
+from eks_hardware.models.workload import ModelShape, count
 
 __all__ = ["ShapeError", "kind_of", "shape_of"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import TrainingFit, sequence_length
 from eks_hardware.advisor.fitting.gates import compute_format, learns, weight_format
 from eks_hardware.advisor.fitting.memory_inference import kv_value_bytes, weight_bytes
@@ -11,11 +12,10 @@ from eks_hardware.advisor.model import Fit, Request, Shape
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.exchange import Exchange, exchange
 from eks_hardware.advisor.speed.throughput import Estimate
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import Accelerator
-from eks_hardware.config.catalogue.performance import Performance, performance
-from eks_hardware.config.models import Workload
-from eks_hardware.config.models.workload import count
+from eks_hardware.catalogue import Accelerator
+from eks_hardware.catalogue.performance import Performance, performance
+from eks_hardware.models import WorkloadSpec
+from eks_hardware.models.workload import count
 
 _SECONDS_PER_HOUR = 3600
 
@@ -251,12 +251,12 @@ def _of_replicas(
     )
 
 
-def context_length(workload: Workload) -> int:
+def context_length(workload: WorkloadSpec) -> int:
     """Tokens of question and answer together."""
     return workload.context_length or facts.memory("inference")["defaults"]["context_length"]
 
 
-def concurrent_sequences(workload: Workload) -> int:
+def concurrent_sequences(workload: WorkloadSpec) -> int:
     """Sequences that one replica works on at once."""
     default = "sequences_batch" if workload.serving == "batch" else "sequences_real_time"
     return workload.concurrent_sequences or facts.memory("inference")["defaults"][default]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import Fit, Request
-from eks_hardware.config import facts
-from eks_hardware.config.catalogue import InstanceType
-from eks_hardware.config.catalogue.performance import performance
-from eks_hardware.config.catalogue.tables import read
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.catalogue.performance import performance
+from eks_hardware.catalogue.tables import read
 
 _BITS = 8
 _GIGA = 1e9
@@ -79,7 +79,7 @@ def exchange(request: Request, fit: Fit) -> Exchange:
 def network_gbps(kind: InstanceType) -> float | None:
     """Peak network bandwidth of a node in Gbps; None where unknown.
 
-    The EC2 API gives it by card; ``config/catalogue/data/performance.json`` (network) has the types whose cards do not
+    The EC2 API gives it by card; ``config/performance/accelerators.json`` (network) has the types whose cards do not
     add up to the node's.
     """
     total = _totals_gbps().get(kind.name)
@@ -92,5 +92,5 @@ def network_gbps(kind: InstanceType) -> float | None:
 
 @cache
 def _totals_gbps() -> Mapping[str, float]:
-    totals: dict[str, float] = read("performance")["network"]["total_gbps"]
+    totals: dict[str, float] = read("performance/accelerators")["network"]["total_gbps"]
     return totals

@@ -8,7 +8,7 @@ from dataclasses import replace
 from eks_hardware.advisor.fitting.fit import memory_of
 from eks_hardware.advisor.model import Fit, Gate, Miss, Parallelism, Request
 from eks_hardware.advisor.speed.estimate import Speed, speed
-from eks_hardware.config.catalogue import Hardware
+from eks_hardware.catalogue import Hardware
 
 _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 

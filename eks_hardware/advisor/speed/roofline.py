@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from eks_hardware.config.catalogue.performance import utilization
+from eks_hardware.catalogue.performance import utilization
 
 # Numbers beyond these are mistakes of unit, and would overflow.
 LEAST = 1e-6

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from eks_hardware import software
 from eks_hardware.advisor.model import Candidate, Miss, Recommendation
 from eks_hardware.advisor.strategies.lock import AtTheTime, Chosen, Entry
 from eks_hardware.advisor.strategies.questions import Node, Question
-from eks_hardware.config import software
-from eks_hardware.config.catalogue import Catalogue, InstanceType, load
-from eks_hardware.config.errors import Finding
-from eks_hardware.config.models import Needs, Network, NodeGroup, NodePool, Workload
-from eks_hardware.config.models.node_template import Capacity
-from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import known_to_karpenter
-from eks_hardware.config.resolve.node import AMI_PREFIXES
-from eks_hardware.config.resolve.node_pools import node_capacity
+from eks_hardware.catalogue import Catalogue, InstanceType, load
+from eks_hardware.findings import Finding
+from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec, WorkloadSpec
+from eks_hardware.models.node_template import Capacity
+from eks_hardware.resolve import known_to_karpenter
+from eks_hardware.resolve.node import AMI_PREFIXES
+from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.units import amount
 
 Recommender = Callable[..., Recommendation]
 """``recommend(request, catalogue=..., only=...)``."""
@@ -68,7 +68,7 @@ class NothingFitsError(Exception):
 
 def choose(
     question: Question,
-    network: Network,
+    network: NetworkSpec,
     *,
     overlays: tuple[str, ...] = (),
     recommender: Recommender | None = None,
@@ -122,7 +122,7 @@ def _recommender() -> Recommender:
 # --- what may be chosen
 
 
-def _allowed(question: Question, network: Network, catalogue: Catalogue) -> Iterator[str]:
+def _allowed(question: Question, network: NetworkSpec, catalogue: Catalogue) -> Iterator[str]:
     """Types that the group or pool takes: its zones have them, and there is an image of its operating system."""
     region = question.request.regions[0]
     usable = _zones_of(network)
@@ -133,7 +133,7 @@ def _allowed(question: Question, network: Network, catalogue: Catalogue) -> Iter
             and (question.zone_ids or not usable or offered & usable)
             and _has_image(question.node, kind)
             and (kind.efa_interfaces or not question.node.efa)
-            and (isinstance(question.node, NodeGroup) or known_to_karpenter(kind))
+            and (isinstance(question.node, NodeGroupSpec) or known_to_karpenter(kind))
         ):
             yield kind.name
 
@@ -143,7 +143,7 @@ def _offered(catalogue: Catalogue, region: str) -> tuple[InstanceType, ...]:
     return catalogue.select(region=region)
 
 
-def _zones_of(network: Network) -> set[str]:
+def _zones_of(network: NetworkSpec) -> set[str]:
     """The zones of a network that names them; empty for one that takes what its groups need."""
     if network.existing:
         return set(network.existing.private_subnets)
@@ -153,7 +153,7 @@ def _zones_of(network: Network) -> set[str]:
 def _has_image(node: Node, kind: InstanceType) -> bool:
     if node.ami.image_id:
         return True
-    if isinstance(node, NodeGroup) and node.ami.type:
+    if isinstance(node, NodeGroupSpec) and node.ami.type:
         return node.ami.type in kind.ami_types
     return any(each.startswith(AMI_PREFIXES[node.ami.family]) for each in kind.ami_types)
 
@@ -167,7 +167,7 @@ def _chosen(question: Question, found: Recommendation) -> Chosen:
     said = question.request.efa
     efa = said if said is not None else nodes > 1 and bool(kind.efa_interfaces)
     bought: tuple[Capacity, ...] = question.capacity
-    if isinstance(question.node, NodeGroup):
+    if isinstance(question.node, NodeGroupSpec):
         bought = (next((each for each in question.capacity if each == best.purchase), question.capacity[0]),)
     names: tuple[str, ...] = (kind.name,)
     if "spot" in bought and not efa:
@@ -197,7 +197,7 @@ def _devices(kind: InstanceType) -> tuple[str, int, float | None]:
     return (accelerator.name, accelerator.count, accelerator.fraction) if accelerator else ("", kind.vcpus, None)
 
 
-def needs_of(workload: Workload, best: Candidate) -> Needs:
+def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
     """What a workload demands of its nodes, for the rules about them.
 
     4-bit weights are computed with in another format, and 8-bit ones too where the accelerator lacks theirs.
@@ -221,7 +221,7 @@ def needs_of(workload: Workload, best: Candidate) -> Needs:
 def too_few_nodes(path: str, node: Node, chosen: Chosen, catalogue: Catalogue | None = None) -> Finding | None:
     """WORKLOAD_NODES, where a group or pool may not have as many nodes as one job, or one replica, takes."""
     needs = f"one {'job' if _trains(node) else 'replica'} takes {chosen.nodes} nodes of {chosen.instance_types[0]}"
-    if isinstance(node, NodeGroup):
+    if isinstance(node, NodeGroupSpec):
         if chosen.nodes <= node.scaling.max:
             return None
         message = f"{needs} at once, and max is {node.scaling.max}; set max: {chosen.nodes} or more"
@@ -236,7 +236,7 @@ def too_few_nodes(path: str, node: Node, chosen: Chosen, catalogue: Catalogue | 
     return None
 
 
-def _least_limits(pool: NodePool, chosen: Chosen, catalogue: Catalogue) -> dict[str, int]:
+def _least_limits(pool: NodePoolSpec, chosen: Chosen, catalogue: Catalogue) -> dict[str, int]:
     """What the nodes of one job count for against each limit, but memory: it is the last to run out."""
     kind = catalogue.find(chosen.instance_types[0])
     # Of one node POOL_LIMIT_SMALL speaks; a limit below zero has a rule of its own, too.

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from eks_hardware.advisor.strategies import lock
 from eks_hardware.advisor.strategies.choose import NothingFitsError, Recommender, choose, too_few_nodes
+from eks_hardware.advisor.strategies.filled import Filled
 from eks_hardware.advisor.strategies.questions import (
     Node,
     Question,
@@ -20,13 +21,12 @@ from eks_hardware.advisor.strategies.questions import (
     differences,
     question_of,
 )
-from eks_hardware.config.catalogue import Catalogue, load
-from eks_hardware.config.errors import Finding, Position, Severity
-from eks_hardware.config.loader import LoadedStrategy, SourceMap
-from eks_hardware.config.loader import yaml_source as ys
-from eks_hardware.config.models import NodeGroup
-from eks_hardware.config.unchosen import nodes_by_path, with_nodes
-from eks_hardware.config.validation import Filled
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.findings import Finding, Position, Severity
+from eks_hardware.loader import LoadedStrategy, SourceMap
+from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.models import NodeGroupSpec
+from eks_hardware.models.node_lists import nodes_by_path, with_nodes
 
 _MOST_DIFFERENCES = 4
 
@@ -194,7 +194,7 @@ def _with(node: Node, chosen: lock.Chosen) -> Node:
     update: dict[str, object] = {"instance_types": chosen.instance_types}
     if chosen.efa and "efa" not in given:
         update["efa"] = True
-    capacity = chosen.capacity[0] if isinstance(node, NodeGroup) else chosen.capacity
+    capacity = chosen.capacity[0] if isinstance(node, NodeGroupSpec) else chosen.capacity
     if "capacity" not in given and capacity != node.capacity:
         update["capacity"] = capacity
     own = node.needs.model_dump(exclude_none=True)

@@ -10,15 +10,15 @@ from typing import Any, TypeAlias
 from eks_hardware.advisor.model import Request, Shape
 from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
 from eks_hardware.advisor.strategies.lock import Asked, Entry
-from eks_hardware.config.errors import Finding
-from eks_hardware.config.loader import LoadedStrategy
-from eks_hardware.config.models import NodeGroup, NodePool, Workload
-from eks_hardware.config.models.node_template import Capacity
-from eks_hardware.config.models.workload import count
-from eks_hardware.config.resolve import zones
-from eks_hardware.config.unchosen import nodes_by_path
+from eks_hardware.findings import Finding
+from eks_hardware.loader import LoadedStrategy
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec, WorkloadSpec
+from eks_hardware.models.node_lists import nodes_by_path
+from eks_hardware.models.node_template import Capacity
+from eks_hardware.models.workload import count
+from eks_hardware.resolve import zones
 
-Node: TypeAlias = NodeGroup | NodePool
+Node: TypeAlias = NodeGroupSpec | NodePoolSpec
 
 _UNRESERVED = ("on-demand", "spot")
 _COUNTS = ("parameters", "active_parameters", "training_tokens")
@@ -98,7 +98,7 @@ def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
     )
 
 
-def _capacity(path: str, node: Node, workload: Workload) -> tuple[Capacity, ...]:
+def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, ...]:
     """How nodes may be bought: as the group or pool says, or else as its workload does."""
     if "capacity" not in node.model_fields_set:
         bought = tuple(each for each in workload.purchase if each in _UNRESERVED)
@@ -110,7 +110,7 @@ def _capacity(path: str, node: Node, workload: Workload) -> tuple[Capacity, ...]
             )
             raise QuestionError(Finding("WORKLOAD_CAPACITY", f"{path}.workload.purchase", message))
         return bought
-    own = (node.capacity,) if isinstance(node, NodeGroup) else node.capacity
+    own = (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
     if "spot" in own and not workload.interruptible:
         message = (
             "spot takes nodes away at two minutes' notice, and the workload does not say that it survives that; add "
@@ -127,7 +127,7 @@ def _capacity(path: str, node: Node, workload: Workload) -> tuple[Capacity, ...]
     return own
 
 
-def _shape(loaded: LoadedStrategy, path: str, workload: Workload) -> Shape:
+def _shape(loaded: LoadedStrategy, path: str, workload: WorkloadSpec) -> Shape:
     folder = loaded.path.parent if loaded.path else Path()
     try:
         return shape_of(workload.model, folder=folder)
@@ -136,7 +136,7 @@ def _shape(loaded: LoadedStrategy, path: str, workload: Workload) -> Shape:
 
 
 def _pinned_zones(node: Node) -> tuple[str, ...]:
-    demand = zones.of_node_group(node) if isinstance(node, NodeGroup) else zones.of_node_pool(node, ())
+    demand = zones.of_node_group(node) if isinstance(node, NodeGroupSpec) else zones.of_node_pool(node, ())
     return tuple(sorted(set(demand.pinned)))
 
 

@@ -17,9 +17,9 @@ from eks_hardware.advisor.strategies.questions import (
     differences,
     question_of,
 )
-from eks_hardware.config.catalogue import Catalogue
-from eks_hardware.config.errors import Finding, StrategyError
-from eks_hardware.config.loader import LoadedStrategy
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.findings import Finding, StrategyError
+from eks_hardware.loader import LoadedStrategy
 
 State = Literal["new", "kept", "changed"]
 

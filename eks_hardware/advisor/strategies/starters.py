@@ -1,27 +1,23 @@
-"""Groups for a first strategy, where only the kind of hardware is known (``starters.json``)."""
+"""Groups for a first strategy, where only the kind of hardware is known (``policy/starters.json``)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any, Literal, get_args
 
+from eks_hardware import data
 from eks_hardware.advisor.strategies.strategy_text import Group, WriteError
 from eks_hardware.advisor.strategies.write import last_sdk
-from eks_hardware.config.catalogue import Catalogue, load
+from eks_hardware.catalogue import Catalogue, load
 
 Kind = Literal["gpu", "trainium", "inferentia", "cpu", "mixed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Purpose = Literal["training", "inference", "development"]
 
-_FILE = Path(__file__).with_name("starters.json")
-
 
 def purposes(kind: Kind) -> tuple[str, ...]:
     """What there is a group for, of a kind of hardware; none for ``mixed``, which has several."""
-    return () if kind == "mixed" else tuple(_read()["groups"][kind])
+    return () if kind == "mixed" else tuple(data.read("policy/starters.json")["groups"][kind])
 
 
 def starter_groups(
@@ -40,20 +36,22 @@ def starter_groups(
     """
     catalogue = catalogue or load()
     if kind == "mixed":
-        found = [_group(hardware, task, region, catalogue) for hardware, task in _read()["mixed"]]
+        found = [
+            _group(hardware, task, region, catalogue) for hardware, task in data.read("policy/starters.json")["mixed"]
+        ]
         return tuple(each for each in found if each)
     if purpose not in purposes(kind):
         raise WriteError(f"{kind} is not for {purpose} here; choose {' or '.join(purposes(kind))}")
     group = _group(kind, purpose, region, catalogue)
     if group is None:
-        names = _read()["groups"][kind][purpose]["instance_types"]
+        names = data.read("policy/starters.json")["groups"][kind][purpose]["instance_types"]
         where = sorted({each for name in names for each in catalogue.offered_regions(name)})
         raise WriteError(f"{region} offers none of {', '.join(names)}; choose another region: {', '.join(where)}")
     return (group,)
 
 
 def _group(kind: str, purpose: str, region: str, catalogue: Catalogue) -> Group | None:
-    row: Mapping[str, Any] = _read()["groups"][kind][purpose]
+    row: Mapping[str, Any] = data.read("policy/starters.json")["groups"][kind][purpose]
     name = next((each for each in row["instance_types"] if catalogue.offered(each, region)), None)
     if name is None:
         return None
@@ -70,9 +68,3 @@ def _group(kind: str, purpose: str, region: str, catalogue: Catalogue) -> Group 
         comments=(row["why"],),
         scaling_comment="add desired: n to start n of them",
     )
-
-
-@cache
-def _read() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(_FILE.read_text(encoding="utf-8"))
-    return content

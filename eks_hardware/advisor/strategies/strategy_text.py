@@ -8,13 +8,13 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from eks_hardware.config import software
-from eks_hardware.config.catalogue import Catalogue, load
-from eks_hardware.config.loader import parse_strategy
-from eks_hardware.config.loader.yaml_source import resolve_plain, shown
-from eks_hardware.config.models import Cluster
-from eks_hardware.config.models.node_template import Capacity
-from eks_hardware.config.rules import check
+from eks_hardware import software
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.loader import parse_strategy
+from eks_hardware.loader.yaml_positions import resolve_plain, shown
+from eks_hardware.models import ClusterSpec
+from eks_hardware.models.node_template import Capacity
+from eks_hardware.rules import check
 
 RESERVED = ("reserved", "capacity-block")
 """Ways to buy that need a reservation."""
@@ -126,7 +126,7 @@ def _with_image(group: Group, text: Callable[[Group], str]) -> Group:
     """The group with the newest image whose driver its software takes, where the newest of all has another one."""
     if "neuron_sdk" not in group.needs or not _driver_findings(text(group)):
         return group
-    for _, release in software.known_releases("al2023", Cluster().kubernetes_version):
+    for _, release in software.known_releases("al2023", ClusterSpec().kubernetes_version):
         pinned = replace(group, release=release)
         if not _driver_findings(text(pinned)):
             return pinned
@@ -145,7 +145,7 @@ def _lines(name: str, region: str, groups: Sequence[Group], heading: Sequence[st
     for line in heading:
         yield from _comment(line)
     yield from ("version: 1", f"name: {_scalar(name)}", f"region: {region}", "", "cluster:")
-    yield f"  kubernetes_version: {_scalar(Cluster().kubernetes_version)}"
+    yield f"  kubernetes_version: {_scalar(ClusterSpec().kubernetes_version)}"
     yield "  endpoint: {public_cidrs: [0.0.0.0/0]}   # IAM decides who gets in; narrow it to where you deploy from"
     yield "  creator_is_admin: true        # whoever creates the cluster; add your team's roles under `admins`"
     yield from ("", "network:", "  cidr: 10.0.0.0/16", "  nat_gateways: single", "", "node_groups:")

@@ -9,15 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
+from eks_hardware import facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.strategies.choose import interchangeable, needs_of
 from eks_hardware.advisor.strategies.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
-from eks_hardware.config import facts, software
-from eks_hardware.config.catalogue import Catalogue, InstanceType
-from eks_hardware.config.loader.discovery import SUFFIXES
-from eks_hardware.config.loader.yaml_source import display_name, shown
-from eks_hardware.config.models import Workload
-from eks_hardware.config.models.node_template import Capacity
+from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware.loader.discovery import SUFFIXES
+from eks_hardware.loader.yaml_positions import display_name, shown
+from eks_hardware.models import WorkloadSpec
+from eks_hardware.models.node_template import Capacity
 
 __all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
 
@@ -95,7 +95,7 @@ def _bought(purchase: str) -> Capacity:
     return "capacity-block" if purchase == "capacity-block" else "reserved" if purchase == "reserved" else "on-demand"
 
 
-def _scaling_comment(workload: Workload, nodes: int) -> str:
+def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
     if workload.task == "inference":
         one = "one node" if nodes == 1 else f"{nodes} nodes"
         return f"a replica takes {one}; add desired: {nodes} to start with one"

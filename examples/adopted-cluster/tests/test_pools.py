@@ -9,8 +9,8 @@ import pytest
 from cdktf import App
 from ruamel.yaml import YAML
 
-from eks_hardware.config.adoption import load_adoption
-from eks_hardware.config.errors import StrategyError
+from eks_hardware.adoption import load_adoption
+from eks_hardware.findings import StrategyError
 from eks_hardware.testing import Template, assert_valid
 from main import NODE_ROLE, PoolsStack, stacks, write_pools
 

@@ -24,9 +24,9 @@ from typing import Any
 
 import yaml
 
-from eks_hardware.config.catalogue import Hardware, InstanceType, load
-from eks_hardware.config.resolve.gpu_sharing import mig_profiles
+from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.model import Bundle
+from eks_hardware.resolve.gpu_sharing import mig_profiles
 from eks_hardware.testing import Template
 
 from .placement import matches, requirement_met, tolerates
@@ -251,7 +251,7 @@ def _expected_devices(kind: InstanceType, efa: int) -> dict[str, Decimal]:
     """
     found = {EFA: Decimal(efa)}
     if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU:
-        # EC2's count of a fraction of a GPU is 0 (config/catalogue/data/corrections.json).
+        # EC2's count of a fraction of a GPU is 0 (config/catalogue/corrections.json).
         found[GPU] = Decimal(0 if kind.accelerator.fraction else kind.accelerator.count)
     if kind.accelerator and kind.hardware in _NEURON_HARDWARE:
         found |= {NEURON: Decimal(kind.accelerator.count), NEURON_CORE: Decimal(kind.accelerator.neuron_cores or 0)}

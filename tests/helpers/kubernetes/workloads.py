@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.config.resolve.merge import merged
 from eks_hardware.kubernetes.model import Bundle, ChartRelease
+from eks_hardware.resolve.mappings import merged
 
 Map = Mapping[str, Any]
 
@@ -239,7 +239,7 @@ def _placement(pod: Map) -> tuple[Map, Map, Sequence[Map]]:
 
 def _efa_affinity(values: Map) -> dict[str, Any]:
     """As the chart's template writes it; the types of its own list are those with EFA."""
-    from eks_hardware.config.catalogue import load
+    from eks_hardware.catalogue import load
 
     labels = value_at(values, "supportedInstanceLabels", {})
     keys = labels.get("keys", ["node.kubernetes.io/instance-type"])

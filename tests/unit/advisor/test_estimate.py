@@ -14,7 +14,7 @@ from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.estimate import Speed, attended_tokens, speed, training_pass
 from eks_hardware.advisor.speed.exchange import exchange, network_gbps
-from eks_hardware.config.catalogue import load
+from eks_hardware.catalogue import load
 from helpers.advisor import public_shape
 
 REGION = "us-east-1"

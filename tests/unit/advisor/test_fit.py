@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from eks_hardware.advisor.fitting.devices import available, degrees, host_gib
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.model import Fit, Miss, Request
-from eks_hardware.config.catalogue import Hardware, load
+from eks_hardware.catalogue import Hardware, load
 from helpers.advisor import request_for
 
 CATALOGUE = load()

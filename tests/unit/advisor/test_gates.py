@@ -8,7 +8,7 @@ import pytest
 
 from eks_hardware.advisor.fitting.gates import gates, maturity, weight_format
 from eks_hardware.advisor.model import Gate, Request
-from eks_hardware.config.catalogue import load
+from eks_hardware.catalogue import load
 from helpers.advisor import request_for
 
 CATALOGUE = load()

@@ -11,14 +11,14 @@ from eks_hardware.advisor.model import Fit, Miss, Request
 from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.advisor.speed.estimate import speed
 from eks_hardware.advisor.speed.latency import quick_enough
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.models import Workload
+from eks_hardware.catalogue import load
+from eks_hardware.models import WorkloadSpec
 
 
 def request(per_token_ms: float | None, **shape: Any) -> Request:
     latency = {} if per_token_ms is None else {"latency": {"per_token_ms": per_token_ms}}
     model = {"parameters": "8B", "layers": 32, "hidden_size": 4096, "attention_heads": 32, "kv_heads": 8, **shape}
-    work = Workload.model_validate({"task": "inference", "model": model, "framework": "vllm", **latency})
+    work = WorkloadSpec.model_validate({"task": "inference", "model": model, "framework": "vllm", **latency})
     return Request(workload=work, shape=shape_of(work.model), regions=("us-west-2",))
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from eks_hardware.advisor.strategies import lock
-from eks_hardware.config.loader.discovery import discover
-from eks_hardware.config.models import Needs
+from eks_hardware.loader.discovery import discover
+from eks_hardware.models import Needs
 from helpers.paths import ROOT
 
 

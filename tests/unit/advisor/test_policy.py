@@ -8,8 +8,8 @@ import pytest
 
 from eks_hardware.advisor.model import Shape
 from eks_hardware.advisor.ranking import policy
-from eks_hardware.config.catalogue import load as catalogue
-from eks_hardware.config.models import Workload
+from eks_hardware.catalogue import load as catalogue
+from eks_hardware.models import WorkloadSpec
 
 TRAINING = "Compute Resource Selection"
 OPTIONS = "Hardware Options for AI/ML on EKS"
@@ -133,7 +133,7 @@ CASES = [
 
 
 def taken(case: Case) -> policy.Branch:
-    workload = Workload.model_validate({"model": {"parameters": "8B"}} | case.said)
+    workload = WorkloadSpec.model_validate({"model": {"parameters": "8B"}} | case.said)
     return policy.branch(workload, shaped(case.parameters, case.architecture))
 
 
@@ -164,7 +164,7 @@ def test_a_branch_is_cited(branch: policy.Branch) -> None:
 
 def test_the_document_decides_by_the_number_of_parameters() -> None:
     """Large is more than 7B, medium 1B to 7B, and the GPU guide has what is below."""
-    workload = Workload.model_validate(TRAIN | {"model": {"parameters": "8B"}})
+    workload = WorkloadSpec.model_validate(TRAIN | {"model": {"parameters": "8B"}})
     found = {size: policy.branch(workload, shaped(size)).tree for size in (0.9e9, 1e9, 7e9, 7.1e9)}
     assert found == {0.9e9: "gpu-guide", 1e9: "medium-training", 7e9: "medium-training", 7.1e9: "large-training"}
 
@@ -186,7 +186,7 @@ def test_there_is_a_branch_for_everything() -> None:
                 for architecture in (None, "llama", "vit", "xgboost", "whisper"):
                     for size in (1, 99e6, 1e9, 7e9, 8e9, 70e9, 1e15):
                         said = {"task": task, "budget": budget, "framework": framework, "model": {"parameters": "8B"}}
-                        workload = Workload.model_validate(said)
+                        workload = WorkloadSpec.model_validate(said)
                         assert policy.branch(workload, shaped(size, architecture)).id
 
 
@@ -214,7 +214,7 @@ def test_withdrawn_hardware_has_a_stand_in() -> None:
 def test_what_the_documents_warn_of(
     said: dict[str, str], architecture: str | None, kind: str, quote: str, document: str
 ) -> None:
-    workload = Workload.model_validate(SERVE | {"model": {"parameters": "8B"}} | said)
+    workload = WorkloadSpec.model_validate(SERVE | {"model": {"parameters": "8B"}} | said)
     (found,) = policy.cautions(workload, shaped(8e9, architecture))
     assert (found.quote, found.document) == (quote, document)
     assert found.match(catalogue().get(kind)) == "named"
@@ -222,7 +222,7 @@ def test_what_the_documents_warn_of(
 
 
 def test_nothing_is_warned_of_without_a_cause() -> None:
-    workload = Workload.model_validate(SERVE | {"model": {"parameters": "8B"}, "framework": "vllm"})
+    workload = WorkloadSpec.model_validate(SERVE | {"model": {"parameters": "8B"}, "framework": "vllm"})
     assert policy.cautions(workload, shaped(8e9, "llama")) == ()
 
 

@@ -13,8 +13,8 @@ from eks_hardware.advisor import recommend as module
 from eks_hardware.advisor.model import Candidate, Recommendation, Request
 from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS, read_workload, request_of
 from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_of
-from eks_hardware.config.catalogue import Catalogue, load
-from eks_hardware.config.cost import Figure, instance_figure
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.cost import Figure, instance_figure
 
 CHAT = {
     "task": "inference",

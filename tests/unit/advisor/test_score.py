@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
-from eks_hardware.config.models import Workload
+from eks_hardware.models import WorkloadSpec
 
 BUDGETS = ("cost", "balanced", "performance")
 
 
-def asked(task: str = "inference", **said: Any) -> Workload:
-    return Workload.model_validate({"task": task, "model": {"parameters": "8B"}, **said})
+def asked(task: str = "inference", **said: Any) -> WorkloadSpec:
+    return WorkloadSpec.model_validate({"task": task, "model": {"parameters": "8B"}, **said})
 
 
 def candidate(
@@ -39,7 +39,7 @@ def candidate(
     return Weighed(costs=costs, speed=speed, policy=policy, maturity=maturity, nodes=nodes, place=(place,), name=name)
 
 
-def ranked(weighed: list[Weighed], workload: Workload) -> list[str]:
+def ranked(weighed: list[Weighed], workload: WorkloadSpec) -> list[str]:
     basis = basis_of(workload, weighed)
     rows = zip(weighed, score(weighed, workload=workload, basis=basis), strict=True)
     return [one.name for one, _ in sorted(rows, key=lambda row: order(*row, budget=workload.budget, basis=basis))]

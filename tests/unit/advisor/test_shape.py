@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import ShapeError
 from eks_hardware.advisor.shapes.plausible import counted
 from eks_hardware.advisor.shapes.shape import kind_of, shape_of
-from eks_hardware.config import facts
-from eks_hardware.config.models.workload import ModelShape
+from eks_hardware.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape
 
 PUBLIC = {row["name"]: row for row in facts.model_types("public")["rows"]}

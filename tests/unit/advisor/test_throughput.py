@@ -23,7 +23,7 @@ from eks_hardware.advisor.speed.throughput import (
     training_seconds,
     usd_per_million_tokens,
 )
-from eks_hardware.config.catalogue.performance import utilization
+from eks_hardware.catalogue.performance import utilization
 from helpers.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "throughput.md").read_text(encoding="utf-8")

@@ -16,20 +16,20 @@ from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.advisor.strategies.starters import KINDS, Kind, purposes, starter_groups
 from eks_hardware.advisor.strategies.strategy_text import WriteError, strategy_text
 from eks_hardware.advisor.strategies.write import name_of, strategy_yaml, write_new
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.errors import Severity
-from eks_hardware.config.loader import parse_strategy
-from eks_hardware.config.models import Strategy, Workload
-from eks_hardware.config.resolve import resolve
-from eks_hardware.config.rules import check
+from eks_hardware.catalogue import load
+from eks_hardware.findings import Severity
+from eks_hardware.loader import parse_strategy
+from eks_hardware.models import Strategy, WorkloadSpec
+from eks_hardware.resolve import resolve
+from eks_hardware.rules import check
 from helpers.locking import candidate
 from helpers.strategies import TODAY
 
 REGIONS = ("us-west-2", "us-east-1", "eu-west-1")
 
 
-def workload(parameters: str, task: str, **fields: Any) -> Workload:
-    return Workload.model_validate({"task": task, "model": {"parameters": parameters}, **fields})
+def workload(parameters: str, task: str, **fields: Any) -> WorkloadSpec:
+    return WorkloadSpec.model_validate({"task": task, "model": {"parameters": parameters}, **fields})
 
 
 # One for each of the documents' decisions, and what stretches the writer: large weights, spot, chips that need an SDK.

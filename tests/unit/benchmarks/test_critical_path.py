@@ -10,8 +10,8 @@ import pytest
 
 from benchmarks import critical_path
 from benchmarks.critical_path import Durations, Graph, from_dot, from_edges, from_json, schedule, with_parallelism
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes import bundle
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.strategies import shipped
 
 SECONDS = {"a": 10, "b": 100, "c": 1, "d": 5, "e": 3}

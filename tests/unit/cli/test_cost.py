@@ -13,8 +13,8 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from eks_hardware.cli.cost import cost
-from eks_hardware.config.cost import PURCHASES, cost_of
-from eks_hardware.config.resolve import resolve
+from eks_hardware.cost import PURCHASES, cost_of
+from eks_hardware.resolve import resolve
 from helpers.paths import ROOT, TESTS
 from helpers.strategies import SHIPPED, document, group, shipped
 

@@ -17,8 +17,8 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from eks_hardware.cli.explain import explain
-from eks_hardware.config.resolve import resolve
 from eks_hardware.explain import KINDS
+from eks_hardware.resolve import resolve
 from helpers.paths import ROOT
 from helpers.strategies import SHIPPED, document, group, shipped
 

@@ -16,8 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from eks_hardware.cli.init import init
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.validation import validate
+from eks_hardware.validation import load_strategy, validate
 from helpers.paths import ROOT
 from helpers.strategies import TODAY
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import eks_hardware
 from eks_hardware.cli import _COMMANDS, application
-from eks_hardware.project import FILES, REQUIREMENT
+from eks_hardware.new_project import FILES, REQUIREMENT
 from helpers.paths import ROOT
 
 PROJECT = sorted(["strategies/demo.yaml", *(each.path for each in FILES)])

@@ -28,7 +28,7 @@ def test_a_named_command_is_put_together_without_the_others() -> None:
 @pytest.mark.parametrize("arguments", [("--help",), ()])
 def test_help_has_every_command(arguments: tuple[str, ...]) -> None:
     names = {file.stem for file in (ROOT / "eks_hardware" / "cli").glob("*.py")}
-    commands = names - {"__init__", "quotas", "recommended", "resolved"}
+    commands = names - {"__init__", "quotas", "recommend_output", "strategies"}
     shown = CliRunner().invoke(app, list(arguments)).output + run(*arguments).stdout
     assert all(f"│ {name.replace('_', '-')} " in shown for name in commands)
 

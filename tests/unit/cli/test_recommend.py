@@ -15,7 +15,7 @@ from hypothesis import strategies as some
 from typer.testing import CliRunner
 
 from eks_hardware.cli.recommend import recommend
-from eks_hardware.config.validation import validate
+from eks_hardware.validation import validate
 
 app = typer.Typer()
 app.command()(recommend)

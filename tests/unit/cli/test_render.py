@@ -17,9 +17,9 @@ from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from eks_hardware.cli import app
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, summary_table
+from eks_hardware.resolve import resolve
 from helpers.paths import ROOT
 from helpers.strategies import SHIPPED, document, group, shipped
 

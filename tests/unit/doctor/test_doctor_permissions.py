@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config import facts
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware import facts
 from eks_hardware.doctor import permissions
 from eks_hardware.doctor.aws import Caller
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, found, look
 from helpers.paths import GOLDEN, SHIPPED, SPECIAL
 

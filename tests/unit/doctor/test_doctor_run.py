@@ -14,12 +14,12 @@ import pytest
 from botocore import xform_name
 from moto import mock_aws
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import AssumeRole
-from eks_hardware.config.rules.explain import explanations
 from eks_hardware.doctor import CHECKS, AwsError, examine
 from eks_hardware.doctor import aws as aws_module
 from eks_hardware.doctor.aws import Aws, RoleNotAssumedError, connect
+from eks_hardware.models import AssumeRole
+from eks_hardware.rules.explanations import explanations
+from eks_hardware.validation import load_strategy
 from helpers.doctor import ACCOUNT, CALLER, Answer, RefusedError, answering, check_command, loaded
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import group, pools

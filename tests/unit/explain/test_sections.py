@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import Origin, resolve
 from eks_hardware.explain import KINDS, Row, Section, sections
+from eks_hardware.resolve import Origin, resolve
+from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL, TESTS
 
 CORPUS = (

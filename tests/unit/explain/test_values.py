@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.catalogue import Hardware, load
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import (
+from eks_hardware.catalogue import Hardware, load
+from eks_hardware.explain import lines, plain, sections
+from eks_hardware.resolve import (
     BlockDevice,
     CapacityTarget,
     GpuShares,
@@ -20,7 +20,7 @@ from eks_hardware.config.resolve import (
     ResolvedTaint,
     resolve,
 )
-from eks_hardware.explain import lines, plain, sections
+from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/a"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.resolve import resolve
+from eks_hardware.catalogue import load
 from eks_hardware.kubernetes.allocatable import allocatable
+from eks_hardware.resolve import resolve
 from helpers.strategies import gpu_pool, group, pools, strategy
 
 MIB = 2**20

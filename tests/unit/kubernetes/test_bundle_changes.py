@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
 from helpers.strategies import document
 
 POOLS = "karpenter-resources"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config import facts
-from eks_hardware.config.chart_keys import unknown_keys
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware import data, facts
 from eks_hardware.kubernetes import bundle
+from eks_hardware.resolve import resolve
+from eks_hardware.rules.unknown_keys import unknown_keys
+from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import group, strategy
 
@@ -53,10 +53,10 @@ def test_of_every_switch(name: str) -> None:
 
 def test_every_chart_is_among_them() -> None:
     found = {chart.key for given in SWITCHES.values() for chart in bundle(resolve(given)).charts}
-    assert found == set(facts._read("charts.json")["charts"])
+    assert found == set(data.read("facts/charts.json")["charts"])
 
 
-@pytest.mark.parametrize("key", sorted(facts._read("charts.json")["charts"]))
+@pytest.mark.parametrize("key", sorted(data.read("facts/charts.json")["charts"]))
 def test_keys_are_of_the_recorded_version(key: str) -> None:
     assert facts.chart_keys(key)["version"] == facts.chart(key)["version"]
     assert [str(each) for each in unknown_keys(key, {"aMisspelledKey": 1})] == ["aMisspelledKey"]

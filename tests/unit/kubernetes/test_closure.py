@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.catalogue import load
-from eks_hardware.config.errors import Severity
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
-from eks_hardware.config.rules import check
+from eks_hardware.catalogue import load
+from eks_hardware.findings import Severity
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.kubernetes.nodes import Node, has_efa, is_neuron, is_nvidia, label_selector, nodes, taint_object
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
+from eks_hardware.rules import check
+from eks_hardware.validation import load_strategy
 from helpers.kubernetes.placement import DAEMONSET_TOLERATIONS, matches, tolerates
 from helpers.kubernetes.workloads import Workload, workloads
 from helpers.paths import SHIPPED, SPECIAL

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config import facts
-from eks_hardware.config.resolve import resolve
+from eks_hardware import facts
 from eks_hardware.kubernetes.controllers import AUTOSCALER, LOAD_BALANCERS, releases
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.resolve import resolve
 from helpers.strategies import group, strategy
 
 AUTOSCALED = {"min": 0, "max": 4, "autoscaled": True}

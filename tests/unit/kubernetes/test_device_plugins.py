@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config.chart_keys import unknown_keys
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes.device_plugins import NEURON_SCHEDULER, efa_image, releases
 from eks_hardware.kubernetes.model import ChartRelease
+from eks_hardware.resolve import resolve
+from eks_hardware.rules.unknown_keys import unknown_keys
 from helpers.paths import ROOT
 from helpers.strategies import gpu_pool, group, pools, strategy
 

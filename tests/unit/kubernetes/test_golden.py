@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.references import known
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")], key=lambda file: file.stem)

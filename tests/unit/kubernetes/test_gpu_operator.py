@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.chart_keys import unknown_keys
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.gpu_operator import releases
+from eks_hardware.resolve import resolve
+from eks_hardware.rules.unknown_keys import unknown_keys
 from helpers.strategies import gpu_pool, group, pools, strategy
 
 BOTTLEROCKET = {"family": "bottlerocket"}

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.resolve import ResolvedStrategy, resolve
 from eks_hardware.kubernetes.bundle import bundle as whole_bundle
 from eks_hardware.kubernetes.karpenter import RESOURCES, releases
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference, known, references_in, replaced
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.strategies import SHIPPED, shipped, strategy
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config.catalogue import Hardware, load
-from eks_hardware.config.loader import load_strategy
-from eks_hardware.config.quantity import amount
-from eks_hardware.config.resolve import ResolvedNodeGroup, ResolvedStrategy, advertised, resolve
+from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import releases
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.nodes import Node, effect, nodes
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, advertised, resolve
+from eks_hardware.units import amount
+from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import group, strategy
 

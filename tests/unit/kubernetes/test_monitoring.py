@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.chart_keys import unknown_keys
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.kubernetes.dashboards import EFA, GPU, NEURON, Dashboard, dashboard_model
 from eks_hardware.kubernetes.exporters import EFA_SCRIPT
+from eks_hardware.resolve import resolve
+from eks_hardware.rules.unknown_keys import unknown_keys
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.strategies import group, strategy
 

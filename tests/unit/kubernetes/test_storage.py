@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.config import facts
-from eks_hardware.config.resolve import resolve
+from eks_hardware import facts
 from eks_hardware.kubernetes import Reference, bundle
 from eks_hardware.kubernetes.references import replaced
 from eks_hardware.kubernetes.storage import RELEASE, bucket_volume, releases
+from eks_hardware.resolve import resolve
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import ROOT
 from helpers.strategies import strategy

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.resolve import resolve
 from eks_hardware.kubernetes.teams import QUEUES_LABEL, releases
+from eks_hardware.resolve import resolve
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.strategies import group, strategy
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.config.resolve import resolve
+from eks_hardware.resolve import resolve
 from eks_hardware.workloads import CHECKS, Request, manifest
 from eks_hardware.workloads.smoke import script
 from helpers.strategies import group, strategy

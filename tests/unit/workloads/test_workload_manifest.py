@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from eks_hardware.advisor.loading import load_strategy
-from eks_hardware.config import facts
-from eks_hardware.config.models import Strategy
-from eks_hardware.config.resolve import resolve
+from eks_hardware import data, facts
 from eks_hardware.kubernetes.nodes import nodes
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
 from eks_hardware.workloads import KINDS, Manifest, Request, WorkloadError, manifest
 from helpers.paths import SPECIAL, TESTS
 from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, strategy
@@ -391,7 +391,7 @@ def test_an_image_without_efa_is_not_given_to_pods_with_efa() -> None:
 
 
 def test_no_image_with_efa_is_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    sections = json.loads((Path(facts.__file__).parent / "workload_images.json").read_text(encoding="utf-8"))
+    sections = json.loads((data.FOLDER / "facts" / "workload_images.json").read_text(encoding="utf-8"))
     for row in sections["pytorch"]["images"]:
         row["efa"] = False
     monkeypatch.setattr(facts, "workload_images", sections.__getitem__)
@@ -447,7 +447,7 @@ def _images(value: Any) -> Iterator[str]:
 
 
 def test_facts_have_sources_and_images_have_tags() -> None:
-    file = Path(facts.__file__).parent / "workload_images.json"
+    file = data.FOLDER / "facts" / "workload_images.json"
     sections = json.loads(file.read_text(encoding="utf-8"))
     for name, section in sections.items():
         if name != "_about":

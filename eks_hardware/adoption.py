@@ -1,0 +1,295 @@
+"""Node pools for a cluster that someone else owns: a file like a strategy's, without node groups.
+
+    adoption = load_adoption("pools.yaml")               # raises StrategyError, each finding with its line
+    adoption = resolve_adoption(Adoption(...))           # the same from a program
+
+Only Karpenter and its pools are added. What the rules refuse in a strategy they refuse here, as far as it does not
+depend on the rest of a cluster, of which nothing is known.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
+
+from eks_hardware.findings import Finding, Severity, StrategyError
+from eks_hardware.loader.documents import load_document
+from eks_hardware.models import (
+    AwsProviderSpec,
+    Chart,
+    ClusterSpec,
+    ExistingNetwork,
+    Ignore,
+    KarpenterSpec,
+    KubernetesSpec,
+    NetworkSpec,
+    Strategy,
+)
+from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId
+from eks_hardware.models.kubernetes import ChartName
+from eks_hardware.models.node_lists import NODE_LISTS
+from eks_hardware.models.strategy import Region
+from eks_hardware.models.text_patterns import form
+from eks_hardware.resolve import (
+    ResolvedKarpenter,
+    ResolvedNodePool,
+    ResolvedProvider,
+    ResolvedStrategy,
+    resolve,
+)
+from eks_hardware.rules import check_part
+
+__all__ = [
+    "AdoptedCharts",
+    "AdoptedCluster",
+    "AdoptedNetwork",
+    "AdoptedSubnets",
+    "Adoption",
+    "ResolvedAdoption",
+    "load_adoption",
+    "resolve_adoption",
+]
+
+_GROUPS, _ = NODE_LISTS
+
+# What a rule may find fault with; the rest of a strategy has its defaults here, which say nothing of the cluster.
+_OURS = (
+    "aws",
+    "cluster.kubernetes_version",
+    "ignore",
+    "karpenter",
+    "kubernetes.charts",
+    "name",
+    "network.existing",
+    "region",
+    "tags",
+)
+_OF_THE_CONTROL_PLANE = frozenset({"CONTROL_PLANE_ZONES"})
+
+
+class AdoptedCluster(StrategyModel):
+    """What is to be known of the cluster.
+
+    Examples:
+        >>> AdoptedCluster(kubernetes_version="1.35").security_group_ids
+        ()
+    """
+
+    kubernetes_version: Annotated[
+        str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
+    ] = Field(description="Its Kubernetes minor version, quoted; images of nodes have to go with it.")
+    security_group_ids: tuple[
+        Annotated[str, form(r"^sg-[0-9a-f]{8,17}$", "a security group id such as sg-0123456789abcdef0")], ...
+    ] = Field(
+        default=(),
+        description="Security groups of the nodes. Default: the one with the tag karpenter.sh/discovery, which the "
+        "construct Karpenter puts on the cluster's own.",
+    )
+
+
+class AdoptedSubnets(StrategyModel):
+    """The VPC and the subnets of its nodes.
+
+    Examples:
+        >>> AdoptedSubnets(vpc_id="vpc-01234567", private_subnets={"usw2-az1": "subnet-00000001"}).pod_subnets
+        {}
+    """
+
+    vpc_id: VpcId = Field(description="Id of the VPC.")
+    private_subnets: dict[ZoneId, SubnetId] = Field(
+        min_length=1, description="Subnets for nodes, by zone id, one a zone."
+    )
+    pod_subnets: dict[ZoneId, SubnetId] = Field(
+        default_factory=dict, description="Subnets for pods, where the VPC CNI has custom networking; by zone id."
+    )
+
+
+class AdoptedNetwork(StrategyModel):
+    """The network of the cluster.
+
+    Examples:
+        >>> subnets = {"usw2-az1": "subnet-00000001"}
+        >>> AdoptedNetwork(existing={"vpc_id": "vpc-01234567", "private_subnets": subnets}).existing.vpc_id
+        'vpc-01234567'
+    """
+
+    existing: AdoptedSubnets = Field(description="The VPC and the subnets of its nodes.")
+
+
+class AdoptedCharts(StrategyModel):
+    """Charts that come with the pools.
+
+    Examples:
+        >>> AdoptedCharts(charts={"karpenter": {"values": {"replicas": 1}}}).charts["karpenter"].values
+        {'replicas': 1}
+    """
+
+    charts: dict[ChartName, Chart] = Field(
+        default_factory=dict, description="Version, repository or values of single charts."
+    )
+
+
+class Adoption(StrategyModel):
+    """Karpenter's node pools for a cluster that someone else owns.
+
+    Its fields are those of a strategy, so that a pool is moved from one file to the other as it stands.
+
+    Examples:
+        >>> existing = {"vpc_id": "vpc-01234567", "private_subnets": {"usw2-az1": "subnet-00000001"}}
+        >>> pool = {"name": "l4", "instance_families": ["g6"], "limits": {"nvidia.com/gpu": 4}}
+        >>> Adoption(
+        ...     name="shared",
+        ...     region="us-west-2",
+        ...     cluster={"kubernetes_version": "1.35"},
+        ...     network={"existing": existing},
+        ...     karpenter={"node_pools": [pool]},
+        ... ).karpenter.node_pools[0].name
+        'l4'
+    """
+
+    name: ClusterName = Field(description="Name of the cluster.")
+    region: Region = Field(description="AWS region, such as us-west-2.")
+    cluster: AdoptedCluster = Field(description="The cluster.")
+    network: AdoptedNetwork = Field(description="Its network.")
+    karpenter: KarpenterSpec = Field(description="Karpenter, and the node pools.")
+    kubernetes: AdoptedCharts = Field(default=AdoptedCharts(), description="Charts that come with the pools.")
+    tags: Tags = Field(
+        default_factory=dict,
+        max_length=30,
+        description="Tags of the nodes and volumes that Karpenter makes; the stack's AWS provider has its own, such as "
+        "`provider.default_tags`.",
+    )
+    aws: AwsProviderSpec = Field(
+        default=AwsProviderSpec(),
+        description="Path and boundary of IAM roles, and how Terraform talks to AWS (`provider` of what follows).",
+    )
+    ignore: tuple[Ignore, ...] = Field(
+        default=(), max_length=100, description="Warnings that are known and accepted, each with its reason."
+    )
+
+
+@dataclass(frozen=True)
+class ResolvedAdoption:
+    """Everything that follows from an :class:`Adoption`.
+
+    Attributes:
+        resolved: all of it as a strategy has it, without node groups. Its ``cluster`` and ``network`` are made by
+            nobody.
+        security_group_ids: groups of the nodes; empty for those that carry the discovery tag.
+        warnings: what may be wrong, and stops nothing.
+
+    Examples:
+        >>> adoption = load_adoption("examples/adopted-cluster/research.yaml")
+        >>> len(adoption.node_pools) > 0
+        True
+    """
+
+    resolved: ResolvedStrategy
+    security_group_ids: tuple[str, ...]
+    warnings: tuple[Finding, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the cluster."""
+        return self.resolved.name
+
+    @property
+    def region(self) -> str:
+        """AWS region."""
+        return self.resolved.region
+
+    @property
+    def karpenter(self) -> ResolvedKarpenter:
+        """Karpenter's names and settings."""
+        assert self.resolved.karpenter is not None
+        return self.resolved.karpenter
+
+    @property
+    def node_pools(self) -> tuple[ResolvedNodePool, ...]:
+        """The node pools."""
+        return self.resolved.node_pools
+
+    @property
+    def provider(self) -> ResolvedProvider:
+        """How Terraform talks to AWS, and which versions of the providers it takes."""
+        return self.resolved.provider
+
+    @property
+    def vpc_id(self) -> str:
+        """Id of the VPC."""
+        existing = self.resolved.network.existing
+        assert existing is not None
+        return existing.vpc_id
+
+    @property
+    def efa_security_group_name(self) -> str | None:
+        """Name that EFA pools look for their security group by (``EfaSecurityGroup``); None without such a pool."""
+        return self.resolved.efa_security_group_name
+
+
+def load_adoption(file: Path | str, *, today: datetime.date | None = None) -> ResolvedAdoption:
+    """Read, check and resolve a file.
+
+    Raises:
+        StrategyError: with every finding and its line.
+    """
+    document = load_document(Path(file), Adoption)
+    findings = [
+        dataclasses.replace(each, position=document.source.locate(each.path))
+        for each in _findings(_strategy(document.value), today)
+    ]
+    return _resolved(document.value, findings)
+
+
+def resolve_adoption(adoption: Adoption, *, today: datetime.date | None = None) -> ResolvedAdoption:
+    """Check and resolve node pools for a cluster that someone else owns.
+
+    Args:
+        adoption: the cluster and the pools.
+        today: the day for rules about dates.
+
+    Raises:
+        StrategyError: a ``ValueError`` with every finding, each with the code of its rule.
+    """
+    return _resolved(adoption, list(_findings(_strategy(adoption), today)))
+
+
+def _resolved(adoption: Adoption, findings: list[Finding]) -> ResolvedAdoption:
+    shown = [each for each in findings if not each.ignored]
+    if any(each.severity is Severity.ERROR for each in shown):
+        raise StrategyError(shown)
+    return ResolvedAdoption(resolve(_strategy(adoption)), adoption.cluster.security_group_ids, tuple(shown))
+
+
+def _strategy(adoption: Adoption) -> Strategy:
+    """The same as a strategy. It has no node groups, which no strategy file may: it is built past that check."""
+    subnets = adoption.network.existing
+    return Strategy.model_construct(
+        version=1,
+        name=adoption.name,
+        region=adoption.region,
+        cluster=ClusterSpec(kubernetes_version=adoption.cluster.kubernetes_version),
+        network=NetworkSpec(
+            existing=ExistingNetwork(
+                vpc_id=subnets.vpc_id, private_subnets=subnets.private_subnets, pod_subnets=subnets.pod_subnets
+            )
+        ),
+        node_groups=(),
+        karpenter=adoption.karpenter,
+        kubernetes=KubernetesSpec(delivery="manifests", charts=adoption.kubernetes.charts),
+        tags=adoption.tags,
+        aws=adoption.aws,
+        ignore=adoption.ignore,
+    )
+
+
+def _findings(strategy: Strategy, today: datetime.date | None) -> Iterator[Finding]:
+    for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today):
+        if each.path.startswith(_OURS) and each.code not in _OF_THE_CONTROL_PLANE:
+            yield each

@@ -1,0 +1,23 @@
+"""A strategy with the hardware that was chosen for its workloads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eks_hardware.findings import Finding
+from eks_hardware.loader import LoadedStrategy
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A strategy whose described groups and pools have instance types, as far as they are known.
+
+    Attributes:
+        loaded: the strategy.
+        left_open: paths of groups and pools that have none yet, such as ``node_groups[llm]``; a finding says why.
+        findings: what is wrong with their workloads and choices.
+    """
+
+    loaded: LoadedStrategy
+    left_open: frozenset[str] = frozenset()
+    findings: tuple[Finding, ...] = ()

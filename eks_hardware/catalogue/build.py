@@ -1,0 +1,405 @@
+"""Build the generated data files of the catalogue.
+
+``instances.json`` and ``offerings.json`` come from EC2's DescribeInstanceTypes and
+DescribeInstanceTypeOfferings: as the moto wheel carries them (no account needed; the committed files are made
+so) or from AWS itself. ``prices.json`` is a table with sources; only a build from AWS touches it.
+
+The hand-kept tables beside them are read, never written: selection, corrections, supplement.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.catalogue.tables import DATA, Row, read, render
+
+# Left out of a row when they are what most types have; `instances.json` states them in its head.
+DEFAULTS: Row = {
+    "bare_metal": False,
+    "burstable": False,
+    "current_generation": True,
+    "usage_classes": ["on-demand", "spot"],
+    "placement_strategies": ["cluster", "partition", "spread"],
+    "max_efa_interfaces": 0,
+}
+_MACHINE = {"i386", "x86_64", "arm64"}  # architectures that an EKS node can have
+_ZONE_ID = re.compile(r"([a-z0-9]+-az)(\d)")  # a local or wavelength zone id has more parts
+_SIZE = re.compile(r"(metal)?-?(?:(\d*)(x?large|xl|medium|small|micro|nano))?")
+
+
+class BuildError(RuntimeError):
+    """Raised when the source cannot be read or does not fit the format of the tables."""
+
+
+@dataclass
+class Ec2Data:
+    """What EC2 answered.
+
+    Attributes:
+        source: where it was asked, with a date.
+        types: DescribeInstanceTypes items by name.
+        zones: for each region the zone ids a type is offered in, by type name.
+        prices: for each region the on-demand price in US dollars per hour; None if not asked.
+    """
+
+    source: str
+    types: dict[str, Row]
+    zones: dict[str, dict[str, list[str]]]
+    prices: dict[str, dict[str, float]] | None = None
+
+
+@dataclass
+class Built:
+    """The rendered files by name, and what a person should look at."""
+
+    files: dict[str, str]
+    warnings: list[str] = field(default_factory=list)
+
+
+# --- sources ----------------------------------------------------------------------------------------------
+
+
+def from_moto() -> Ec2Data:
+    """Read the EC2 answers that the installed moto wheel carries; moto itself is not imported."""
+    spec = find_spec("moto")
+    if spec is None or spec.origin is None:
+        raise BuildError("moto is not installed: pip install 'eks-hardware[local]'")
+    folder = Path(spec.origin).parent / "ec2" / "resources"
+
+    def load(path: Path) -> Any:
+        return json.loads(gzip.decompress(path.read_bytes()))
+
+    release = f"moto {version('moto')}"
+    scraped = read("catalogue/selection")["scrapes"].get(release)
+    zones: dict[str, dict[str, list[str]]] = {}
+    for path in sorted((folder / "instance_type_offerings" / "availability-zone-id").glob("*.json.gz")):
+        by_type = zones.setdefault(path.name.removesuffix(".json.gz"), {})
+        for offer in load(path):
+            by_type.setdefault(offer["InstanceType"], []).append(offer["Location"])
+    return Ec2Data(
+        source=", ".join(filter(None, [release, "EC2 DescribeInstanceTypes", scraped])),
+        types=load(folder / "instance_types.json.gz"),
+        zones=zones,
+    )
+
+
+def from_aws(
+    session: Any,
+    regions: Iterable[str] | None = None,
+    *,
+    prices: bool = True,
+    today: datetime.date | None = None,
+) -> Ec2Data:
+    """Ask AWS.
+
+    Needs ec2:DescribeRegions, ec2:DescribeInstanceTypes, ec2:DescribeInstanceTypeOfferings and, for prices,
+    pricing:GetProducts. Nothing is changed in the account.
+
+    Args:
+        session: a ``boto3.Session``.
+        regions: regions to ask; all that are enabled in the account if not given.
+        prices: whether to ask for on-demand prices too.
+        today: the date to write into the files.
+    """
+    home = session.region_name or "us-east-1"
+    if regions is None:
+        answer = session.client("ec2", region_name=home).describe_regions()
+        regions = sorted(region["RegionName"] for region in answer["Regions"])
+    types: dict[str, Row] = {}
+    zones: dict[str, dict[str, list[str]]] = {}
+    for region in regions:
+        ec2 = session.client("ec2", region_name=region)
+        offers = ec2.get_paginator("describe_instance_type_offerings")
+        zones[region] = {}
+        for page in offers.paginate(LocationType="availability-zone-id"):
+            for offer in page["InstanceTypeOfferings"]:
+                zones[region].setdefault(offer["InstanceType"], []).append(offer["Location"])
+        if zones[region].keys() - types.keys():
+            for page in ec2.get_paginator("describe_instance_types").paginate():
+                for item in page["InstanceTypes"]:
+                    types.setdefault(item["InstanceType"], item)
+    stamp = (today or datetime.date.today()).isoformat()
+    asked = {region: _aws_prices(session, region) for region in zones} if prices else None
+    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", types, zones, asked)
+
+
+def _aws_prices(session: Any, region: str) -> dict[str, float]:
+    # The price list is served from a few regions only; us-east-1 answers for all of them.
+    wanted = {
+        "regionCode": region,
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "marketoption": "OnDemand",
+    }
+    pages = (
+        session.client("pricing", region_name="us-east-1")
+        .get_paginator("get_products")
+        .paginate(
+            ServiceCode="AmazonEC2",
+            Filters=[{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in wanted.items()],
+        )
+    )
+    found: dict[str, float] = {}
+    for page in pages:
+        for text in page["PriceList"]:
+            product = json.loads(text)
+            for term in product.get("terms", {}).get("OnDemand", {}).values():
+                for dimension in term["priceDimensions"].values():
+                    usd = float(dimension["pricePerUnit"].get("USD", 0))
+                    if usd > 0 and dimension["unit"] == "Hrs":
+                        found[product["product"]["attributes"]["instanceType"]] = usd
+    return found
+
+
+# --- from EC2's answers to rows ---------------------------------------------------------------------------
+
+
+def _accelerator(item: Row) -> Row | None:
+    for section, key in (
+        ("GpuInfo", "Gpus"),
+        ("NeuronInfo", "NeuronDevices"),
+        ("InferenceAcceleratorInfo", "Accelerators"),
+        ("FpgaInfo", "Fpgas"),
+        ("MediaAcceleratorInfo", "Accelerators"),
+    ):
+        devices = item.get(section, {}).get(key)
+        if not devices:
+            continue
+        if len(devices) > 1:
+            raise BuildError(f"{item['InstanceType']} has two kinds of accelerators: {devices}")
+        (device,) = devices
+        row = {
+            "name": device["Name"],
+            "manufacturer": device.get("Manufacturer", "AWS"),  # a NeuronDevice names no manufacturer
+            "count": device["Count"],
+            "memory_mib_each": device["MemoryInfo"]["SizeInMiB"],
+        }
+        if "CoreInfo" in device:
+            row["neuron_cores_each"] = device["CoreInfo"]["Count"]
+        if device.get("GpuPartitionSize", 1) < 1:
+            row["fraction"] = device["GpuPartitionSize"]
+        return row
+    return None
+
+
+def _cards(network: Row) -> list[Row]:
+    """Network cards, neighbours that are alike in one row."""
+    cards: list[Row] = []
+    for card in sorted(network["NetworkCards"], key=lambda card: int(card["NetworkCardIndex"])):
+        index = card["NetworkCardIndex"]
+        facts = {
+            "max_interfaces": card["MaximumNetworkInterfaces"],
+            "interface_types": card["InterfaceTypes"],
+            "peak_gbps": card.get("PeakBandwidthInGbps"),
+        }
+        if cards and cards[-1]["to"] == index - 1 and all(cards[-1][key] == facts[key] for key in facts):
+            cards[-1]["to"] = index
+        else:
+            cards.append({"from": index, "to": index, **facts})
+    return cards
+
+
+def row_of(item: Row) -> Row:
+    """Turn one DescribeInstanceTypes item into a row of ``instances.json``, defaults included."""
+    network = item["NetworkInfo"]
+    machines = [name for name in item["ProcessorInfo"]["SupportedArchitectures"] if name in _MACHINE]
+    row: Row = {
+        "vcpus": item["VCpuInfo"]["DefaultVCpus"],
+        "memory_mib": item["MemoryInfo"]["SizeInMiB"],
+        "architecture": machines[-1],  # "i386" stands before "x86_64"
+        "bare_metal": item["BareMetal"],
+        "burstable": item["BurstablePerformanceSupported"],
+        "current_generation": item["CurrentGeneration"],
+        "usage_classes": sorted(item["SupportedUsageClasses"]),
+        "placement_strategies": sorted(item["PlacementGroupInfo"]["SupportedStrategies"]),
+        "ipv4_per_interface": network["Ipv4AddressesPerInterface"],
+        "max_efa_interfaces": network.get("EfaInfo", {}).get("MaximumEfaInterfaces", 0),
+        "cards": _cards(network),
+    }
+    if accelerator := _accelerator(item):
+        row["accelerator"] = accelerator
+    if storage := item.get("InstanceStorageInfo"):
+        (disks,) = storage["Disks"]
+        row["instance_store"] = {
+            "total_gb": storage["TotalSizeInGB"],
+            "disk_count": disks["Count"],
+            "disk_gb": disks["SizeInGB"],
+            "nvme": storage["NvmeSupport"] != "unsupported",
+        }
+    return row
+
+
+def _correct(rows: Mapping[str, Row], corrections: Iterable[Row], warnings: list[str]) -> None:
+    for correction in corrections:
+        *path, leaf = correction["field"].split(".")
+        for name in correction["types"]:
+            if name not in rows:
+                continue
+            place = rows[name]
+            for step in path:
+                place = place[step]
+            if place.get(leaf) != correction["api"]:
+                warnings.append(
+                    f"corrections.json: {name} {correction['field']} is no longer {correction['api']!r} "
+                    f"but {place.get(leaf)!r}; check whether the correction is still needed"
+                )
+            place[leaf] = correction["value"]
+            rows[name].setdefault("notes", []).append(correction["reason"])
+
+
+def family_of(name: str) -> str:
+    """``p6-b200.48xlarge`` -> ``p6-b200``."""
+    return name.partition(".")[0]
+
+
+def size_order(name: str) -> tuple[str, float, str]:
+    """Sort key that puts ``2xlarge`` before ``12xlarge`` and metal last."""
+    family, _, size = name.partition(".")
+    units = {"nano": 0.05, "micro": 0.1, "small": 0.2, "medium": 0.25, "large": 0.5, "xlarge": 1.0, "xl": 1.0}
+    found = _SIZE.fullmatch(size)
+    if found is None:
+        return family, 0.0, size
+    metal, count, unit = found.groups()
+    number = float(count or 1) * units.get(unit or "xlarge", 0.0) if unit else 0.0
+    return family, number + (10_000.0 if metal else 0.0), size
+
+
+def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
+    regions: dict[str, Row] = {}
+    offered: dict[str, dict[str, str]] = {}
+    for region, by_type in sorted(data.zones.items()):
+        numbers: set[str] = set()
+        prefixes: set[str] = set()
+        for name, zone_ids in by_type.items():
+            found = [match for zone in zone_ids if (match := _ZONE_ID.fullmatch(zone))]
+            prefixes.update(match[1] for match in found)
+            offered.setdefault(name, {})[region] = "".join(sorted({match[2] for match in found}))
+            numbers.update(match[2] for match in found)
+        if len(prefixes) != 1:
+            warnings.append(f"offerings.json: {region} left out, zone ids are not of one prefix: {prefixes}")
+            continue
+        regions[region] = {"prefix": prefixes.pop(), "zones": "".join(sorted(numbers))}
+    rows = {}
+    for name in names:
+        rows[name] = " ".join(
+            f"{region}:{zones}" for region, zones in offered.get(name, {}).items() if zones and region in regions
+        )
+    if (DATA / "catalogue" / "offerings.json").is_file():
+        gone = read("catalogue/offerings")["regions"].keys() - regions.keys()
+        warnings += [f"offerings.json: {region} left out, it was not asked" for region in sorted(gone)]
+    head = {
+        "comment": "Generated by build.py. Zone ids of a type: the region's prefix and each digit.",
+        "source": data.source.replace("DescribeInstanceTypes", "DescribeInstanceTypeOfferings"),
+        "regions": regions,
+    }
+    return render(head, "types", rows)
+
+
+def _prices(data: Ec2Data, names: Iterable[str]) -> str:
+    """The price table with every figure AWS gave; other figures stay as they are."""
+    table = read("prices/on_demand")
+    known: dict[str, dict[str, tuple[str, float]]] = {}
+    for name, by_source in table["types"].items():
+        for source, by_region in by_source.items():
+            known.setdefault(name, {}).update({region: (source, usd) for region, usd in by_region.items()})
+    stamp = data.source.rpartition(", ")[2]
+    key = f"aws-{stamp}"
+    for region, by_type in (data.prices or {}).items():
+        for name, usd in by_type.items():
+            known.setdefault(name, {})[region] = (key, usd)
+    rows: dict[str, dict[str, dict[str, float]]] = {}
+    for name in names:
+        for region, (source, usd) in sorted(known.get(name, {}).items()):
+            rows.setdefault(name, {}).setdefault(source, {})[region] = usd
+    used = {source for by_source in rows.values() for source in by_source}
+    sources = {
+        **table["sources"],
+        key: {"as_of": stamp, "source": "AWS Price List API, GetProducts", "note": None},
+    }
+    head = {
+        "unit": table["unit"],
+        "sources": {source: facts for source, facts in sources.items() if source in used},
+    }
+    ordered = {name: dict(sorted(by_source.items())) for name, by_source in rows.items()}
+    return render(head, "types", ordered)
+
+
+def build(data: Ec2Data) -> Built:
+    """Make the generated files from what EC2 answered.
+
+    Raises:
+        BuildError: an answer does not fit the tables.
+    """
+    warnings: list[str] = []
+    patterns = [row["pattern"] for row in read("catalogue/selection")["families"]]
+    rows = {
+        name: row_of(item)
+        for name, item in data.types.items()
+        if any(fnmatchcase(family_of(name), pattern) for pattern in patterns)
+    }
+    _correct(rows, read("catalogue/corrections")["corrections"], warnings)
+    for name, row in read("catalogue/supplement")["types"].items():
+        rows.setdefault(name, row)
+
+    known = read("catalogue/accelerators")["accelerators"]
+    ami_rows = read("catalogue/ami_types")["rows"]
+    unknown = {row["accelerator"]["name"] for row in rows.values() if "accelerator" in row} - known.keys()
+    warnings += [f"accelerators.json has no row for {name!r}" for name in sorted(unknown)]
+    covered = [pattern for row in ami_rows for pattern in row["families"]]
+    families = {family_of(name) for name in rows}
+    warnings += [
+        f"ami_types.json has no row for {family}"
+        for family in sorted(families)
+        if not any(fnmatchcase(family, pattern) for pattern in covered)
+    ]
+
+    names = sorted(rows, key=size_order)
+    compact = {
+        name: {key: value for key, value in rows[name].items() if DEFAULTS.get(key, ...) != value} for name in names
+    }
+    head = {
+        "comment": "Generated by build.py from DescribeInstanceTypes, corrections.json and supplement.json.",
+        "source": data.source,
+        "defaults": DEFAULTS,
+    }
+    files = {
+        "catalogue/instances.json": render(head, "types", compact),
+        "catalogue/offerings.json": _offerings(data, names, warnings),
+    }
+    if data.prices is not None:
+        files["prices/on_demand.json"] = _prices(data, names)
+    return Built(files, warnings)
+
+
+def stale(built: Built, folder: Path = DATA) -> list[str]:
+    """Names of the built files that differ from those in ``folder``."""
+    return [
+        name
+        for name, text in built.files.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != text.encode()
+    ]
+
+
+def write(built: Built, folder: Path = DATA) -> list[str]:
+    """Write the files that differ; return their names."""
+    changed = stale(built, folder)
+    for name in changed:
+        # Replace in one step: a reader never sees half a file.
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f".{file.name}.new")
+        fresh.write_bytes(built.files[name].encode())
+        fresh.replace(file)
+    return changed

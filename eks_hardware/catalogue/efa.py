@@ -1,0 +1,37 @@
+"""The network interfaces of a node with EFA, from the network cards of its type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eks_hardware.catalogue.model import EfaInterface, NetworkCard
+
+
+def efa_interfaces(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInterface, ...]:
+    """Lay out the interfaces that give a node all its EFA bandwidth and one IP-carrying interface.
+
+    The primary interface (card 0, device 0) carries IP and can never be ``efa-only``. Each card takes at most
+    one EFA interface: beside the primary on card 0, as the first device on every further card. Where card 0
+    takes a single interface, the primary itself has to be of type ``efa``.
+
+    Args:
+        cards: the type's network cards, by index.
+        maximum: EFA interfaces the type allows; 0 for a type without EFA.
+
+    Returns:
+        The interfaces, primary first; empty for a type without EFA.
+
+    Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html
+    """
+    if not maximum:
+        return ()
+    primary, *others = cards
+    if primary.supports_efa and primary.max_interfaces == 1:
+        layout = [EfaInterface(primary.index, 0, "efa")]
+    elif primary.supports_efa:
+        layout = [EfaInterface(primary.index, 0, "interface"), EfaInterface(primary.index, 1, "efa-only")]
+    else:
+        layout = [EfaInterface(primary.index, 0, "interface")]
+    room = maximum - primary.supports_efa
+    layout += [EfaInterface(card.index, 0, "efa-only") for card in others if card.supports_efa][:room]
+    return tuple(layout)

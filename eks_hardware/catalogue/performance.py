@@ -1,0 +1,154 @@
+"""How fast an accelerator computes and reads its memory at most, and what share of that real runs reach.
+
+The figures are in ``data/performance.json``, each with its source; ``None`` means that none was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from eks_hardware.catalogue.model import Accelerator
+from eks_hardware.catalogue.tables import Row, read
+
+_MEMORY_TOLERANCE_GIB = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a figure was read.
+
+    Attributes:
+        text: who says so.
+        url: the page or file.
+        as_of: day, month or year of it (ISO 8601).
+    """
+
+    text: str
+    url: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """What bounds the speed of one accelerator.
+
+    Attributes:
+        tflops: peak by number format (``fp16``, ``bf16``, ``fp8``, ``int8``, ``tf32``, ``fp32``) in TFLOPS (TOPS for
+            ``int8``), dense: never the figure "with sparsity". A format that it does not compute is missing.
+        bandwidth_gb_per_second: bandwidth of its own memory in GB/s (10^9 bytes).
+        link: what joins it to the others of the instance: ``NVLink``, ``NeuronLink-v2``, ``PCIe``, ...
+        link_gb_per_second: bandwidth of that link in GB/s as the vendor counts it; NVLink and PCIe in both
+            directions together.
+        sources: where the figures were read.
+        note: why they may be off.
+    """
+
+    tflops: Mapping[str, float | None]
+    bandwidth_gb_per_second: float | None
+    link: str | None
+    link_gb_per_second: float | None
+    sources: tuple[Source, ...]
+    note: str | None
+
+    def compute_format(self, weights: str) -> str | None:
+        """Return the number format that a model with such weights is computed in; None for an unknown accelerator.
+
+        Weights of 4 and 8 bits are expanded to 16 before they are multiplied, except for FP8 where the hardware has
+        it (https://docs.vllm.ai/en/latest/features/quantization/). Without BF16, 16 bits are FP16.
+        """
+        if not self.tflops:
+            return None
+        if weights in self.tflops and weights not in ("int8", "int4"):
+            return weights
+        return "bf16" if "bf16" in self.tflops else "fp16"
+
+    def peak_tflops(self, weights: str) -> float | None:
+        """Return the dense peak in TFLOPS for a model whose weights have a format: ``bf16``, ``fp8``, ``int4``, ..."""
+        computed_in = self.compute_format(weights)
+        return None if computed_in is None else self.tflops.get(computed_in)
+
+
+@dataclass(frozen=True, slots=True)
+class Utilization:
+    """The share of a peak that real runs reach.
+
+    Attributes:
+        share: what estimates take, 0 to 1.
+        low: the lowest share measured.
+        high: the highest share measured.
+        measured_on: models and hardware of the measurement.
+        how: ``published`` as a share, or ``derived`` here from published speeds.
+        source: where the measurement is.
+        as_of: day or month of it (ISO 8601).
+        note: the derivation, and what else is known.
+    """
+
+    share: float
+    low: float
+    high: float
+    measured_on: str
+    how: str
+    source: str
+    as_of: str
+    note: str
+
+
+_UNKNOWN = Performance({}, None, None, None, (), None)
+_FRACTION = Performance({}, None, None, None, (), "No source says what share of the GPU's speed a fraction of it gets")
+
+
+def performance(accelerator: Accelerator) -> Performance:
+    """Return what is known of an accelerator's speed; for one without a row, every figure is unknown."""
+    if accelerator.fraction is not None:
+        return _FRACTION
+    return next(
+        (known for memory_gib, known in _rows().get(accelerator.name, ()) if _is_of(accelerator, memory_gib)), _UNKNOWN
+    )
+
+
+def utilization(step: str, kind: str) -> Utilization | None:
+    """Return the share of the peak that is reached; None where nothing is published.
+
+    Args:
+        step: ``training`` and ``prefill``, of the peak compute; ``decode``, of the memory bandwidth.
+        kind: kind of accelerator: ``gpu``, ``neuron``.
+    """
+    return _utilizations().get((step, kind))
+
+
+def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:
+    if memory_gib is None:
+        return True
+    each = accelerator.memory_gib_each
+    return each is not None and abs(each - memory_gib) < _MEMORY_TOLERANCE_GIB
+
+
+@cache
+def _rows() -> dict[str, list[tuple[float | None, Performance]]]:
+    table = read("performance/accelerators")
+    rows: dict[str, list[tuple[float | None, Performance]]] = {}
+    for row in table["accelerators"]:
+        rows.setdefault(row["accelerator"], []).append((row.get("memory_gib"), _performance(row, table["sources"])))
+    return rows
+
+
+def _performance(row: Row, sources: Mapping[str, Row]) -> Performance:
+    return Performance(
+        tflops=row["tflops"],
+        bandwidth_gb_per_second=row["bandwidth_gb_per_second"],
+        link=row["link"],
+        link_gb_per_second=row["link_gb_per_second"],
+        sources=tuple(Source(**sources[key]) for key in row["sources"]),
+        note=row.get("note"),
+    )
+
+
+@cache
+def _utilizations() -> dict[tuple[str, str], Utilization]:
+    rows: list[Row] = read("performance/accelerators")["utilization"]
+    return {
+        (row["step"], row["kind"]): Utilization(**{key: row[key] for key in Utilization.__dataclass_fields__})
+        for row in rows
+    }

@@ -1,0 +1,368 @@
+"""Look-ups in the catalogue."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.catalogue.efa import efa_interfaces
+from eks_hardware.catalogue.model import (
+    Accelerator,
+    Hardware,
+    InstanceStore,
+    InstanceType,
+    NetworkCard,
+    Price,
+    UnknownInstanceTypeError,
+)
+from eks_hardware.catalogue.tables import DATA, Row, matching, read
+
+_MIB = 1024
+_SUGGESTIONS = 3
+
+
+@lru_cache(maxsize=1024)
+def label_name(name: str) -> str:
+    """Karpenter's label value for an accelerator name: ``RTX PRO Server 6000`` -> ``rtx-pro-server-6000``."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _gib(mib: int | None) -> float | None:
+    return None if mib is None else mib / _MIB
+
+
+class Catalogue:
+    """The instance types of a data folder. Rows become objects when they are asked for.
+
+    Args:
+        folder: where the data files are.
+
+    Examples:
+        >>> catalogue = load()
+        >>> catalogue.suggest("p5.48xlarg")[0]
+        'p5.48xlarge'
+        >>> catalogue.offered("p5.48xlarge", "us-west-2") != ()
+        True
+    """
+
+    def __init__(self, folder: Path = DATA) -> None:
+        self._folder = folder
+        table = read("catalogue/instances", folder)
+        self._rows: dict[str, Row] = table["types"]
+        self._defaults: Row = table["defaults"]
+        self._source: str = table["source"]
+        self._types: dict[str, InstanceType] = {}
+        self._zones: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every type name, by family and size."""
+        return tuple(self._rows)
+
+    @cached_property
+    def families(self) -> tuple[str, ...]:
+        """Every family name, sorted."""
+        return tuple(sorted(self._names_by_family))
+
+    @property
+    def source(self) -> str:
+        """Where the rows come from, unless a row says otherwise."""
+        return self._source
+
+    # --- types
+
+    def get(self, name: str) -> InstanceType:
+        """Return a type.
+
+        Raises:
+            UnknownInstanceTypeError: with suggestions.
+        """
+        found = self.find(name)
+        if found is None:
+            raise UnknownInstanceTypeError(name, self.suggest(name))
+        return found
+
+    def find(self, name: str) -> InstanceType | None:
+        """Return a type, or None for a name that is not in the catalogue."""
+        if name not in self._types:
+            if name not in self._rows:
+                return None
+            self._types[name] = self._build(name)
+        return self._types[name]
+
+    def suggest(self, name: str) -> tuple[str, ...]:
+        """Return names that ``name`` may have been meant to be, nearest first.
+
+        A known family with an unknown size suggests sizes of that family; an unknown family suggests families
+        spelled alike that have the size.
+        """
+        name = name.strip().lower()
+        if name in self._rows:
+            return (name,)
+        family, _, size = name.partition(".")
+        if family in self.families:
+            sizes = [known for known in self._rows if known.partition(".")[0] == family]
+            return tuple(sorted(sizes, key=_closeness(size))[:_SUGGESTIONS])
+        from difflib import get_close_matches
+
+        near = get_close_matches(family, self.families, n=_SUGGESTIONS, cutoff=0.5)
+        same_size = [f"{other}.{size}" for other in near if f"{other}.{size}" in self._rows]
+        rest = get_close_matches(name, self._rows, n=_SUGGESTIONS, cutoff=0.6)
+        return tuple(dict.fromkeys([*same_size, *rest]))[:_SUGGESTIONS]
+
+    def select(
+        self,
+        *,
+        family: str | None = None,
+        accelerator: str | None = None,
+        efa: bool | None = None,
+        region: str | None = None,
+        hardware: Hardware | str | None = None,
+        architecture: str | None = None,
+    ) -> tuple[InstanceType, ...]:
+        """Return the types that meet every condition given, by family and size.
+
+        Args:
+            family: family name, ``g6e``.
+            accelerator: accelerator name in any spelling: ``H100``, ``trainium2``, ``rtx pro 4500``.
+            efa: True for types with EFA, False for types without.
+            region: only types offered there; an unknown region offers none.
+            hardware: kind of hardware.
+            architecture: ``x86_64`` or ``arm64``.
+        """
+        wanted = None if accelerator is None else label_name(accelerator)
+        kind = None if hardware is None else Hardware(hardware)
+        chosen = []
+        # Nearly every question is about one family.
+        names = self._rows if family is None else self._names_by_family.get(family, ())
+        for name in names:
+            row = self._rows[name]
+            if wanted is not None and ("accelerator" not in row or label_name(row["accelerator"]["name"]) != wanted):
+                continue
+            if efa is not None and (row.get("max_efa_interfaces", 0) > 0) is not efa:
+                continue
+            if architecture is not None and row["architecture"] != architecture:
+                continue
+            if region is not None and not self.offered(name, region):
+                continue
+            found = self.get(name)
+            if kind is None or found.hardware is kind:
+                chosen.append(found)
+        return tuple(chosen)
+
+    @cached_property
+    def _names_by_family(self) -> dict[str, list[str]]:
+        names: dict[str, list[str]] = {}
+        for name in self._rows:
+            names.setdefault(name.partition(".")[0], []).append(name)
+        return names
+
+    @cached_property
+    def accelerators(self) -> tuple[str, ...]:
+        """Label names of every accelerator in the catalogue, sorted."""
+        names = {row["accelerator"]["name"] for row in self._rows.values() if "accelerator" in row}
+        return tuple(sorted(map(label_name, names)))
+
+    # --- where
+
+    @cached_property
+    def _offerings(self) -> Row:
+        return read("catalogue/offerings", self._folder)
+
+    @property
+    def regions(self) -> tuple[str, ...]:
+        """Every region of which offerings are known, sorted."""
+        return tuple(self._offerings["regions"])
+
+    def zone_ids(self, region: str) -> tuple[str, ...]:
+        """Zone ids of a region, as far as any type is offered there; empty for a region that is not known."""
+        zones = self._offerings["regions"].get(region)
+        return () if zones is None else tuple(zones["prefix"] + digit for digit in zones["zones"])
+
+    def _zones_by_region(self, type_name: str) -> dict[str, tuple[str, ...]]:
+        found = self._zones.get(type_name)
+        if found is None:
+            regions = self._offerings["regions"]
+            places = (place.partition(":") for place in self._offerings["types"].get(type_name, "").split())
+            found = self._zones[type_name] = {
+                region: tuple(regions[region]["prefix"] + digit for digit in zones) for region, _, zones in places
+            }
+        return found
+
+    def offered(self, type_name: str, region: str) -> tuple[str, ...]:
+        """Zone ids of ``region`` in which the type is offered; empty where it is not.
+
+        An offering says that AWS sells the type there, not that there is capacity.
+        """
+        return self._zones_by_region(type_name).get(region, ())
+
+    def offered_regions(self, type_name: str) -> tuple[str, ...]:
+        """Regions in which the type is offered, sorted."""
+        return tuple(self._zones_by_region(type_name))
+
+    # --- how much
+
+    @cached_property
+    def _prices(self) -> Row:
+        return read("prices/on_demand", self._folder)
+
+    def price(self, type_name: str, region: str) -> Price | None:
+        """The on-demand price (Linux, shared tenancy), or None where no source has it."""
+        for key, by_region in self._prices["types"].get(type_name, {}).items():
+            if region in by_region:
+                source = self._prices["sources"][key]
+                return Price(by_region[region], source["as_of"], source["source"], source["note"])
+        return None
+
+    # --- where it stands
+
+    def cited(self, kind: InstanceType, table: str) -> str:
+        """The row of a data file that says something of a type, and where that was read.
+
+        Args:
+            kind: a type of this catalogue.
+            table: ``instances``, ``offerings``, ``accelerators`` or ``ami_types``.
+
+        Examples:
+            >>> load().cited(load().get("p4d.24xlarge"), "ami_types").partition(",")[0]
+            'ami_types.json row p4d (x86_64)'
+        """
+        if table == "instances":
+            return f"instances.json row {kind.name}, {kind.source}"
+        if table == "offerings":
+            return f"offerings.json row {kind.name}, {self._offerings['source']}"
+        if table == "accelerators":
+            name = kind.accelerator.name if kind.accelerator else ""
+            row: Row = self._facts["accelerators"].get(name, {})
+        else:
+            name = f"{kind.family} ({kind.architecture})"
+            row = self._family_facts(kind.family, kind.architecture)[1]
+        read_in = self._tables[table]["sources"].get(row.get("source", ""))
+        return f"{table}.json row {name}" + (f", {read_in}" if read_in else "")
+
+    # --- rows to objects
+
+    @cached_property
+    def _tables(self) -> dict[str, Row]:
+        return {
+            **{name: read(f"catalogue/{name}", self._folder) for name in ("accelerators", "families", "ami_types")},
+            "quotas": read("quotas/vcpu", self._folder),
+        }
+
+    @cached_property
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "accelerators": self._tables["accelerators"]["accelerators"],
+            "families": self._tables["families"]["families"],
+            "ami_types": self._tables["ami_types"]["rows"],
+            "quotas": self._tables["quotas"]["rows"],
+        }
+
+    @cached_property
+    def _family_facts(self) -> Callable[[str, str], tuple[Row, Row, Row]]:
+        facts = self._facts
+
+        @cache
+        def look_up(family: str, architecture: str) -> tuple[Row, Row, Row]:
+            return (
+                matching(facts["families"], family) or {},
+                matching(facts["ami_types"], family, architecture=architecture) or {},
+                matching(facts["quotas"], family) or {},
+            )
+
+        return look_up
+
+    def _build(self, name: str) -> InstanceType:
+        row = self._defaults | self._rows[name]
+        family = name.partition(".")[0]
+        known, amis, quotas = self._family_facts(family, row["architecture"])
+        cards = tuple(
+            NetworkCard(index, card["max_interfaces"], tuple(card["interface_types"]), card["peak_gbps"])
+            for card in row["cards"]
+            for index in range(card["from"], card["to"] + 1)
+        )
+        limits = [card.max_interfaces for card in cards]
+        device = row.get("accelerator")
+        chip = self._facts["accelerators"].get(device["name"], {}) if device else {}
+        hardware = Hardware(chip.get("hardware", Hardware.OTHER)) if device else Hardware.CPU
+        store = row.get("instance_store")
+        return InstanceType(
+            name=name,
+            family=family,
+            vcpus=row["vcpus"],
+            memory_gib=row["memory_mib"] / _MIB,
+            architecture=row["architecture"],
+            bare_metal=row["bare_metal"],
+            hardware=hardware,
+            accelerator=_accelerator(device, chip, known.get("mig")) if device else None,
+            network_cards=cards,
+            ipv4_per_interface=row["ipv4_per_interface"],
+            max_interfaces=None if None in limits else sum(limit for limit in limits if limit is not None),
+            efa_interfaces=efa_interfaces(cards, row["max_efa_interfaces"]),
+            max_efa_interfaces=row["max_efa_interfaces"],
+            instance_store=InstanceStore(**store) if store else None,
+            usage_classes=tuple(row["usage_classes"]),
+            placement_strategies=tuple(row["placement_strategies"]),
+            quota_code_on_demand=quotas.get("on_demand"),
+            quota_code_spot=quotas.get("spot"),
+            ami_types=tuple(amis.get("ami_types", ())),
+            minimum_nvidia_driver=known.get("minimum_nvidia_driver"),
+            burstable=row["burstable"],
+            current_generation=row["current_generation"],
+            withdrawn=row.get("withdrawn"),
+            notes=(*known.get("notes", ()), *row.get("notes", ())),
+            source=row.get("source", self._source),
+        )
+
+
+def _accelerator(device: Row, chip: Row, mig: bool | None) -> Accelerator:
+    each = _gib(device["memory_mib_each"])
+    cores = device.get("neuron_cores_each", chip.get("neuron_cores_each"))
+    return Accelerator(
+        kind=chip.get("kind", "gpu"),
+        manufacturer=device["manufacturer"],
+        name=device["name"],
+        label_name=label_name(device["name"]),
+        count=device["count"],
+        memory_gib_each=each,
+        memory_gib_total=None if each is None else each * device["count"],
+        compute_capability=chip.get("compute_capability"),
+        bf16=chip.get("bf16"),
+        fp8=chip.get("fp8"),
+        flash_attention_2=chip.get("flash_attention_2"),
+        mig=mig,
+        neuron_cores=None if cores is None else cores * device["count"],
+        fraction=device.get("fraction"),
+    )
+
+
+def _closeness(size: str) -> Callable[[str], tuple[float, float]]:
+    """Sort key: sizes whose unit is spelled alike first, then the nearest number."""
+    from difflib import SequenceMatcher  # not needed by a look-up that succeeds
+
+    def parts(text: str) -> tuple[str, float]:
+        digits = re.search(r"\d+", text)
+        return re.sub(r"\d+", "", text), float(digits[0]) if digits else 1.0
+
+    unit, number = parts(size)
+
+    def key(name: str) -> tuple[float, float]:
+        other_unit, other_number = parts(name.partition(".")[2])
+        return -SequenceMatcher(None, unit, other_unit).ratio(), abs(number - other_number)
+
+    return key
+
+
+@cache
+def load() -> Catalogue:
+    """Return the catalogue that ships with the package; read once."""
+    return Catalogue()

@@ -1,0 +1,375 @@
+"""The recommender's answer as text of 80 columns, and as content for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from eks_hardware.advisor.ranking import policy
+from eks_hardware.advisor.ranking.reasons import plain, short
+from eks_hardware.advisor.recommend import best_of_families
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+    from eks_hardware.advisor.model import Candidate, Miss, Recommendation, Request
+    from eks_hardware.cost import Purchase
+
+_UNKNOWN = "?"
+_REASONS = 3
+_SHOWN = 10
+# Reasons that need no sentence for each family; `--explain` and `--json` have them one by one.
+_TOGETHER = {
+    "OFFERED": "OFFERED, not in these regions",
+    "WITHDRAWN": "WITHDRAWN, gone from the EC2 API",
+    "HARDWARE": "HARDWARE, neither NVIDIA GPU nor Neuron",
+}
+
+
+# --- JSON
+
+
+def content(found: Recommendation) -> dict[str, Any]:
+    """The whole answer with stable keys."""
+    branch = policy.branch(found.request.workload, found.request.shape)
+    best = best_of_families(found.candidates)
+    return {
+        "request": {
+            "workload": found.request.workload.model_dump(mode="json", exclude_unset=True),
+            "model": asdict(found.request.shape),
+            "regions": list(found.request.regions),
+        },
+        "policy": {
+            "branch": found.branch,
+            "quote": found.branch_quote,
+            "under": branch.under,
+            "document": branch.document,
+            "reading": branch.reading,
+            "today": branch.today and asdict(branch.today),
+        },
+        "candidates": [
+            {"rank": rank, **_candidate(each), "alternatives": _alternatives(each, found.candidates)}
+            for rank, each in enumerate(best, 1)
+        ],
+        "rejections": [asdict(each) for each in found.rejections],
+        "nearest": [_miss(each) for each in found.nearest],
+        "notes": list(found.notes),
+    }
+
+
+def _candidate(each: Candidate) -> dict[str, Any]:
+    fit, chip = each.fit, each.fit.kind.accelerator
+    return {
+        "instance_type": fit.kind.name,
+        "family": fit.kind.family,
+        "accelerator": chip and chip.name,
+        "nodes": fit.nodes,
+        "devices": fit.devices,
+        "replicas_per_node": fit.replicas_per_node,
+        "region": each.region,
+        "zone_ids": list(each.zone_ids),
+        "purchase": each.purchase,
+        "usd_per_hour": each.usd_per_hour,
+        "price_as_of": each.price_as_of,
+        "price_at_most": each.price_at_most,
+        "tokens_per_second": each.tokens_per_second,
+        "hours": each.hours,
+        "usd_per_million_tokens": each.usd_per_million_tokens,
+        "usd_per_run": each.usd_per_run,
+        "parallelism": asdict(fit.parallelism),
+        "memory_gib": fit.memory_gib,
+        "available_gib": fit.available_gib,
+        "memory": [asdict(part) for part in fit.memory],
+        "score": each.score,
+        "scores": dict(each.scores),
+        "policy": each.policy,
+        "maturity": each.maturity,
+        "reasons": list(each.reasons),
+        "assumptions": list(each.assumptions),
+    }
+
+
+def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
+    """Other sizes, regions and purchases of the same family."""
+    return [
+        {
+            "instance_type": each.fit.kind.name,
+            "nodes": each.fit.nodes,
+            "region": each.region,
+            "purchase": each.purchase,
+            "usd_per_hour": each.usd_per_hour,
+            "score": each.score,
+        }
+        for each in candidates
+        if each is not best and each.fit.kind.family == best.fit.kind.family
+    ]
+
+
+def _miss(miss: Miss) -> dict[str, Any]:
+    return {
+        "instance_type": miss.kind.name,
+        "missing_gib": miss.missing_gib,
+        "gates": [gate.code for gate in miss.gates],
+        "text": miss.text,
+        "remedy": miss.remedy,
+    }
+
+
+# --- text
+
+
+def show(found: Recommendation, *, top: int, explain: bool, written: bool = False) -> None:
+    """Print the answer.
+
+    Args:
+        found: the answer.
+        top: families to show at most.
+        explain: every reason, the parts of each score, and every rejection.
+        written: whether it is written to a file as well, so that nobody need be told how.
+    """
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    best = best_of_families(found.candidates)
+    _print(console, _asked(found))
+    if not best:
+        _show_nothing(console, found)
+        return
+    console.print()
+    console.print(_table(best[:top]))
+    if len(best) > top:
+        _print(console, [f"{len(best) - top} more families fit: --top {len(best)}"], style="dim")
+    _section(console, "Why", _whys(best[:top], explain))
+    _section(console, _title(best[0]), _winner(best[0]))
+    if len(found.request.regions) > 1:
+        console.print("\n[bold]Regions[/], $/h of the best size")
+        console.print(_regions(best[:top], found))
+    _section(console, "Not chosen", _rejected(found, explain))
+    _section(console, "Notes", ((each, "") for each in found.notes))
+    if not written:
+        console.print()
+        _print(console, ["Next: add --write FILE.yaml for a strategy with number 1 (--pick 2 for another)."])
+
+
+def _show_nothing(console: Console, found: Recommendation) -> None:
+    if not found.nearest:
+        console.print("\n[bold]Nothing fits.[/]")
+        console.print(_listed([(f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]]))
+        return
+    console.print("\n[bold]Nothing fits.[/] Nearest:")
+    rows = []
+    for each in found.nearest:
+        change = f"; {each.remedy}" if each.remedy else ""
+        rows.append((f"{each.text}{change}", each.kind.family))
+    console.print(_listed(rows))
+    _section(console, "Notes", ((each, "") for each in found.notes))
+    console.print()
+    _print(console, ["Why every family is out: --json"])
+
+
+def _print(console: Console, lines: Iterable[str], style: str | None = None) -> None:
+    for line in lines:
+        console.print(line, style=style, markup=False)
+
+
+def _section(console: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
+    from rich.markup import escape
+
+    listed = list(rows)
+    if listed:
+        console.print(f"\n[bold]{escape(title)}[/]")
+        console.print(_listed(listed))
+
+
+def _listed(rows: Sequence[tuple[str, str]]) -> RenderableType:
+    """Sentences with a label before each; a sentence is folded beside its label."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for text, label in rows:
+        table.add_row(Text(f"  {label}" if label else " "), Text(text))
+    return table
+
+
+def _asked(found: Recommendation) -> Iterator[str]:
+    yield _work(found.request)
+    branch = policy.branch(found.request.workload, found.request.shape)
+    yield f'Policy: "{plain(branch.quote)}"'
+    yield f"        {branch.under.strip('*#: ')}, in: {branch.document}"
+
+
+def _work(request: Request) -> str:
+    workload, shape = request.workload, request.shape
+    parts = [f"{short(shape.parameters)} {shape.architecture or 'parameters'}"]
+    if workload.method:
+        parts.append(workload.method)
+    if workload.serving or workload.task == "inference":
+        parts.append(workload.serving or "real-time")
+    for value in (workload.precision, workload.framework, workload.attention):
+        if value:
+            parts.append(value)
+    if workload.context_length:
+        parts.append(f"context {workload.context_length}")
+    if workload.concurrent_sequences:
+        parts.append(f"{workload.concurrent_sequences} at once")
+    if workload.training_tokens:
+        parts.append(f"{workload.training_tokens} tokens")
+    regions = request.regions[0] if len(request.regions) == 1 else f"{len(request.regions)} regions"
+    return f"{workload.task.capitalize()}: {', '.join(parts)}; budget {workload.budget}; {regions}"
+
+
+def _table(best: Sequence[Candidate]) -> Table:
+    from rich.table import Table
+
+    run = any(each.usd_per_run is not None for each in best)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("Instance type", no_wrap=True)
+    table.add_column("Accelerator", overflow="fold", max_width=15)
+    table.add_column("GiB each", justify="right", no_wrap=True)
+    table.add_column("$/h", justify="right", no_wrap=True)
+    table.add_column("$/run" if run else "$/M tok", justify="right", no_wrap=True)
+    table.add_column("Score", justify="right", no_wrap=True)
+    for rank, each in enumerate(best, 1):
+        fit = each.fit
+        work = each.usd_per_run if run else each.usd_per_million_tokens
+        table.add_row(
+            str(rank),
+            _nodes(each),
+            _devices(each),
+            f"{fit.memory_gib:.1f}/{fit.available_gib:.1f}",
+            _price(each),
+            _usd(work),
+            f"{each.score:.0f}",
+        )
+    return table
+
+
+def _nodes(each: Candidate) -> str:
+    return f"{each.fit.nodes} x {each.fit.kind.name}" if each.fit.nodes > 1 else each.fit.kind.name
+
+
+def _devices(each: Candidate) -> str:
+    chip = each.fit.kind.accelerator
+    if chip is None:
+        return f"{each.fit.kind.vcpus} vCPUs"
+    if chip.fraction is not None:
+        return f"{chip.fraction:g} x {chip.name}"
+    held = chip.count * each.fit.nodes
+    used = each.fit.devices * (each.fit.replicas_per_node if each.fit.nodes == 1 else 1)
+    return f"{each.fit.devices} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
+
+
+def _price(each: Candidate) -> str:
+    return f"<={_usd(each.usd_per_hour)}" if each.price_at_most else _usd(each.usd_per_hour)
+
+
+def _usd(value: float | None) -> str:
+    if value is None:
+        return _UNKNOWN
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value >= 0.1 else f"{value:.3g}"
+
+
+def _whys(best: Sequence[Candidate], explain: bool) -> Iterator[tuple[str, str]]:
+    for rank, each in enumerate(best, 1):
+        reasons = each.reasons if explain else each.reasons[:_REASONS]
+        bought = "" if each.purchase == "on-demand" else f"{each.purchase}; "
+        yield bought + "; ".join(reasons), str(rank)
+        if explain:
+            yield ", ".join(f"{name} {value:.2f}" for name, value in each.scores.items()), ""
+
+
+def _title(best: Candidate) -> str:
+    where = f"{best.region} ({', '.join(zone.rpartition('-')[2] for zone in best.zone_ids)})"
+    return f"{_nodes(best)}, {best.purchase} in {where}"
+
+
+def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
+    fit = best.fit
+    for part in fit.memory:
+        yield f"{part.gib:7.2f} GiB  {part.how}", part.name
+    whole = "a node" if fit.kind.accelerator is None else "a device"
+    yield f"{fit.memory_gib:7.2f} GiB of {fit.available_gib:.2f} that {whole} has for it", "in all"
+    layout = fit.parallelism
+    ways = [f"{name} {count}" for name, count in _ways(best) if count > 1]
+    if layout.sharding != "none":
+        ways.append(layout.sharding)
+    yield ", ".join(ways) or "one device", "layout"
+    if fit.replicas_per_node > 1:
+        yield f"{fit.replicas_per_node} replicas a node", ""
+    if best.tokens_per_second is not None:
+        hours = f", {_hours(best.hours)} for the run" if best.hours is not None else ""
+        yield f"{best.tokens_per_second:,.0f} tokens/s{hours} (estimate)", "speed"
+    if best.usd_per_hour is not None and best.purchase in ("on-demand", "reserved"):
+        yield _for_longer(best), "for longer"
+    for index, each in enumerate(best.assumptions):
+        yield each, "" if index else "assumed"
+    for index, each in enumerate(best.reasons[_REASONS:]):
+        yield each, "" if index else "mind"
+
+
+def _for_longer(best: Candidate) -> str:
+    """What the nodes cost an hour with a commitment."""
+    from eks_hardware.catalogue import load
+    from eks_hardware.cost import instance_figure
+
+    def usd(purchase: Purchase) -> str | None:
+        figure = instance_figure(load(), best.fit.kind.name, best.region, purchase)
+        return _usd(figure.usd_per_hour * best.fit.nodes) if figure else None
+
+    year, three = usd("reserved-1y"), usd("reserved-3y")
+    reserved = "unknown" if year is None and three is None else f"{year or '?'} for 1 year, {three or '?'} for 3"
+    plan, longer = usd("savings-plan-1y"), usd("savings-plan-3y")
+    plans = "unknown" if plan is None and longer is None else f"{plan or '?'} for 1 year, {longer or '?'} for 3"
+    return f"$/h reserved: {reserved}; savings plans: {plans}"
+
+
+def _hours(hours: float) -> str:
+    return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
+
+
+def _ways(best: Candidate) -> Iterator[tuple[str, int]]:
+    layout = best.fit.parallelism
+    yield from (("data", layout.data), ("tensor", layout.tensor), ("pipeline", layout.pipeline))
+
+
+def _regions(best: Sequence[Candidate], found: Recommendation) -> Table:
+    """The price of what is shown in every region that was asked for."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("", no_wrap=True)
+    for region in found.request.regions:
+        table.add_column(region, justify="right", overflow="fold")
+    for each in best:
+        cells = []
+        for region in found.request.regions:
+            there = [
+                one
+                for one in found.candidates
+                if one.region == region and one.purchase == each.purchase and one.fit.kind is each.fit.kind
+            ]
+            cells.append(_usd(there[0].usd_per_hour) if there else "-")
+        table.add_row(f"  {_nodes(each)}", *cells)
+    return table
+
+
+def _rejected(found: Recommendation, explain: bool) -> Iterator[tuple[str, str]]:
+    """Families that are out: one by one where the reason is of interest, the rest together."""
+    together: dict[str, list[str]] = {}
+    for each in found.rejections:
+        if explain or (each.accelerator and each.code not in _TOGETHER):
+            yield f"{each.code}: {each.text}", each.family
+        elif each.accelerator:
+            together.setdefault(_TOGETHER[each.code], []).append(each.family)
+    for why, names in together.items():
+        yield f"{why}: {', '.join(names)}", ""
+    if not explain:
+        yield "--explain has each of these, and the CPU families", ""

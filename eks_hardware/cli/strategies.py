@@ -1,0 +1,62 @@
+"""One strategy that a command line names, checked and resolved."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import typer
+
+if TYPE_CHECKING:
+    from eks_hardware.findings import Finding
+    from eks_hardware.models import Strategy
+    from eks_hardware.resolve import ResolvedStrategy
+
+_OVER_BUDGET = "BUDGET_EXCEEDED"
+"""What is too dear can be looked at all the same."""
+
+
+class Checked(NamedTuple):
+    """A strategy without errors, but that it may be over its budget, and what was found in it."""
+
+    strategy: Strategy
+    findings: tuple[Finding, ...]
+
+    @property
+    def over_budget(self) -> bool:
+        return any(each.code == _OVER_BUDGET for each in self.findings)
+
+
+def checked(name: str, overlays: Sequence[str] | None = None) -> Checked:
+    """Read and check a strategy file, or the strategy of that name.
+
+    What is wrong is printed as ``validate`` prints it, on stderr, so that a report on stdout stays whole; with errors
+    the command ends with exit code 1.
+
+    Args:
+        name: a file, or the name of a strategy that would become a stack.
+        overlays: names of overlays; by default those of ``EKS_HARDWARE_OVERLAY``.
+    """
+    from eks_hardware.loader.discovery import named_strategy, read_environment
+    from eks_hardware.validation import validate
+    from eks_hardware.validation.terminal import as_text
+
+    named, default_overlays = read_environment(os.environ)
+    found = validate([named_strategy(name, named)], overlays or default_overlays)
+    if len(found.files) > 1:
+        typer.echo(f"error: {name} has {len(found.files)} strategies; name one", err=True)
+        raise typer.Exit(1)
+    if found.shown:
+        typer.echo(as_text(found.shown), err=True)
+    if any(each.code != _OVER_BUDGET for each in found.errors):
+        raise typer.Exit(1)
+    ((loaded, findings),) = found.strategies
+    return Checked(loaded.strategy, findings)
+
+
+def resolved_strategy(name: str, overlays: Sequence[str] | None = None) -> ResolvedStrategy:
+    """The strategy of :func:`checked`, resolved."""
+    from eks_hardware.resolve import resolve
+
+    return resolve(checked(name, overlays).strategy)

@@ -1,0 +1,36 @@
+"""What a strategy costs by the hour: instances, volumes, network, control plane.
+
+    cost = cost_of(resolve(strategy))
+    cost.usd_per_month("max"), cost.unknown("max")
+
+What no source has a price of is unknown, and part of no sum.
+"""
+
+from eks_hardware.cost.engine import cost_of
+from eks_hardware.cost.model import (
+    HOURS_PER_MONTH,
+    LEVELS,
+    PURCHASES,
+    CostLine,
+    Figure,
+    Level,
+    Purchase,
+    StrategyCost,
+)
+from eks_hardware.cost.purchases import NO_SAVINGS_PLANS, instance_figure, outdated, why_unknown
+
+__all__ = [
+    "HOURS_PER_MONTH",
+    "LEVELS",
+    "NO_SAVINGS_PLANS",
+    "PURCHASES",
+    "CostLine",
+    "Figure",
+    "Level",
+    "Purchase",
+    "StrategyCost",
+    "cost_of",
+    "instance_figure",
+    "outdated",
+    "why_unknown",
+]

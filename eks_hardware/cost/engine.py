@@ -1,0 +1,145 @@
+"""From a resolved strategy to the lines of its cost."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping
+
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.cost import nodes, rates
+from eks_hardware.cost.model import LEVELS, CostLine, Figure, Level, StrategyCost
+from eks_hardware.resolve import (
+    ResolvedCluster,
+    ResolvedNetwork,
+    ResolvedNodeGroup,
+    ResolvedNodePool,
+    ResolvedStorage,
+    ResolvedStrategy,
+)
+
+
+def cost_of(
+    resolved: ResolvedStrategy, catalogue: Catalogue | None = None, *, today: datetime.date | None = None
+) -> StrategyCost:
+    """What a strategy costs by the hour, at its fewest nodes, at those asked for, and at its most.
+
+    What no source has a price of is a line without a figure, and no part of any sum.
+
+    Args:
+        resolved: what a strategy that passed the rules resolves to.
+        catalogue: the hardware catalogue; the packaged one by default.
+        today: the day, on which the price of the control plane depends.
+    """
+    catalogue = catalogue or load()
+    region = resolved.region
+    lines = [
+        *(line for group in resolved.node_groups for line in nodes.of_group(group, region, catalogue)),
+        *(line for pool in resolved.node_pools for line in nodes.of_pool(pool, region, catalogue)),
+        *_of_cluster(resolved.cluster, today or datetime.date.today()),
+        *_of_network(resolved.network),
+        *_of_storage(resolved.storage, region),
+    ]
+    return StrategyCost(
+        name=resolved.name,
+        region=region,
+        lines=tuple(line for line in lines if any(line.units.values())),
+        not_counted=tuple(_not_counted(resolved, catalogue)),
+    )
+
+
+def _line(path: str, name: str, kind: str, figure: Figure | None, units: float, note: str | None = None) -> CostLine:
+    """A line of what there is the same number of at every level."""
+    each: Mapping[Level, float] = dict.fromkeys(LEVELS, units)
+    said = note or (figure.note if figure else None)
+    return CostLine(path=path, name=name, kind=kind, figure=figure, units=each, note=said)
+
+
+# --- control plane
+
+
+def _of_cluster(cluster: ResolvedCluster, today: datetime.date) -> Iterator[CostLine]:
+    until = rates.standard_support_until(cluster.kubernetes_version)
+    over = until is not None and today > until
+    extended = over and cluster.support_type == "EXTENDED"
+    yield _line(
+        "cluster",
+        f"EKS control plane, {cluster.kubernetes_version} in {'extended' if extended else 'standard'} support",
+        "control-plane",
+        rates.control_plane(cluster.region, extended=extended) if until else None,
+        1,
+        _support_note(cluster, until, over=over),
+    )
+    if cluster.control_plane_tier != "standard":
+        tier = rates.control_plane_tier(cluster.region, cluster.control_plane_tier)
+        name = f"provisioned control plane, {cluster.control_plane_tier}"
+        yield _line("cluster.control_plane_tier", name, "control-plane", tier, 1)
+    if cluster.secrets_encrypted and cluster.kms_key_arn is None:
+        name = "KMS key of Kubernetes secrets"
+        yield _line("cluster.secrets_encryption", name, "keys", rates.key(cluster.region), 1)
+
+
+def _support_note(cluster: ResolvedCluster, until: datetime.date | None, *, over: bool) -> str | None:
+    if until is None:
+        return f"nothing is known of the support of {cluster.kubernetes_version}"
+    if cluster.support_type != "EXTENDED":
+        return f"standard support ended on {until}: EKS upgrades the control plane itself" if over else None
+    if over:
+        return f"standard support ended on {until}"
+    extended = rates.control_plane(cluster.region, extended=True)
+    return f"{extended.usd_per_hour:.2f} an hour from {until} on, unless it is upgraded" if extended else None
+
+
+# --- network
+
+
+def _of_network(network: ResolvedNetwork) -> Iterator[CostLine]:
+    gateways = len(network.nat_zone_ids)
+    region = network.region
+    if gateways:
+        yield _line("network.nat_gateways", "NAT gateway", "nat", rates.nat_gateway(region), gateways)
+        name = "public IPv4 address of a NAT gateway"
+        yield _line("network.nat_gateways", name, "addresses", rates.public_address(region), gateways)
+    services, zones = len(network.interface_endpoints), len(network.endpoint_zone_ids)
+    if services:
+        name = f"interface endpoint ({services} services in {zones} zones)"
+        figure = rates.interface_endpoint(region)
+        yield _line("network.interface_endpoints", name, "endpoints", figure, services * zones)
+
+
+# --- storage
+
+
+def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
+    lustre = storage.fsx_lustre
+    if lustre:
+        throughput = f", {lustre.throughput_mibps_per_tib} MB/s per TiB" if lustre.throughput_mibps_per_tib else ""
+        kind = lustre.deployment_type.lower().replace("_", "-")
+        name = f"FSx for Lustre {lustre.size_gib} GiB, {kind}{throughput}"
+        yield _line("storage.fsx_lustre", name, "storage", rates.lustre(region, lustre), 1)
+
+
+# --- what is left out
+
+
+def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[str]:
+    """What else is billed, as far as the strategy leads to it."""
+    network, storage, cluster = resolved.network, resolved.storage, resolved.cluster
+    every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
+    kinds = {name: catalogue.get(name) for each in every for name in each.instance_types}
+    through = " and through NAT gateways and interface endpoints" if network.existing is None else ""
+    yield f"data transfer: between zones, out of AWS{through}"
+    yield "load balancers, volumes and snapshots that pods ask for"
+    if cluster.log_types or network.flow_logs or any(each.detailed_monitoring for each in every):
+        yield "CloudWatch: control-plane and flow logs, metrics"
+    if network.existing:
+        yield "the VPC that exists, with its NAT gateways and endpoints"
+    if storage.efs:
+        yield "EFS: what is stored, read and written"
+    if storage.buckets:
+        yield "S3: what is stored in the buckets, and requests"
+    if resolved.karpenter and resolved.karpenter.queue_name:
+        yield "SQS and EventBridge of Karpenter (cents)"
+    if any(kind.burstable for kind in kinds.values()):
+        yield "CPU credits of burstable types"
+    yield "nodes that an update starts beside those that it replaces"
+    yield "taxes and support; discounts, such as savings plans and private pricing"

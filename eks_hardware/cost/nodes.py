@@ -1,0 +1,187 @@
+"""What node groups and node pools cost: instances, and the volumes that each of them starts with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware.cost import rates
+from eks_hardware.cost.model import CostLine, Figure, Level
+from eks_hardware.cost.purchases import instance_figure
+from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
+from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.units import amount
+
+_SPOT_AT_MAX = "at max on demand, which spot does not exceed"
+"""A spot instance without a maximum price of its own has that of the on-demand price.
+
+Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
+"""
+
+_RESERVED = "a reservation is billed whether it is used or not: what it holds beyond these nodes comes on top"
+_BLOCK = "a capacity block is paid for when it is bought; no source has its price"
+_POOL = "nothing is sure to run; at max all that the limits allow, of the type that makes it dearest"
+_POOL_RESERVED = f"{_RESERVED}; {_BLOCK}"
+
+
+def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
+    """The instances of a node group, and their volumes.
+
+    EKS takes the first instance type of an on-demand group for as long as there is capacity, so that it counts at
+    ``min`` and ``desired``; at ``max`` it is the dearest.
+    https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types
+    """
+    path = f"node_groups[{group.name}]"
+    units: dict[Level, float] = {"min": group.min_size, "desired": group.desired_size, "max": group.max_size}
+    bought = {name: instance_figure(catalogue, name, region) for name in group.instance_types}
+    first, *others = group.instance_types
+    spot, block = group.capacity == "spot", group.capacity == "capacity-block"
+    known = [figure for figure in bought.values() if figure]
+    dearest = max(known, key=lambda each: each.usd_per_hour, default=None)
+    figure = (instance_figure(catalogue, first, region, "spot") if spot else None) or bought[first]
+    note = _group_note(group, figure, others, bought)
+    yield CostLine(
+        path=path,
+        name=f"{first}, {_WORDS[group.capacity]}",
+        kind="instances",
+        figure=None if block else figure,
+        units=units,
+        note=note,
+        dearest=None if block or dearest == figure else dearest,
+        unpriced=group.instance_types if block else tuple(name for name, each in bought.items() if each is None),
+    )
+    yield _volumes(path, group.block_devices, units, rates.volumes(region, group.block_devices))
+
+
+_WORDS = {"on-demand": "on demand", "spot": "spot", "reserved": "reserved", "capacity-block": "capacity block"}
+
+
+def _group_note(
+    group: ResolvedNodeGroup, figure: Figure | None, others: Sequence[str], bought: Mapping[str, Figure | None]
+) -> str | None:
+    if group.capacity == "capacity-block":
+        return _BLOCK
+    notes = [_RESERVED] if group.capacity == "reserved" else []
+    if group.capacity == "spot" and figure is not None:
+        notes.append(
+            "no source has a spot price: on demand, which spot does not exceed"
+            if figure == bought[group.instance_types[0]]
+            else f"spot prices move; {_SPOT_AT_MAX}"
+        )
+    known = {name: each.usd_per_hour for name, each in bought.items() if each}
+    if others and known:
+        notes.append(f"at max all {max(known, key=lambda name: known[name])}, the dearest of its {len(bought)} types")
+    return "; ".join(notes) or None
+
+
+def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
+    """The instances of a node pool, and their volumes: none are sure to run, and at ``max`` all that its limits allow.
+
+    That is an upper bound: as if all nodes were of the type with the highest price for what a limit counts. What
+    Karpenter makes is cheaper, since it chooses the cheapest type that the pods fit on, and spot before on demand.
+    """
+    path = f"karpenter.node_pools[{pool.name}]"
+    bought = " or ".join(_WORDS[each] for each in pool.capacity_types)
+    limits = {name: amount(limit) for name, limit in pool.limits.items()}
+    counted = {name: _counted(pool, catalogue.get(name)) for name in pool.instance_types}
+    # What is larger than the limits is never launched.
+    types = {
+        name: each
+        for name, each in counted.items()
+        if all(each.get(resource, 0) <= limit for resource, limit in limits.items())
+    }
+    prices = {name: instance_figure(catalogue, name, region) for name in types}
+    volumes = rates.volumes(region, pool.block_devices)
+    most = _most(limits, types, prices, volumes)
+    if most is None:
+        endless: dict[Level, float] = {"min": 0, "desired": 0, "max": int(bool(types))}
+        name, note = f"nodes without a limit, {bought}", "no limit bounds what the pool may cost"
+        yield CostLine(path=path, name=name, kind="instances", figure=None, units=endless, note=note)
+        return
+    reserved = pool.capacity_types == ("reserved",)
+    notes = [_POOL, *([_SPOT_AT_MAX] if pool.capacity_types == ("spot",) else []), *([_POOL_RESERVED] * reserved)]
+    units: dict[Level, float] = {"min": 0, "desired": 0, "max": most.nodes}
+    yield CostLine(
+        path=path,
+        name=f"{most.type_name}, {bought}",
+        kind="instances",
+        figure=prices[most.type_name],
+        units=units,
+        note="; ".join(notes),
+        unpriced=tuple(
+            name for name in types if prices[name] is None or (reserved and catalogue.get(name).supports_capacity_block)
+        ),
+    )
+    yield _volumes(path, pool.block_devices, units, volumes)
+
+
+@dataclass(frozen=True)
+class _Most:
+    """The nodes that cost the most within the limits of a pool."""
+
+    type_name: str
+    nodes: float
+
+
+def _most(
+    limits: Mapping[str, Fraction],
+    types: Mapping[str, Mapping[str, Fraction]],
+    prices: Mapping[str, Figure | None],
+    volumes: Figure | None,
+) -> _Most | None:
+    """An upper bound of what all nodes cost, as a number of nodes of one type; None where no limit bounds it.
+
+    Whatever types are mixed, each limit bounds their cost by the limit times the highest price of what it counts; the
+    least of these bounds holds. With one type nodes are whole. Types without a price are left out, unless none has one.
+
+    Args:
+        limits: the pool's limits.
+        types: what a node of each type takes of them.
+        prices: price of an instance, by type.
+        volumes: price of the volumes of a node.
+    """
+    disks = volumes.usd_per_hour if volumes else 0.0
+    usd = {name: figure.usd_per_hour + disks for name, figure in prices.items() if figure}
+    usd = usd or dict.fromkeys(prices, disks or 1.0)
+    bounds: list[tuple[float, _Most]] = []
+    for resource, limit in limits.items():
+        nodes = {name: float(limit / types[name][resource]) for name in usd if types[name].get(resource)}
+        if nodes and len(nodes) == len(usd):
+            worst = max(nodes, key=lambda name: nodes[name] * usd[name])
+            bounds.append((nodes[worst] * usd[worst], _Most(worst, nodes[worst])))
+    if not bounds:
+        return None
+    _, least = min(bounds, key=lambda bound: bound[0])
+    return _Most(least.type_name, math.floor(least.nodes)) if len(types) == 1 else least
+
+
+def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
+    """What a node takes of each limit, as Karpenter sees it: shared GPUs, and memory less what the hypervisor keeps."""
+    counted: dict[str, Fraction] = node_capacity(kind)
+    kept = Fraction(str(facts.karpenter("settings")["defaults"]["vmMemoryOverheadPercent"]))
+    counted["memory"] *= 1 - kept
+    shares = pool.gpu_shares
+    if shares and kind.accelerator:
+        counted[shares.resource] = Fraction(kind.accelerator.count * shares.shares_per_gpu)
+    return counted
+
+
+def _volumes(
+    path: str, devices: Sequence[BlockDevice], units: Mapping[Level, float], figure: Figure | None
+) -> CostLine:
+    """The volumes of all nodes; one unit is all volumes of a node."""
+    name = " + ".join(_volume_name(device) for device in devices)
+    return CostLine(path=f"{path}.disk", name=name, kind="volumes", figure=figure, units=units)
+
+
+def _volume_name(device: BlockDevice) -> str:
+    parts = [f"{device.volume_type} {device.size_gib} GiB"]
+    if device.iops:
+        parts.append(f"{device.iops} IOPS")
+    if device.throughput_mibps:
+        parts.append(f"{device.throughput_mibps} MiB/s")
+    return ", ".join(parts)

@@ -1,0 +1,91 @@
+"""The price of an instance type, by how it is bought."""
+
+from __future__ import annotations
+
+from eks_hardware import data
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.cost.model import Figure, Purchase
+
+NO_SAVINGS_PLANS = "no source has their prices"
+"""Why a savings plan has no price. Reserved instances are discounted otherwise, and say nothing of it."""
+
+
+def instance_figure(
+    catalogue: Catalogue, type_name: str, region: str, purchase: Purchase = "on-demand"
+) -> Figure | None:
+    """The price of an instance type (Linux, shared tenancy), or None where no source has it.
+
+    Reserved instances are standard ones without an upfront payment. Of spot it is the median of the region's zones.
+    ``why_unknown`` says why there is none.
+    """
+    if purchase == "on-demand":
+        return _on_demand(catalogue, type_name, region)
+    if purchase == "spot":
+        return _spot(type_name, region)
+    if purchase in ("reserved-1y", "reserved-3y"):
+        return None if outdated(catalogue, type_name) else _reserved(type_name, region, purchase)
+    return None
+
+
+def why_unknown(catalogue: Catalogue, type_name: str, region: str, purchase: Purchase) -> str:
+    """Why :func:`instance_figure` has no price, in a few words."""
+    if purchase in ("savings-plan-1y", "savings-plan-3y"):
+        return NO_SAVINGS_PLANS
+    if purchase in ("reserved-1y", "reserved-3y") and (changed := outdated(catalogue, type_name)):
+        return changed
+    return f"no source has the price of {type_name} in {region}"
+
+
+def _on_demand(catalogue: Catalogue, type_name: str, region: str) -> Figure | None:
+    price = catalogue.price(type_name, region)
+    if price is None:
+        return None
+    return Figure(usd_per_hour=price.usd_per_hour, as_of=price.as_of, source=price.source, note=price.note)
+
+
+def _spot(type_name: str, region: str) -> Figure | None:
+    table = data.read("prices/spot.json")
+    by_zone = table["types"].get(type_name, {}).get(region)
+    if not by_zone:
+        return None
+    from statistics import median  # slow to import, and few strategies get this far
+
+    lowest, highest = by_zone[0], by_zone[-1]
+    spread = f"median of {len(by_zone)} zones, {lowest:g} to {highest:g}" if len(by_zone) > 1 else "one zone"
+    return Figure(
+        usd_per_hour=median(by_zone),
+        as_of=table["as_of"],
+        source=table["source"],
+        note=f"{spread}; {table['note']}",
+    )
+
+
+def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
+    table = data.read("prices/reserved.json")
+    usd = table["types"].get(type_name, {}).get(purchase.removeprefix("reserved-"), {}).get(region)
+    if usd is None:
+        return None
+    return Figure(
+        usd_per_hour=usd,
+        as_of=table["as_of"],
+        source=table["source"],
+        note="standard, no upfront; carried: the on-demand price of that day is today's",
+    )
+
+
+def outdated(catalogue: Catalogue, type_name: str) -> str | None:
+    """Why no reserved price of a type holds any more: on demand it costs something else since; None where one does."""
+    row = data.read("prices/reserved.json")["types"].get(type_name)
+    if row is None:
+        return None
+    ((region, then),) = row["on_demand"].items()
+    now = catalogue.price(type_name, region)
+    if now is not None and now.usd_per_hour == then:
+        return None
+    as_of = data.read("prices/reserved.json")["as_of"]
+    if now is None:
+        return f"the reserved price of {as_of} cannot be held against an on-demand price of today"
+    return (
+        f"the reserved price of {as_of} is outdated: on demand {type_name} was {then:g} then and is "
+        f"{now.usd_per_hour:g} since ({region})"
+    )

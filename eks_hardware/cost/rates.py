@@ -1,0 +1,108 @@
+"""Prices of what is not an instance: per hour, of one unit, in a region."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eks_hardware import data, facts
+from eks_hardware.catalogue.tables import Row
+from eks_hardware.cost.model import HOURS_PER_MONTH, Figure
+from eks_hardware.resolve import BlockDevice, ResolvedFsxLustre
+
+_MIB_PER_GIB = 1024
+
+# What a gp3 volume comes with, and above how many IOPS the next ones of an io2 volume cost less:
+# https://aws.amazon.com/ebs/pricing/
+_GP3_IOPS = 3000
+_GP3_MIBPS = 125
+_IO2_TIERS = ((32_000, "iops_month"), (64_000, "iops_month_tier_2"), (None, "iops_month_tier_3"))
+
+
+def control_plane(region: str, *, extended: bool) -> Figure | None:
+    """The EKS control plane, in standard or in extended support."""
+    return _listed("control_plane", region, "extended" if extended else "standard")
+
+
+def control_plane_tier(region: str, tier: str) -> Figure | None:
+    """What a provisioned control plane costs beside the cluster."""
+    return _listed("control_plane_tiers", region, tier)
+
+
+def nat_gateway(region: str) -> Figure | None:
+    """A NAT gateway."""
+    return _listed("nat_gateway", region) or _listed("nat_gateway_undated", region)
+
+
+def public_address(region: str) -> Figure | None:
+    """A public IPv4 address in use."""
+    return _listed("public_ipv4", region, "in-use")
+
+
+def interface_endpoint(region: str) -> Figure | None:
+    """An interface endpoint in one zone."""
+    return _listed("interface_endpoint", region)
+
+
+def key(region: str) -> Figure | None:
+    """A customer-managed KMS key."""
+    return _listed("kms_key", region, "customer-managed", units_per_month=1)
+
+
+def lustre(region: str, file_system: ResolvedFsxLustre) -> Figure | None:
+    """An FSx for Lustre file system, by its size, type and throughput."""
+    throughput = file_system.throughput_mibps_per_tib
+    kind = file_system.deployment_type + (f"-{throughput}" if throughput else "")
+    return _listed("fsx_lustre", region, kind, units_per_month=file_system.size_gib)
+
+
+def volumes(region: str, devices: Sequence[BlockDevice]) -> Figure | None:
+    """The EBS volumes of one node together; None where one of them has no price."""
+    table = _volumes()
+    listed: Mapping[str, Mapping[str, float]] = table["regions"].get(region, {})
+    if any(device.volume_type not in listed for device in devices):
+        return None
+    usd_per_month = sum(_volume(device, listed[device.volume_type]) for device in devices)
+    return Figure(usd_per_hour=usd_per_month / HOURS_PER_MONTH, as_of=table["as_of"], source=table["source"])
+
+
+def standard_support_until(kubernetes_version: str) -> datetime.date | None:
+    """The last day of a Kubernetes version's standard support; None for a version of which nothing is known."""
+    dates = facts.eks("versions")["supported"].get(kubernetes_version)
+    return datetime.date.fromisoformat(dates["standard_until"]) if dates else None
+
+
+def _volume(device: BlockDevice, prices: Mapping[str, float]) -> float:
+    """US dollars per month."""
+    stored = device.size_gib * prices["gib_month"]
+    iops = device.iops or 0
+    if device.volume_type == "gp3":
+        more_iops = max(0, iops - _GP3_IOPS)
+        more_mibps = max(0, (device.throughput_mibps or 0) - _GP3_MIBPS)
+        return stored + more_iops * prices["iops_month"] + more_mibps / _MIB_PER_GIB * prices["gibps_month"]
+    below = 0
+    for until, name in _IO2_TIERS:
+        most = iops if until is None else min(iops, until)
+        stored += max(0, most - below) * prices[name]
+        below = most
+    return stored
+
+
+def _volumes() -> Row:
+    return data.read("prices/volumes.json")
+
+
+def _listed(
+    section: str, region: str, name: str | None = None, *, units_per_month: float | None = None
+) -> Figure | None:
+    """A figure of ``facts/prices.json``; with ``units_per_month`` it is listed per month of one unit."""
+    table = facts.prices(section)
+    found: Any = table.get("regions", {}).get(region)
+    if found is None and facts.partition(region) == "aws":
+        found = table.get("every_region")
+    usd = found.get(name) if isinstance(found, Mapping) else found
+    if usd is None:
+        return None
+    usd_per_hour = usd if units_per_month is None else usd * units_per_month / HOURS_PER_MONTH
+    return Figure(usd_per_hour=usd_per_hour, as_of=table["as_of"], source=table["source"], note=table["note"])

@@ -1,0 +1,111 @@
+"""What changes in how much there is: nodes, limits, accelerators and vCPU quotas at the most."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.models import Strategy
+from eks_hardware.quotas import quota_needs
+from eks_hardware.resolve import ResolvedStrategy, accelerator_resource
+
+
+@dataclass(frozen=True)
+class Amount:
+    """How much there is of something before and after; None where there is no such thing.
+
+    Attributes:
+        name: ``node_groups[gpu] min/desired/max``, ``A100``, ``L-417A185B Running On-Demand P instances``.
+    """
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class CapacityChange:
+    """What changes in capacity.
+
+    Attributes:
+        nodes: nodes of groups, limits of pools.
+        accelerators: devices with every group and pool at its most, by accelerator.
+        vcpu_quotas: vCPUs that a quota has to allow with everything at its most.
+    """
+
+    nodes: tuple[Amount, ...]
+    accelerators: tuple[Amount, ...]
+    vcpu_quotas: tuple[Amount, ...]
+
+    @property
+    def any(self) -> bool:
+        """Whether anything changes."""
+        return bool(self.nodes or self.accelerators or self.vcpu_quotas)
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two strategies."""
+
+    strategy: Strategy
+    resolved: ResolvedStrategy
+
+
+def capacity_change(before: Side, after: Side, catalogue: Catalogue) -> CapacityChange:
+    """Everything of capacity that differs."""
+    return CapacityChange(
+        nodes=_differing(_nodes(before), _nodes(after)),
+        accelerators=_differing(_accelerators(before, catalogue), _accelerators(after, catalogue)),
+        vcpu_quotas=_differing(_quotas(before, catalogue), _quotas(after, catalogue)),
+    )
+
+
+def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Amount, ...]:
+    names = dict.fromkeys((*after, *before))
+    return tuple(
+        Amount(name, before.get(name), after.get(name)) for name in names if before.get(name) != after.get(name)
+    )
+
+
+def _nodes(side: Side) -> dict[str, str]:
+    found = {
+        f"node_groups[{group.name}] min/desired/max": (
+            f"{group.min_size}/{'autoscaled' if group.autoscaled else group.desired_size}/{group.max_size}"
+        )
+        for group in side.resolved.node_groups
+    }
+    for pool in side.resolved.node_pools:
+        limits = ", ".join(f"{amount} {name}" for name, amount in pool.limits.items())
+        found[f"karpenter.node_pools[{pool.name}] limits"] = limits or "none"
+    return found
+
+
+def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
+    """Devices at the most: of a group with several types the most, of a pool its limit."""
+    found: dict[str, int] = {}
+    for group in side.resolved.node_groups:
+        kinds = [kind.accelerator for name in group.instance_types if (kind := catalogue.get(name)).accelerator]
+        devices = [(each.count, each.name) for each in kinds if each]
+        if devices:
+            count, _ = max(devices)
+            name = ", ".join(sorted({name for _, name in devices}))
+            found[name] = found.get(name, 0) + group.max_size * count
+    pools = side.strategy.karpenter.node_pools if side.strategy.karpenter else ()
+    for pool, resolved in zip(pools, side.resolved.node_pools, strict=True):
+        limit = {str(name): amount for name, amount in pool.limits.items()}.get(
+            accelerator_resource(resolved.hardware) or ""
+        )
+        if limit is not None:
+            kinds = [kind.accelerator for name in resolved.instance_types if (kind := catalogue.get(name)).accelerator]
+            name = ", ".join(sorted({each.name for each in kinds if each}))
+            found[name] = found.get(name, 0) + int(limit)
+    return {f"{name} at the most": str(count) for name, count in found.items()}
+
+
+def _quotas(side: Side, catalogue: Catalogue) -> dict[str, str]:
+    return {
+        f"{need.code or '-'} {need.name}": f"{need.needed:,.0f}"
+        for need in quota_needs(side.strategy, side.resolved, catalogue)
+        if need.counts_vcpus
+    }

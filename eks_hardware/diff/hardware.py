@@ -1,0 +1,142 @@
+"""What changes in the hardware of node groups and node pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.explain.values import EMPTY, lines
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+
+Node = ResolvedNodeGroup | ResolvedNodePool
+
+_NAMED = frozenset({"name", "launch_template_name", "placement_group_name", "tags", "instance_tags", "reasons"})
+"""Fields that follow from a group's name."""
+
+_MANY = 6
+"""Lists longer than this are shown as what is added and what is gone."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A value that changes; as text, ``-`` for none."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class PartChange:
+    """A node group or node pool that is added, removed or changed.
+
+    Attributes:
+        path: its place in the strategy: ``node_groups[gpu]``.
+        action: what becomes of it.
+        differences: what changes; of one that is added or removed what it has.
+        renamed_to: name of an added group that is the same otherwise.
+    """
+
+    path: str
+    action: Literal["added", "removed", "changed"]
+    differences: tuple[Difference, ...]
+    renamed_to: str | None = None
+
+
+def hardware_changes(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Catalogue) -> tuple[PartChange, ...]:
+    """Groups and pools whose hardware differs, in the order of the new strategy, removed ones last."""
+    old, new = _nodes(before), _nodes(after)
+    return tuple(_changes(old, new, catalogue))
+
+
+def _nodes(resolved: ResolvedStrategy) -> dict[str, Node]:
+    groups = {f"node_groups[{each.name}]": each for each in resolved.node_groups}
+    return {**groups, **{f"karpenter.node_pools[{each.name}]": each for each in resolved.node_pools}}
+
+
+def _changes(old: Mapping[str, Node], new: Mapping[str, Node], catalogue: Catalogue) -> Iterator[PartChange]:
+    for path, node in new.items():
+        after = _facts(node, catalogue)
+        if path not in old:
+            had = tuple(Difference(name, EMPTY, value) for name, value in after.items() if value != EMPTY)
+            yield PartChange(path, "added", had)
+            continue
+        before = _facts(old[path], catalogue)
+        differing = tuple(
+            Difference(name, *_short(before[name], after[name])) for name in after if before[name] != after[name]
+        )
+        if differing:
+            yield PartChange(path, "changed", differing)
+    added = {path: node for path, node in new.items() if path not in old}
+    for path, node in old.items():
+        if path not in new:
+            had = tuple(
+                Difference(name, value, EMPTY) for name, value in _facts(node, catalogue).items() if value != EMPTY
+            )
+            same = next((each.name for each in added.values() if _alike(node, each)), None)
+            yield PartChange(path, "removed", had, same)
+
+
+def _alike(one: Node, other: Node) -> bool:
+    return type(one) is type(other) and all(
+        getattr(one, each.name) == getattr(other, each.name) for each in fields(one) if each.name not in _NAMED
+    )
+
+
+def _facts(node: Node, catalogue: Catalogue) -> dict[str, str]:
+    """What a reviewer asks of a group's hardware, as text."""
+    return {name: _joined(read(node, catalogue)) for name, read in _READ.items()}
+
+
+def _ami(node: Node) -> Any:
+    if node.image_id:
+        return node.image_id
+    return node.ami_type if isinstance(node, ResolvedNodeGroup) else node.ami_alias
+
+
+def _accelerators(node: Node, catalogue: Catalogue) -> Sequence[str]:
+    found = [
+        (kind.accelerator.count, kind.accelerator.name)
+        for name in node.instance_types
+        if (kind := catalogue.get(name)).accelerator
+    ]
+    return [f"{count} x {name}" for count, name in sorted(set(found), key=lambda each: (each[1], each[0]))]
+
+
+def _bought(node: Node) -> Any:
+    return node.capacity if isinstance(node, ResolvedNodeGroup) else node.capacity_types
+
+
+_READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
+    "hardware": lambda node, _: node.hardware.value,
+    "instance types": lambda node, _: node.instance_types,
+    "accelerators a node": _accelerators,
+    "capacity": lambda node, _: _bought(node),
+    "AMI": lambda node, _: _ami(node),
+    "operating system": lambda node, _: node.ami_family,
+    "EFA interfaces": lambda node, _: node.efa_count or None,
+    "placement group": lambda node, _: node.placement_group_name,
+    "zones": lambda node, _: node.zone_ids,
+    "disks": lambda node, _: node.block_devices,
+    "local disks": lambda node, _: node.instance_store,
+    "GPU sharing": lambda node, _: node.gpu_shares,
+    "workload": lambda node, _: node.workload,
+    "labels": lambda node, _: node.labels,
+    "taints": lambda node, _: node.taints,
+}
+
+
+def _joined(value: Any) -> str:
+    return ", ".join(lines(value))
+
+
+def _short(before: str, after: str) -> tuple[str, str]:
+    """Of long lists only what goes and what comes."""
+    old, new = before.split(", "), after.split(", ")
+    if max(len(old), len(new)) < _MANY or not set(old) & set(new):
+        return before, after
+    gone = [each for each in old if each not in new]
+    come = [each for each in new if each not in old]
+    return ", ".join(f"-{each}" for each in gone) or EMPTY, ", ".join(f"+{each}" for each in come) or EMPTY

@@ -1,0 +1,62 @@
+"""A comparison as JSON, with stable keys."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from eks_hardware.cost import LEVELS
+from eks_hardware.diff.compare import Changes
+from eks_hardware.diff.descriptions import difference, pool_sentence, sentence
+from eks_hardware.diff.plan import Action, ResourceChange
+
+
+def as_json(changes: Changes) -> dict[str, Any]:
+    """Everything that changes, every resource included."""
+    count = changes.count()
+    return {
+        "before": {"strategy": changes.before.name, "region": changes.before.region},
+        "after": {"strategy": changes.after.name, "region": changes.after.region},
+        "state": changes.state,
+        "changed": changes.any,
+        "counts": {action.value: count[action] for action in Action},
+        "notes": list(changes.notes),
+        "hardware": [asdict(each) for each in changes.hardware],
+        "capacity": asdict(changes.capacity),
+        "cost": _cost(changes),
+        "resources": [_resource(each) for each in changes.resources],
+        "node_pools": [{**asdict(each), "sentence": str(pool_sentence(each))} for each in changes.pools],
+    }
+
+
+def _cost(changes: Changes) -> dict[str, Any]:
+    cost = changes.cost
+    return {
+        "currency": "USD",
+        **{
+            f"usd_per_{unit}": {level: dict(zip(("before", "after"), read(level), strict=True)) for level in LEVELS}
+            for unit, read in (("hour", cost.usd_per_hour), ("month", cost.usd_per_month))
+        },
+        "unknown": {"before": list(cost.unknown_before), "after": list(cost.unknown_after)},
+    }
+
+
+def _resource(change: ResourceChange) -> dict[str, Any]:
+    return {
+        "address": change.resource.address,
+        "type": change.resource.type,
+        "stack": change.resource.stack or None,
+        "field": change.resource.owner,
+        "action": change.action.value,
+        "own": change.own,
+        "causes": [
+            {
+                "argument": each.argument,
+                "replaces": each.replaces,
+                "through": each.through.address if each.through else None,
+                "text": difference(each),
+            }
+            for each in change.causes
+        ],
+        "sentence": str(sentence(change)),
+    }

@@ -1,0 +1,189 @@
+"""A comparison as a comment of a pull request, in GitHub's Markdown.
+
+Everything that comes from a strategy stands in code spans: there no text becomes HTML, a link, a mention, or the border
+of a table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from eks_hardware.cost import LEVELS
+from eks_hardware.diff.compare import Changes
+from eks_hardware.diff.descriptions import VERBS, sentence
+from eks_hardware.diff.plan import Action
+from eks_hardware.diff.review_order import Point, counted, dollars, listed, outline, summary, title
+
+_LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
+_MOST = 62_000
+"""Characters of a whole comment, with some left for what others put around it: GitHub takes 65,536.
+
+Source: https://github.com/google/go-github/pull/440
+"""
+_MOST_POINTS, _MOST_HARDWARE, _MOST_CAPACITY, _MOST_UNPRICED = 24_000, 14_000, 8_000, 2_000
+"""Characters of each part; the table of resources has what they leave."""
+_AROUND = 2_000
+"""Characters around the rows of the table of resources."""
+_MOST_IN_SPAN = 1_000
+"""Characters of one value."""
+
+
+def as_markdown(changes: Changes) -> str:
+    """Summary, tables, and every resource in a folded part, all within what GitHub takes as a comment."""
+    lines = list(_lines(changes))
+    lines += _resources(changes, _MOST - _size(lines))
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def code(text: str, *, in_table: bool = False) -> str:
+    r"""A code span of any text: in it nothing has a meaning but backticks and, in a table, the vertical bar.
+
+    >>> code("a`b"), code("a|b", in_table=True)
+    ('``a`b``', '`a\\|b`')
+    """
+    flat = re.sub(r"[\x00-\x1f\x7f]+", " ", text).strip()
+    if len(flat) > _MOST_IN_SPAN:
+        flat = f"{flat[:_MOST_IN_SPAN].rstrip()} ..."
+    if not flat:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
+    pad = " " if flat.startswith("`") or flat.endswith("`") else ""
+    span = f"{fence}{pad}{flat}{pad}{fence}"
+    # A backslash before the bar would take the bar's own away.
+    return re.sub(r"(\\*)\|", r"\1\1\\|", span) if in_table else span
+
+
+def _cell(text: str) -> str:
+    return code(text, in_table=True)
+
+
+def _lines(changes: Changes) -> Iterator[str]:
+    yield f"### {code(title(changes))}: {summary(changes)}{_headline(changes)}"
+    yield ""
+    if changes.notes:
+        yield "> [!WARNING]"
+        yield from (f"> {note}" for note in changes.notes)
+        yield ""
+    points = outline(changes).points
+    if points:
+        lines, more = _within(_MOST_POINTS, [f"- {_point(point)}" for point in points])
+        yield from lines
+        if more:
+            yield f"- ... and {more} more"
+        yield ""
+    yield from _hardware(changes)
+    yield from _capacity(changes)
+    yield from _cost(changes)
+
+
+def _headline(changes: Changes) -> str:
+    before, after = changes.cost.usd_per_month("max")
+    if abs(after - before) < 0.01:
+        return ""
+    at_least = "at least " if changes.cost.unknown_after or changes.cost.unknown_before else ""
+    return f"; at the most {at_least}{dollars(after)} a month ({dollars(after - before, signed=True)})"
+
+
+def _point(point: Point) -> str:
+    said = point.sentence
+    verb = f"**{said.verb.lower()}**" if said.verb.isupper() else said.verb
+    causes = f"{'; '.join(map(code, said.causes))}: " if said.causes else ""
+    name = f" {code(said.name)}" if said.name else ""
+    more = f" (and {point.more} more like it)" if point.more else ""
+    return ": ".join([f"{code(said.owner)}: {causes}the {said.noun}{name} is {verb}", *said.consequences]) + more
+
+
+def _size(lines: Iterable[str]) -> int:
+    """Characters of lines with their ends."""
+    return sum(len(each) + 1 for each in lines)
+
+
+def _within(most: int, lines: Sequence[str]) -> tuple[Sequence[str], int]:
+    """The first lines that fit, and how many more there are."""
+    for index, size in enumerate(accumulate(len(each) + 1 for each in lines)):
+        if size > most:
+            return lines[:index], len(lines) - index
+    return lines, 0
+
+
+def _table(
+    heading: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), most: int = _MOST
+) -> Iterator[str]:
+    yield f"| {' | '.join(heading)} |"
+    yield f"|{'|'.join('---:' if index in right else '---' for index in range(len(heading)))}|"
+    lines, more = _within(most, [f"| {' | '.join(row)} |" for row in rows])
+    yield from (*lines, "")
+    if more:
+        yield from (f"... and {more} more rows", "")
+
+
+def _hardware(changes: Changes) -> Iterator[str]:
+    if not changes.hardware:
+        return
+    yield "#### Hardware"
+    yield ""
+    rows = []
+    for part in changes.hardware:
+        name = _cell(part.path)
+        action = f"{part.action}, {_cell(part.renamed_to)} is the same" if part.renamed_to else part.action
+        for index, each in enumerate(part.differences):
+            first = (name, action) if index == 0 else ("", "")
+            rows.append((*first, each.name, _cell(each.before), _cell(each.after)))
+    yield from _table(("", "", "", "before", "after"), rows, most=_MOST_HARDWARE)
+
+
+def _capacity(changes: Changes) -> Iterator[str]:
+    if not changes.capacity.any:
+        return
+    yield "#### Capacity"
+    yield ""
+    capacity = changes.capacity
+    amounts = (*capacity.nodes, *capacity.accelerators, *capacity.vcpu_quotas)
+    rows = [(_cell(each.name), _cell(each.before or ""), _cell(each.after or "")) for each in amounts]
+    yield from _table(("", "before", "after"), rows, right=(1, 2), most=_MOST_CAPACITY)
+
+
+def _cost(changes: Changes) -> Iterator[str]:
+    cost = changes.cost
+    if not cost.any:
+        return
+    yield "#### Cost"
+    yield ""
+    rows = []
+    for unit, read in (("an hour", cost.usd_per_hour), ("a month", cost.usd_per_month)):
+        for level in LEVELS:
+            before, after = read(level)
+            change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
+            rows.append((f"{unit}, {_LEVELS[level]}", dollars(before), dollars(after), change))
+    yield from _table(("US dollars", "before", "after", "change"), rows, right=(1, 2, 3))
+    unknown = dict.fromkeys((*cost.unknown_after, *cost.unknown_before))
+    if unknown:
+        names, more = _within(_MOST_UNPRICED, [code(each) for each in unknown])
+        rest = [f"{more} more"] if more else []
+        yield f"Without a known price, and not counted: {', '.join([*names, *rest])}."
+        yield ""
+
+
+def _resources(changes: Changes, most: int) -> Iterator[str]:
+    if not changes.resources:
+        return
+    found = outline(changes)
+    yield f"<details><summary>Every resource: {summary(changes)}</summary>"
+    yield ""
+    carried = [
+        f"- because of what they refer to, {VERBS[each].lower()}: {listed(found.carried[each])}"
+        for each in found.carried
+    ]
+    tags = [f"- tags alone of {counted(found.only_tags, 'resource')}"] if found.only_tags else []
+    if carried or tags:
+        yield from (*carried, *tags, "")
+    order = list(Action)
+    every = sorted(changes.resources, key=lambda each: (order.index(each.action), each.only_tags, not each.own))
+    rows = [
+        (each.action.value, _cell(each.resource.address), "; ".join(map(_cell, sentence(each).causes)))
+        for each in every
+    ]
+    yield from _table(("", "address", "why"), rows, most=most - _AROUND)
+    yield "</details>"

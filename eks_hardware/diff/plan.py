@@ -1,0 +1,183 @@
+"""What Terraform would do to each resource, from the inventories before and after.
+
+As Terraform does, it follows references: what a replaced resource hands out is not known while planning, and an
+argument that is not known counts as changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from eks_hardware.diff.inventory import TAGS, Reference, Resource, references_in
+
+
+class Action(str, Enum):
+    """What becomes of a resource."""
+
+    REPLACE = "replace"
+    DESTROY = "destroy"
+    FORGET = "forget"
+    UPDATE = "update"
+    CREATE = "create"
+
+
+@dataclass(frozen=True)
+class Cause:
+    """An argument that changes.
+
+    Attributes:
+        argument: its name in Terraform.
+        row: what ``facts/replacements.json`` says of it; empty for tags.
+        before: its value; a reference where only AWS knows it.
+        after: the same.
+        replaces: whether it forces a replacement.
+        through: what the argument refers to, where that is made anew and the value is not known yet.
+    """
+
+    argument: str
+    row: Mapping[str, Any]
+    before: Any
+    after: Any
+    replaces: bool
+    through: Resource | None = None
+
+
+@dataclass(frozen=True)
+class ResourceChange:
+    """What becomes of one resource, and why.
+
+    Attributes:
+        action: what Terraform does.
+        resource: as it will be; as it was where it goes.
+        causes: arguments that change; those that force a replacement first.
+        freed: whether what has it in use goes in the same apply, and so before it.
+    """
+
+    action: Action
+    resource: Resource
+    causes: tuple[Cause, ...] = ()
+    freed: bool = False
+
+    @property
+    def own(self) -> bool:
+        """Whether something of its own changes, not only what it refers to."""
+        decisive = [each for each in self.causes if each.replaces] or self.causes
+        return not self.causes or any(each.through is None for each in decisive)
+
+    @property
+    def only_tags(self) -> bool:
+        """Whether nothing but tags changes."""
+        return bool(self.causes) and all(each.argument == TAGS for each in self.causes)
+
+    @property
+    def unless(self) -> tuple[str, ...]:
+        """What spares it the replacement after all; empty where nothing does."""
+        decisive = [each for each in self.causes if each.replaces]
+        if not all(each.before is None and "unless" in each.row for each in decisive):
+            return ()
+        return tuple(each.row["unless"] for each in decisive)
+
+
+def changes(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
+    """What Terraform would do, in the order of the inventories; resources that go come last."""
+    return tuple(_Plan(before, after).changes())
+
+
+def forgotten(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
+    """What becomes of everything when the provider looks in another region.
+
+    It finds nothing of the old region there, drops it from the state and makes it anew; what there was keeps running.
+    IAM is the same in every region.
+    """
+    of_iam: list[Resource] = []
+    regional: list[Resource] = []
+    for each in before:
+        (of_iam if each.type.startswith("aws_iam_") else regional).append(each)
+    return (*changes(of_iam, after), *(ResourceChange(Action.FORGET, each) for each in regional))
+
+
+class _Plan:
+    def __init__(self, before: Iterable[Resource], after: Iterable[Resource]) -> None:
+        self._before = {each.key: each for each in before}
+        self._after = {each.key: each for each in after}
+        # By what references name: their paths have one resource each.
+        self._by_path = {(each.stack, each.path): each for each in self._after.values()}
+        self._known: dict[tuple[str, str, tuple[str, ...]], ResourceChange | None] = {}
+
+    def changes(self) -> Iterator[ResourceChange]:
+        found = tuple(self._found())
+        gone = {
+            (each.resource.type, each.resource.owner)
+            for each in found
+            if each.action in (Action.REPLACE, Action.DESTROY)
+        }
+        for each in found:
+            freed = (each.resource.facts.get("used_by"), each.resource.owner) in gone
+            yield replace(each, freed=True) if freed else each
+
+    def _found(self) -> Iterator[ResourceChange]:
+        for resource in self._after.values():
+            if change := self._of(resource):
+                yield change
+        for key, resource in self._before.items():
+            if key not in self._after:
+                yield ResourceChange(Action.DESTROY, resource)
+
+    def _of(self, resource: Resource) -> ResourceChange | None:
+        if resource.key not in self._known:
+            self._known[resource.key] = self._decided(resource)
+        return self._known[resource.key]
+
+    def _decided(self, resource: Resource) -> ResourceChange | None:
+        before = self._before.get(resource.key)
+        if before is None:
+            return ResourceChange(Action.CREATE, resource)
+        causes = sorted(self._causes(before, resource), key=lambda each: (not each.replaces, each.through is not None))
+        if not causes:
+            return None
+        action = Action.REPLACE if any(each.replaces for each in causes) else Action.UPDATE
+        return ResourceChange(action, resource, tuple(causes))
+
+    def _causes(self, before: Resource, after: Resource) -> Iterator[Cause]:
+        rows: Mapping[str, Any] = after.facts["arguments"]
+        for argument in dict.fromkeys((*before.arguments, *after.arguments)):
+            row = rows.get(argument, {})
+            old, new = before.arguments.get(argument), after.arguments.get(argument)
+            if row.get("change") == "ignore" or (new is None and row.get("computed")):
+                continue
+            through = self._unknown(after, new)
+            if old != new:
+                # Its own value is another one, whatever it refers to.
+                yield Cause(argument, row, old, new, _replaces(row.get("change"), old, new))
+            elif through:
+                yield Cause(argument, row, old, new, row.get("change") == "replace", through)
+
+    def _unknown(self, resource: Resource, value: Any) -> Resource | None:
+        """The first thing that a value refers to and that is not known while planning."""
+        for reference in references_in(value):
+            target = self._by_path[resource.stack, reference.path]
+            if self._is_unknown(target, reference):
+                return target
+        return None
+
+    def _is_unknown(self, target: Resource, reference: Reference) -> bool:
+        if reference.attribute in target.arguments:
+            # What the configuration says is known as soon as that is.
+            return self._unknown(target, target.arguments[reference.attribute]) is not None
+        change = self._of(target)
+        if change is None:
+            return False
+        if change.action is Action.UPDATE:
+            return reference.attribute in target.facts.get("computed_on_update", ())
+        return True
+
+
+def _replaces(change: str | None, before: Any, after: Any) -> bool:
+    if change == "replace-if-removed":
+        return before is not None and after is None
+    if change == "replace-if-smaller":
+        return bool(after < before)
+    return change == "replace"

@@ -1,0 +1,113 @@
+"""What becomes of the nodes that Karpenter made, when its objects change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from eks_hardware import facts
+from eks_hardware.kubernetes import Bundle, Object
+
+Nodes = Literal["all", "unmatched", "none"]
+
+_KINDS = ("NodePool", "EC2NodeClass", "NodeOverlay")
+
+
+@dataclass(frozen=True)
+class PoolChange:
+    """A node pool whose objects change.
+
+    Attributes:
+        name: of the pool.
+        action: ``created``, ``deleted``, ``changed``, or ``replaced``: it goes with its release, and comes again.
+        fields: what changes in its NodePool and EC2NodeClass: ``NodePool template.labels``; and the version that its
+            image is for.
+        nodes: which of its nodes Karpenter replaces: ``all``, those that no longer match (``unmatched``), ``none``.
+        held: whether its disruption budgets let no node be replaced for that.
+    """
+
+    name: str
+    action: Literal["created", "deleted", "changed", "replaced"]
+    fields: tuple[str, ...] = ()
+    nodes: Nodes = "none"
+    held: bool = False
+
+
+def pool_changes(
+    before: Bundle, after: Bundle, *, kubernetes_versions: tuple[str, str], uninstalled: bool = False
+) -> tuple[PoolChange, ...]:
+    """Every node pool whose nodes or objects change, those that stay first.
+
+    Args:
+        before: what was on the cluster.
+        after: what will be.
+        kubernetes_versions: minor versions of the control plane, before and after.
+        uninstalled: whether the release of the objects is uninstalled: Kubernetes deletes a pool's nodes with it, and
+            budgets do not hold that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
+    """
+    old, new = _by_kind(before), _by_kind(after)
+    found: list[PoolChange] = []
+    for name, pool in new["NodePool"].items():
+        if name not in old["NodePool"]:
+            found.append(PoolChange(name, "created"))
+            continue
+        rows = [
+            (f"{kind} {field}", nodes)
+            for kind in ("NodePool", "EC2NodeClass")
+            for field, nodes in _fields(kind, old[kind].get(name, {}), new[kind].get(name, {}))
+        ]
+        if kubernetes_versions[0] != kubernetes_versions[1] and all(_by_alias(each, name) for each in (old, new)):
+            version = " -> ".join(kubernetes_versions)
+            rows.append((f"kubernetes_version {version}", facts.replacements("karpenter")["kubernetes_version"]))
+        if uninstalled:
+            found.append(PoolChange(name, "replaced", tuple(field for field, _ in rows), "all"))
+        elif rows:
+            nodes = max((each for _, each in rows), key=("none", "unmatched", "all").index)
+            found.append(PoolChange(name, "changed", tuple(field for field, _ in rows), nodes, _held(pool)))
+    gone = (PoolChange(name, "deleted", nodes="all") for name in old["NodePool"] if name not in new["NodePool"])
+    return (*found, *gone)
+
+
+def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:
+    objects: dict[str, dict[str, Object]] = {kind: {} for kind in _KINDS}
+    for each in bundle.objects:
+        if each["kind"] in objects:
+            objects[each["kind"]][each["metadata"]["name"]] = each
+    return objects
+
+
+def _by_alias(objects: Mapping[str, Mapping[str, Object]], name: str) -> bool:
+    """Whether a pool's image is chosen by an alias."""
+    node_class = objects["EC2NodeClass"].get(name, {})
+    return any("alias" in each for each in node_class.get("spec", {}).get("amiSelectorTerms", ()))
+
+
+def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nodes]]:
+    """Fields of ``spec`` that differ, each with the nodes that drift for it."""
+    rows: Mapping[str, Nodes] = facts.replacements("karpenter")["kinds"][kind]
+    for field in _differing(before.get("spec"), after.get("spec"), ""):
+        row = next((each for each in rows if field == each or field.startswith(f"{each}.")), "other")
+        yield field, rows[row]
+
+
+def _differing(before: Any, after: Any, path: str) -> Iterator[str]:
+    """Paths of what differs, as deep as both have maps."""
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping) and not path.endswith("labels"):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _differing(before.get(key), after.get(key), f"{path}.{key}" if path else str(key))
+        return
+    yield path
+
+
+def _held(pool: Object) -> bool:
+    """Whether a budget of zero covers drift at all times."""
+    budgets = pool["spec"]["disruption"].get("budgets", ())
+    return any(
+        str(each["nodes"]) in ("0", "0%")
+        and "Drifted" in each.get("reasons", ("Drifted",))
+        and not each.get("schedule")
+        for each in budgets
+    )

@@ -1,0 +1,144 @@
+"""The resources of a comparison in the order a reviewer reads them: what goes first, each reason once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from eks_hardware.diff.compare import Changes
+from eks_hardware.diff.descriptions import Sentence, pool_sentence, sentence
+from eks_hardware.diff.plan import Action, ResourceChange
+
+
+@dataclass(frozen=True)
+class Point:
+    """One line of a report.
+
+    Attributes:
+        action: what becomes of the resources; None of a node pool.
+        sentence: about the first of them.
+        more: how many others of the same kind and owner it stands for.
+    """
+
+    action: Action | None
+    sentence: Sentence
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a report of resources says.
+
+    Attributes:
+        points: what is replaced, destroyed, or updated for a reason of its own; what becomes of node pools.
+        carried: resources that are replaced, or updated, because of what they refer to, counted by kind.
+        only_tags: how many resources get other tags and nothing else.
+        created: what is new, counted by owner and kind.
+    """
+
+    points: tuple[Point, ...]
+    carried: dict[Action, Counter[str]]
+    only_tags: int
+    created: dict[str, Counter[str]]
+
+
+def outline(changes: Changes) -> Outline:
+    """Order the resources of a comparison."""
+    points: list[Point] = []
+    carried: dict[Action, Counter[str]] = {}
+    for action in (Action.REPLACE, Action.DESTROY, Action.FORGET, Action.UPDATE):
+        found = [each for each in changes.of(action) if not each.only_tags]
+        templates = _templates(found)
+        found = [each for each in found if each not in templates.values()]
+        own = [each for each in found if each.own or each.resource.owner in templates]
+        points += _points(action, own, templates)
+        others = Counter(each.resource.facts["noun"] for each in sorted(found, key=_mild) if each not in own)
+        if others:
+            carried[action] = others
+        if action is Action.DESTROY:
+            points += [Point(None, pool_sentence(each)) for each in changes.pools if each.action != "created"]
+    created: dict[str, Counter[str]] = {}
+    for each in changes.of(Action.CREATE):
+        created.setdefault(each.resource.owner, Counter())[each.resource.facts["noun"]] += 1
+    tags = sum(1 for each in changes.resources if each.only_tags)
+    return Outline(tuple(points), carried, tags, created)
+
+
+def _mild(change: ResourceChange) -> bool:
+    """Whether nobody would notice."""
+    return "replaced" not in change.resource.facts
+
+
+def _templates(found: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
+    """Launch templates that get a new version, by their groups: the group's line says what is new in them."""
+    groups = {each.resource.owner for each in found if each.resource.type == "aws_eks_node_group"}
+    return {
+        each.resource.owner: each
+        for each in found
+        if each.action is Action.UPDATE
+        and each.resource.type == "aws_launch_template"
+        and each.resource.owner in groups
+    }
+
+
+def _points(
+    action: Action, found: Sequence[ResourceChange], templates: Mapping[str, ResourceChange]
+) -> Iterable[Point]:
+    """One point for all of a kind and owner, worst consequences first."""
+    groups: dict[tuple[str, str], list[ResourceChange]] = {}
+    for each in found:
+        groups.setdefault((each.resource.owner, each.resource.type), []).append(each)
+    points = [
+        Point(action, sentence(group[0], templates.get(group[0].resource.owner)), len(group) - 1)
+        for group in groups.values()
+    ]
+    return sorted(points, key=lambda point: not point.sentence.consequences)
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 subnet``, ``2 subnets``, ``2 policies``."""
+    if number == 1:
+        return f"1 {noun}"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{number} {noun[:-1]}ies"
+    return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def listed(counter: Counter[str]) -> str:
+    """``2 subnets, 1 route``"""
+    return ", ".join(counted(number, noun) for noun, number in counter.items())
+
+
+_COUNTED = {
+    Action.REPLACE: "replaced",
+    Action.DESTROY: "destroyed",
+    Action.FORGET: "left behind",
+    Action.UPDATE: "updated",
+    Action.CREATE: "created",
+}
+
+
+def summary(changes: Changes) -> str:
+    """``1 resource replaced, 3 updated``"""
+    count = changes.count()
+    parts = [f"{count[action]} {word}" for action, word in _COUNTED.items() if count[action]]
+    if not parts:
+        return "no change" if not changes.any else "no resource of Terraform changes"
+    number, _, rest = parts[0].partition(" ")
+    parts[0] = f"{counted(int(number), 'resource')} {rest}"
+    return ", ".join(parts)
+
+
+def title(changes: Changes) -> str:
+    """The names of what is compared."""
+    before, after = changes.before.name, changes.after.name
+    return after if before == after else f"{before} -> {after}"
+
+
+def dollars(value: float, *, signed: bool = False) -> str:
+    """``$1,234``, ``$0.0123``; with a sign ``+$12.30``."""
+    size = abs(value)
+    text = f"{size:,.0f}" if size >= 1000 else f"{size:,.2f}" if size >= 0.1 or size == 0 else f"{size:,.4f}"
+    sign = "-" if value < 0 else "+" if signed and value > 0 else ""
+    return f"{sign}${text}"

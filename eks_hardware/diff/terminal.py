@@ -1,0 +1,109 @@
+"""A comparison as text, readable at 80 columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eks_hardware.cost import LEVELS
+from eks_hardware.diff.capacity import Amount
+from eks_hardware.diff.compare import Changes
+from eks_hardware.diff.cost import CostChange
+from eks_hardware.diff.descriptions import VERBS
+from eks_hardware.diff.hardware import PartChange
+from eks_hardware.diff.review_order import Point, counted, dollars, listed, outline, summary, title
+from eks_hardware.explain.columns import columns, widest, wrapped
+from eks_hardware.explain.values import EMPTY
+
+_LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
+_LEAST_WIDTH = 40
+_LABEL = 20
+
+
+def as_text(changes: Changes, width: int = 80) -> str:
+    """Everything that changes, section by section.
+
+    Args:
+        changes: the comparison.
+        width: of a line, in characters.
+    """
+    return "\n".join(_lines(changes, max(width, _LEAST_WIDTH)))
+
+
+def _lines(changes: Changes, width: int) -> Iterator[str]:
+    yield from wrapped(f"{title(changes)}: {summary(changes)}", width)
+    for note in changes.notes:
+        yield from wrapped(f"! {note}", width, indent="  ")
+    if changes.hardware:
+        yield from _section("Hardware", _hardware(changes.hardware, width))
+    if changes.capacity.any:
+        rows = (*changes.capacity.nodes, *changes.capacity.accelerators, *changes.capacity.vcpu_quotas)
+        yield from _section("Capacity", _amounts(rows, width))
+    if changes.cost.any:
+        yield from _section("Cost", _cost(changes.cost, width))
+    if changes.resources or changes.pools:
+        yield from _section("Resources", _resources(changes, width))
+
+
+def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
+    yield ""
+    yield heading
+    yield from lines
+
+
+def _hardware(parts: Sequence[PartChange], width: int) -> Iterator[str]:
+    for part in parts:
+        renamed = f": {part.renamed_to} is the same under another name" if part.renamed_to else ""
+        yield from wrapped(f"{part.path} {part.action}{renamed}", width, indent="  ")
+        rows = (
+            (
+                f"  {each.name}",
+                {"added": each.after, "removed": each.before}.get(part.action, f"{each.before} -> {each.after}"),
+            )
+            for each in part.differences
+        )
+        yield from columns(rows, (_LABEL + 2, width - _LABEL - 3))
+
+
+def _amounts(rows: Sequence[Amount], width: int) -> Iterator[str]:
+    cells = [(row.name, row.before or EMPTY, row.after or EMPTY) for row in rows]
+    # Limits of a pool are longer than numbers, and are wrapped.
+    before, after = (min(max(widest(cell[index] for cell in cells), 6), width // 4) for index in (1, 2))
+    name = min(widest(cell[0] for cell in cells), width - before - after - 2)
+    yield from columns([("", "before", "after"), *cells], (name, before, after), right=(1, 2))
+
+
+def _cost(cost: CostChange, width: int) -> Iterator[str]:
+    cells = [("US dollars", "before", "after", "change")]
+    for unit, read in (("an hour", cost.usd_per_hour), ("a month", cost.usd_per_month)):
+        cells += [(f"{unit}, {_LEVELS[level]}", *_figures(*read(level))) for level in LEVELS]
+    widths = [widest(cell[index] for cell in cells) + (index > 0) for index in range(4)]
+    yield from columns(cells, widths, right=(1, 2, 3))
+    for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
+        yield from wrapped(f"no price is known, and it is not counted: {each}", width, indent="  ")
+
+
+def _figures(before: float, after: float) -> tuple[str, str, str]:
+    change = after - before
+    return dollars(before), dollars(after), dollars(change, signed=True) if abs(change) >= 0.00005 else ""
+
+
+def _resources(changes: Changes, width: int) -> Iterator[str]:
+    found = outline(changes)
+    lines = [f"- {_line(point)}" for point in found.points]
+    for action, counter in found.carried.items():
+        lines.append(f"- because of what they refer to, {VERBS[action]}: {listed(counter)}")
+    if found.only_tags:
+        lines.append(f"- tags alone of {counted(found.only_tags, 'resource')}: updated in place")
+    lines += [f"+ {owner}: {listed(counter)} created" for owner, counter in found.created.items()]
+    lines += [
+        f"+ karpenter.node_pools[{pool.name}]: its NodePool and EC2NodeClass created"
+        for pool in changes.pools
+        if pool.action == "created"
+    ]
+    for line in lines:
+        yield from wrapped(line, width, indent="  ")
+
+
+def _line(point: Point) -> str:
+    more = f" (and {point.more} more like it)" if point.more else ""
+    return f"{point.sentence}{more}"

@@ -1,0 +1,204 @@
+"""Node groups and node pools in the words of the page, so that drawing and tables treat both alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
+from eks_hardware.resolve import (
+    ResolvedNodeGroup,
+    ResolvedNodePool,
+    ResolvedStrategy,
+    ResolvedTaint,
+    accelerator_resource,
+)
+from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.units import amount
+
+_NAMED_TYPES = 3
+"""More instance types than these are counted by family."""
+
+_CAPACITY = {
+    "on-demand": "on demand",
+    "spot": "spot",
+    "reserved": "reserved",
+    "capacity-block": "capacity block",
+}
+_EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "NO_EXECUTE": "NoExecute",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+}
+
+
+@dataclass(frozen=True)
+class Devices:
+    """The accelerators of one node.
+
+    Attributes:
+        fewest: devices in a node of the type with the fewest.
+        most: devices in a node of the type with the most.
+        text: what they are: ``8 x A100, 40 GiB each``.
+    """
+
+    fewest: int
+    most: int
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSet:
+    """A node group, or a pool that Karpenter makes nodes for.
+
+    Attributes:
+        path: how findings and costs name it.
+        is_pool: whether Karpenter makes its nodes.
+        hardware: the kind of hardware.
+        types: its instance types in a few words.
+        devices: accelerators of a node; None without.
+        size: how many nodes there may be, or what limits them.
+        capacity: how they are bought.
+        efa: EFA interfaces of a node.
+        marks: what else a reader should know: shared GPUs, a placement group.
+        taints: as ``kubectl`` writes them.
+        zone_ids: where its nodes may be.
+        most_devices: accelerators of all its nodes at most; for a pool, what its limits allow.
+    """
+
+    path: str
+    name: str
+    is_pool: bool
+    hardware: Hardware
+    types: str
+    devices: Devices | None
+    size: str
+    capacity: str
+    efa: int
+    marks: tuple[str, ...]
+    taints: tuple[str, ...]
+    zone_ids: tuple[str, ...]
+    most_devices: int
+
+    @property
+    def kind(self) -> str:
+        """What to call it."""
+        return "node pool" if self.is_pool else "node group"
+
+
+def node_sets(resolved: ResolvedStrategy, catalogue: Catalogue) -> tuple[NodeSet, ...]:
+    """Every node group and then every node pool, in the order of the strategy."""
+    return (
+        *(_of_group(group, catalogue) for group in resolved.node_groups),
+        *(_of_pool(pool, catalogue) for pool in resolved.node_pools),
+    )
+
+
+def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> NodeSet:
+    devices = _devices(group.instance_types, catalogue)
+    return NodeSet(
+        path=f"node_groups[{group.name}]",
+        name=group.name,
+        is_pool=False,
+        hardware=group.hardware,
+        types=_types(group.instance_types),
+        devices=devices,
+        size=f"min {group.min_size:,}, desired {group.desired_size:,}, max {group.max_size:,}",
+        capacity=_CAPACITY[group.capacity],
+        efa=group.efa_count,
+        marks=tuple(_marks(group)),
+        taints=tuple(map(_taint, group.taints)),
+        zone_ids=group.zone_ids,
+        most_devices=group.max_size * devices.most if devices else 0,
+    )
+
+
+def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> NodeSet:
+    limits = ", ".join(f"{name} {limit}" for name, limit in pool.limits.items())
+    return NodeSet(
+        path=f"karpenter.node_pools[{pool.name}]",
+        name=pool.name,
+        is_pool=True,
+        hardware=pool.hardware,
+        types=_types(pool.instance_types),
+        devices=_devices(pool.instance_types, catalogue),
+        size=f"at most {limits}",
+        capacity=", ".join(_CAPACITY[each] for each in pool.capacity_types),
+        efa=pool.efa_count,
+        marks=tuple(_marks(pool)),
+        taints=tuple(map(_taint, pool.taints)),
+        zone_ids=pool.zone_ids,
+        most_devices=_within_limits(pool, catalogue),
+    )
+
+
+def _types(names: Sequence[str]) -> str:
+    if len(names) <= _NAMED_TYPES:
+        return ", ".join(names)
+    families = list(dict.fromkeys(name.partition(".")[0] for name in names))
+    if len(families) > 2 * _NAMED_TYPES:
+        return f"{len(names)} types of {len(families)} families"
+    return f"{', '.join(families)}: {len(names)} types"
+
+
+def _devices(names: Sequence[str], catalogue: Catalogue) -> Devices | None:
+    found = [each for name in names if (each := catalogue.get(name).accelerator)]
+    if not found:
+        return None
+    counts = [each.count for each in found]
+    fewest, most = min(counts), max(counts)
+    chips = _either(list(dict.fromkeys(each.name for each in found)))
+    number = f"{fewest}" if fewest == most else f"{fewest} to {most}"
+    return Devices(fewest, most, f"{_fraction(found)}{number} × {chips}{_memory(found)}")
+
+
+def _either(names: Sequence[str]) -> str:
+    """``A10G, L4 or L40S``"""
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _fraction(found: Sequence[Accelerator]) -> str:
+    shares = sorted({each.fraction for each in found if each.fraction})
+    if not shares:
+        return ""
+    return f"{_either([str(Fraction(share).limit_denominator(16)) for share in shares])} of "
+
+
+def _memory(found: Sequence[Accelerator]) -> str:
+    sizes = sorted({round(each.memory_gib_each, 1) for each in found if each.memory_gib_each})
+    if not sizes or any(each.memory_gib_each is None for each in found):
+        return ""
+    ends = f"{sizes[0]:g}" if len(sizes) == 1 else f"{sizes[0]:g} to {sizes[-1]:g}"
+    return f", {ends} GiB each"
+
+
+def _within_limits(pool: ResolvedNodePool, catalogue: Catalogue) -> int:
+    """Devices that the limits allow, if all nodes are of the type that has the most within them."""
+    resource = accelerator_resource(pool.hardware)
+    return max((_devices_of_type(pool, name, resource, catalogue) for name in pool.instance_types), default=0)
+
+
+def _devices_of_type(pool: ResolvedNodePool, name: str, resource: str | None, catalogue: Catalogue) -> int:
+    kind = catalogue.get(name)
+    counted = node_capacity(kind)
+    each = counted.get(resource or "")
+    if each is None:
+        return 0
+    nodes = min(amount(limit) // counted[key] for key, limit in pool.limits.items() if key in counted)
+    return int(nodes * each)
+
+
+def _marks(nodes: ResolvedNodeGroup | ResolvedNodePool) -> Iterator[str]:
+    if nodes.gpu_shares and nodes.gpu_shares.mig_profile:
+        yield f"MIG {nodes.gpu_shares.mig_profile}"
+    elif nodes.gpu_shares:
+        yield f"{nodes.gpu_shares.shares_per_gpu} pods share a GPU"
+    if nodes.placement_group_name:
+        yield "placement group"
+
+
+def _taint(taint: ResolvedTaint) -> str:
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{_EFFECTS.get(taint.effect, taint.effect)}"

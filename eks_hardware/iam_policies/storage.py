@@ -1,0 +1,38 @@
+"""Permissions of the CSI drivers for what a strategy's ``storage`` section asks for, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eks_hardware.iam_policies.document import Statement, allow
+
+
+def lustre_volumes() -> tuple[Statement, ...]:
+    """What the FSx driver needs for file systems that exist: it lists them again and again.
+
+    Mounting needs no permission. Creating and deleting does, which is why an add-on that a strategy names in
+    ``cluster.addons`` gets the policy that EKS documents instead.
+    Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/blob/v1.9.0/pkg/cloud/cloud.go (pollFileSystems)
+    """
+    return (allow("ListFileSystems", ["fsx:DescribeFileSystems"], ["*"]),)
+
+
+def mounted_buckets(buckets: Sequence[tuple[str, bool]], *, partition: str) -> tuple[Statement, ...]:
+    """What Mountpoint needs of each bucket.
+
+    Source: https://github.com/awslabs/mountpoint-s3/blob/main/doc/CONFIGURATION.md#iam-permissions
+
+    Args:
+        buckets: names, and whether they are only read.
+    """
+    arns = {name: f"arn:{partition}:s3:::{name}" for name, _ in buckets}
+    written = [f"{arns[name]}/*" for name, read_only in buckets if not read_only]
+    statements = [
+        allow("ListBuckets", ["s3:ListBucket"], list(arns.values())),
+        allow("ReadObjects", ["s3:GetObject"], [f"{arn}/*" for arn in arns.values()]),
+    ]
+    if written:
+        statements.append(
+            allow("WriteObjects", ["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:PutObject"], written)
+        )
+    return tuple(statements)

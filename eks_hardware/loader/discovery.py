@@ -1,0 +1,124 @@
+"""Which strategy files there are: every one in a folder, or those that are named.
+
+Where nothing is named, they are those in ``strategies`` in the working folder, which is that of ``cdktf.json`` when
+``cdktf`` runs the app. In a checkout of this project they are those in ``config/strategies``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from eks_hardware import data
+from eks_hardware.findings import Finding, StrategyError
+from eks_hardware.loader import yaml_positions as ys
+
+DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
+"""The shipped strategies: the default of a checkout, and examples for everyone else."""
+PROJECT_FOLDER = "strategies"
+"""Where a project has its strategies, beside its ``cdktf.json``."""
+PROJECT_FILE = "cdktf.json"
+SUFFIXES = (".yaml", ".yml")
+
+STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"
+OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
+
+_NAMED = "name strategy files, or folders of them"
+_DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} names other files and folders"
+
+
+class Selection(NamedTuple):
+    """What the environment asks for: files or folders (None: the default folder), and overlays in order."""
+
+    paths: list[str] | None
+    overlays: list[str]
+
+
+def read_environment(environ: Mapping[str, str]) -> Selection:
+    """The only place where the configuration looks at environment variables.
+
+    Args:
+        environ: ``EKS_HARDWARE_STRATEGIES`` (files and folders, separated as in ``PATH``) and
+            ``EKS_HARDWARE_OVERLAY`` (names, separated by commas).
+    """
+    paths = [part for part in environ.get(STRATEGIES_VARIABLE, "").split(os.pathsep) if part.strip()]
+    overlays = [part.strip() for part in environ.get(OVERLAY_VARIABLE, "").split(",") if part.strip()]
+    return Selection(paths or None, overlays)
+
+
+def default_folder() -> Path:
+    """The folder of the strategies when nothing is named: ``strategies`` here, or those of this checkout."""
+    checkout = DEFAULT_FOLDER.parent.parent
+    if not (checkout / PROJECT_FILE).is_file():  # installed
+        return Path(PROJECT_FOLDER)
+    elsewhere = Path(PROJECT_FILE).is_file() and not checkout.samefile(Path())
+    return Path(PROJECT_FOLDER) if elsewhere else DEFAULT_FOLDER
+
+
+def discover(paths: Sequence[Path | str] | None, folder: Path | str | None = None) -> list[Path]:
+    """The strategy files, sorted by name, each once.
+
+    Args:
+        paths: files and folders; None for the default folder. Empty entries are ignored.
+        folder: folder of the strategies when nothing is named; by default :func:`default_folder`.
+
+    Raises:
+        StrategyError: STRATEGY_PATH for every entry that does not exist, and every folder without a strategy.
+    """
+    files, findings = find(paths, folder)
+    if findings:
+        raise StrategyError(findings)
+    return files
+
+
+def find(paths: Sequence[Path | str] | None, folder: Path | str | None = None) -> tuple[list[Path], list[Finding]]:
+    """Like :func:`discover`, but returns what is there and the findings about what is not."""
+    named = [entry for entry in paths or () if str(entry).strip()]
+    remedy = _NAMED if named else _DEFAULT
+    found: dict[str, Path] = {}
+    findings: list[Finding] = []
+    for entry in named or [default_folder() if folder is None else folder]:
+        try:
+            files = _files(Path(entry))
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            findings.append(Finding("STRATEGY_PATH", "", f"{_problem(entry, error)}; {remedy}"))
+            continue
+        for file in files:
+            found.setdefault(os.path.realpath(file), file)
+    return sorted(found.values(), key=lambda file: (file.name, str(file))), findings
+
+
+def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
+    """The file of this path, or else the one called so among the strategies that would become stacks.
+
+    Args:
+        name: path of a file, or its name without the suffix; of a shipped strategy too, which serves as an example.
+        paths: files and folders that the environment names; None for the default folder.
+    """
+    path = Path(name)
+    if path.exists() or path.name != name:
+        return path
+    files = (file for places in (paths, [DEFAULT_FOLDER]) for file in find(places)[0])
+    return next((file for file in files if file.stem == name), path)
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        path.lstat()  # raises where nothing is; a broken link is there, and reading it says so
+        return [path]
+    files = [file for file in path.iterdir() if _is_strategy(file)]
+    if not files:
+        raise OSError(0, "there is no .yaml file in this folder")
+    return files
+
+
+def _is_strategy(file: Path) -> bool:
+    return file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and not file.is_dir()
+
+
+def _problem(entry: Path | str, error: OSError | ValueError) -> str:
+    reason = getattr(error, "strerror", None) or str(error)
+    name = ys.display_name(entry)
+    return f"{ys.quoted(name)}: {ys.shown(reason).lower()}"

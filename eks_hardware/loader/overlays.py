@@ -1,0 +1,149 @@
+"""Overlays: a few fields laid over a strategy, such as ``config/overlays/private.yaml``.
+
+Maps merge deeply, lists of named items merge by name, everything else is replaced, and ``null`` resets a
+field to its default. Values keep their position, so a finding points at the overlay that is at fault.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from eks_hardware import data
+from eks_hardware.findings import Finding, StrategyError
+from eks_hardware.loader import yaml_positions as ys
+
+PACKAGED = data.FOLDER.resolve() / "overlays"
+SUFFIXES = (".yaml", ".yml")
+
+# Which strategies an overlay is for; not a field of a strategy.
+_SCOPE = "strategies"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+def overlay_folders(strategy_file: Path | str) -> tuple[Path, ...]:
+    """Where the overlays of a strategy are looked for; the first folder that has one wins."""
+    folder = Path(strategy_file).parent
+    beside = folder.parent if folder.name not in ("", "..") else folder / ".."
+    return (beside / "overlays", folder / "overlays", PACKAGED)
+
+
+def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[Path]:
+    """The files of the overlays, in the order of their names.
+
+    Raises:
+        StrategyError: OVERLAY_NAME, OVERLAY_UNKNOWN; for all names at once.
+    """
+    found: list[Path] = []
+    findings: list[Finding] = []
+    for name in names:
+        if not _NAME.fullmatch(name):
+            message = (
+                f"{ys.quoted(name)} is not the name of an overlay; it is the file's name without .yaml: "
+                "lower-case letters, digits and hyphens, at most 63"
+            )
+            findings.append(Finding("OVERLAY_NAME", "", message))
+        elif (file := _find(name, folders)) is None:
+            findings.append(Finding("OVERLAY_UNKNOWN", "", _unknown(name, folders)))
+        else:
+            found.append(file)
+    if findings:
+        raise StrategyError(findings)
+    return found
+
+
+def _find(name: str, folders: Sequence[Path | str]) -> Path | None:
+    candidates = (Path(folder) / f"{name}{suffix}" for folder in folders for suffix in SUFFIXES)
+    # lexists: a broken link is reported as unreadable, not passed over for another folder's overlay.
+    return next((file for file in candidates if file.is_symlink() or file.exists()), None)
+
+
+def _unknown(name: str, folders: Sequence[Path | str]) -> str:
+    known = sorted({file.stem for folder in folders for file in _files(Path(folder))})
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    return f'there is no overlay "{name}"{hint} (there are: {ys.shown(", ".join(known), 400) or "none"})'
+
+
+def _files(folder: Path) -> list[Path]:
+    try:
+        return [file for file in folder.iterdir() if file.suffix in SUFFIXES and _NAME.fullmatch(file.stem)]
+    except OSError:  # most strategies have no overlay folder beside them
+        return []
+
+
+def scoped(overlay: ys.Mapping, strategy: ys.Mapping) -> ys.Mapping | None:
+    """The overlay without its ``strategies`` list; None where that list leaves this strategy out.
+
+    Raises:
+        StrategyError: OVERLAY_STRATEGIES for anything but a list of names.
+    """
+    scope = overlay.get(_SCOPE)
+    if scope is None:
+        return overlay
+    names = scope.plain()
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        message = "needs a list of the strategies' names that this overlay is for, such as [research]"
+        raise StrategyError([Finding("OVERLAY_STRATEGIES", _SCOPE, message, position=scope.position)])
+    name = strategy.get("name")
+    if name is None or name.plain() not in names:
+        return None
+    rest = {key: entry for key, entry in overlay.entries.items() if key != _SCOPE}
+    return ys.Mapping(rest, overlay.position, overlay.size, overlay.height, overlay.removed)
+
+
+def merge(base: ys.Node, over: ys.Node) -> ys.Node:
+    """``over`` laid on ``base``; neither is changed, since aliases may share them."""
+    if isinstance(base, ys.Mapping) and isinstance(over, ys.Mapping):
+        return _merge_mappings(base, over)
+    if isinstance(base, ys.Sequence) and isinstance(over, ys.Sequence) and _named(base) and _named(over):
+        return _merge_items(base, over)
+    return _without_nulls(over)
+
+
+def _merge_mappings(base: ys.Mapping, over: ys.Mapping) -> ys.Mapping:
+    entries = dict(base.entries)
+    removed = dict(base.removed)
+    for key, entry in over.entries.items():
+        if _is_null(entry.node):
+            entries.pop(key, None)
+            removed[key] = entry.key_position
+        elif key in entries:
+            entries[key] = ys.Entry(entry.key_position, merge(entries[key].node, entry.node))
+        else:
+            entries[key] = ys.Entry(entry.key_position, _without_nulls(entry.node))
+    return ys.Mapping(entries, base.position, removed=removed)
+
+
+def _merge_items(base: ys.Sequence, over: ys.Sequence) -> ys.Sequence:
+    items = list(base.items)
+    places: dict[str | None, int] = {}
+    for index, item in enumerate(items):
+        places.setdefault(ys.name_of(item), index)
+    for item in over.items:
+        place = places.get(ys.name_of(item))
+        if place is None:
+            items.append(_without_nulls(item))
+        else:
+            items[place] = merge(items[place], item)
+    return ys.Sequence(items, base.position)
+
+
+def _named(node: ys.Sequence) -> bool:
+    return all(ys.name_of(item) is not None for item in node.items) and bool(node.items)
+
+
+def _is_null(node: ys.Node) -> bool:
+    return isinstance(node, ys.Scalar) and node.value is None
+
+
+def _without_nulls(node: ys.Node) -> ys.Node:
+    """The same value, with the keys left out that an overlay resets although nothing is below it."""
+    if isinstance(node, ys.Mapping):
+        return _merge_mappings(ys.Mapping({}, node.position), node)
+    if isinstance(node, ys.Sequence):
+        return ys.Sequence([_without_nulls(item) for item in node.items], node.position)
+    return node

@@ -1,0 +1,398 @@
+"""From pydantic's errors to findings: stable codes, paths that name list items, sentences instead of jargon."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic.fields import FieldInfo
+
+from eks_hardware.findings import Finding, Position
+from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
+from eks_hardware.models.text_patterns import in_words
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+@dataclass
+class _Place:
+    """Where a pydantic error points: in the file (node, path) and in the model (annotation, field)."""
+
+    path: str
+    node: ys.Node | None  # None: not written down
+    parent: ys.Node | None
+    nearest: ys.Node
+    key: str | int | None
+    annotation: Any
+    info: FieldInfo | None
+    owner: Any  # the model, where the last step was a field of one
+    on_key: bool = False
+    # The first plain union on the way: path there, and which alternative the error is about.
+    branch: tuple[str, str] | None = None
+
+    def key_position(self) -> Position:
+        if isinstance(self.parent, ys.Mapping) and self.key in self.parent.entries:
+            return self.parent.entries[str(self.key)].key_position
+        return self.nearest.position
+
+
+class _Translated(NamedTuple):
+    kind: str  # pydantic's type of the error
+    code: str
+    need: str  # "a whole number"; empty where `message` says it all
+    message: str
+    place: _Place
+    position: Position
+    path: str
+    choices: Sequence[Any] = ()
+
+
+def _walk(loc: Sequence[str | int], root: ys.Node, model: Any) -> _Place:
+    """Follows pydantic's location through file and model at once, so that union labels are told from keys."""
+    place = _Place("", root, None, root, None, model, None, None)
+    for part in loc:
+        members = unwrap(place.annotation)
+        if len(members) > 1:
+            place.branch = place.branch or (place.path, str(part))
+            place.annotation = pick(members, part)
+            continue
+        if part == "[key]":
+            place.on_key = True
+            continue
+        if members[0] in (None, Any) and not _is_step(place.node, part):
+            continue  # the model cannot say, and the file has no such key: a label
+        _step(place, part, members[0])
+    return place
+
+
+def _is_step(node: ys.Node | None, part: str | int) -> bool:
+    return ys.child_of(node, part) is not None if isinstance(node, (ys.Mapping, ys.Sequence)) else False
+
+
+def _step(place: _Place, part: str | int, annotation: Any) -> None:
+    place.path = ys.join_path(place.path, place.node, part)
+    place.owner = annotation if is_model(annotation) else None
+    place.annotation, place.info = below(annotation, part)
+    place.parent, place.key = place.node, part
+    # By key or index only: a label such as "0" must not find the item of that name.
+    mapping = isinstance(place.node, ys.Mapping)
+    place.node = ys.child_of(place.node, part) if mapping or isinstance(part, int) else None
+    place.nearest = place.node or place.nearest
+
+
+def translate(details: Sequence[ErrorDetails], root: ys.Mapping, model: Any) -> list[Finding]:
+    translated = [_translate_one(detail, root, model) for detail in details]
+    findings: list[Finding] = []
+    unions: dict[str, list[_Translated]] = {}
+    for detail, item in zip(details, translated, strict=True):
+        if isinstance(item.place.nearest, ys.Faulty):
+            continue  # has a finding already
+        if item.kind == "too_short" and _is_long_enough(detail, item.place.node):
+            continue  # pydantic counts valid items only; the others have findings
+        if item.place.branch is None:
+            findings.append(_finding(item))
+        else:
+            unions.setdefault(item.place.branch[0], []).append(item)
+    for path, items in unions.items():
+        findings.extend(_union_findings(path, items))
+    return findings
+
+
+def _is_long_enough(detail: ErrorDetails, node: ys.Node | None) -> bool:
+    written = len(node.items) if isinstance(node, ys.Sequence) else 0
+    return written >= int(detail.get("ctx", {}).get("min_length", 0))
+
+
+def _finding(item: _Translated) -> Finding:
+    return Finding(item.code, item.path, item.message, position=item.position)
+
+
+def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
+    """pydantic reports every alternative of a union; what is wanted is the one that was meant."""
+    labels: dict[str, list[_Translated]] = {}
+    for item in items:
+        if item.place.branch:
+            labels.setdefault(item.place.branch[1], []).append(item)
+    if len(labels) == 1:
+        return [_finding(item) for item in items]
+    deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
+    if deeper:  # the shape fits this one
+        return [_finding(item) for item in min(deeper, key=len)]
+    if isinstance(items[0].place.nearest, ys.Mapping):
+        # What a mapping lacks is said of the alternative that is one.
+        of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
+        if of_mapping:
+            return [_finding(item) for item in min(of_mapping, key=len)]
+    heads = sorted((group[0] for group in labels.values()), key=lambda item: item.code == "FIELD_TYPE")
+    best = heads[0]
+    if not all(item.need for item in heads):
+        return [_finding(best)]
+    needs = " or ".join(dict.fromkeys(item.need for item in heads))
+    hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
+    message = f"needs {needs}, got {_given(best.place.node)}{hint}"
+    return [Finding(best.code, best.path, message, position=best.position)]
+
+
+def _is_other_shape(item: _Translated) -> bool:
+    return item.kind == "literal_error" or item.kind.endswith("_type")
+
+
+# -- messages
+
+_Template = Callable[["_Place", Mapping[str, Any]], str]
+
+
+def _number(value: object) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _count(number: Any, place: _Place) -> str:
+    one, many = "character", "characters"
+    if isinstance(place.node, ys.Sequence):
+        one, many = "item", "items"
+    elif isinstance(place.node, ys.Mapping):
+        one, many = "entry", "entries"
+    return f"{number} {one if number == 1 else many}"
+
+
+def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
+    values = [str(value) for value in _choices(place, ctx)]
+    return f"one of {', '.join(values)}" if len(values) > 1 else f"the value {values[0]}"
+
+
+def _choices(place: _Place, ctx: Mapping[str, Any]) -> list[Any]:
+    """The allowed values; never empty."""
+    # At a key or below a union, the annotation at hand is another one than the error is about.
+    known = [] if place.on_key or place.branch or place.annotation is None else allowed(place.annotation)
+    expected = str(ctx.get("expected_tags") or ctx.get("expected") or "another")
+    return known or re.findall(r"'([^']*)'", expected) or [expected]
+
+
+def _fixed(text: str) -> _Template:
+    return lambda _place, _ctx: text
+
+
+def _bound(text: str, key: str) -> _Template:
+    return lambda _place, ctx: f"{text} {_number(ctx.get(key))}"
+
+
+def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
+    pattern = str(ctx.get("pattern"))
+    return in_words(pattern) or f"text of the form {ys.shown(pattern, 160)}"
+
+
+_TEXT = _fixed("text")
+_MAPPING = _fixed("a mapping")
+_LIST = _fixed("a list")
+_WHOLE = _fixed("a whole number")
+_TRUTH = _fixed("true or false")
+
+# pydantic's error type -> (code, what is needed). https://docs.pydantic.dev/latest/errors/validation_errors/
+_TEMPLATES: dict[str, tuple[str, _Template]] = {
+    "bool_parsing": ("FIELD_TYPE", _TRUTH),
+    "bool_type": ("FIELD_TYPE", _TRUTH),
+    "dataclass_type": ("FIELD_TYPE", _MAPPING),
+    "dict_type": ("FIELD_TYPE", _MAPPING),
+    "enum": ("FIELD_VALUE", _one_of),
+    "finite_number": ("FIELD_RANGE", _fixed("a finite number")),
+    "float_parsing": ("FIELD_TYPE", _fixed("a number")),
+    "float_type": ("FIELD_TYPE", _fixed("a number")),
+    "frozen_set_type": ("FIELD_TYPE", _LIST),
+    "greater_than": ("FIELD_RANGE", _bound("a number greater than", "gt")),
+    "greater_than_equal": ("FIELD_RANGE", _bound("a number of at least", "ge")),
+    "int_from_float": ("FIELD_TYPE", _WHOLE),
+    "int_parsing": ("FIELD_TYPE", _WHOLE),
+    "int_parsing_size": ("FIELD_RANGE", _fixed("a smaller number")),
+    "int_type": ("FIELD_TYPE", _WHOLE),
+    "less_than": ("FIELD_RANGE", _bound("a number less than", "lt")),
+    "less_than_equal": ("FIELD_RANGE", _bound("a number of at most", "le")),
+    "list_type": ("FIELD_TYPE", _LIST),
+    "literal_error": ("FIELD_VALUE", _one_of),
+    "mapping_type": ("FIELD_TYPE", _MAPPING),
+    "model_attributes_type": ("FIELD_TYPE", _MAPPING),
+    "model_type": ("FIELD_TYPE", _MAPPING),
+    "multiple_of": ("FIELD_RANGE", _bound("a multiple of", "multiple_of")),
+    "none_required": ("FIELD_TYPE", _fixed("no value")),
+    "set_type": ("FIELD_TYPE", _LIST),
+    "string_pattern_mismatch": ("FIELD_PATTERN", _pattern),
+    "string_sub_type": ("FIELD_TYPE", _TEXT),
+    "string_too_long": ("FIELD_LENGTH", lambda p, c: f"at most {_count(c.get('max_length'), p)}"),
+    "string_too_short": ("FIELD_LENGTH", lambda p, c: f"at least {_count(c.get('min_length'), p)}"),
+    "string_type": ("FIELD_TYPE", _TEXT),
+    "too_long": ("FIELD_LENGTH", lambda p, c: f"at most {_count(c.get('max_length'), p)}"),
+    "too_short": ("FIELD_LENGTH", lambda p, c: f"at least {_count(c.get('min_length'), p)}"),
+    "tuple_type": ("FIELD_TYPE", _LIST),
+    "union_tag_invalid": ("FIELD_VALUE", _one_of),
+}
+
+
+def _translate_one(detail: ErrorDetails, root: ys.Mapping, model: Any) -> _Translated:
+    place = _walk(detail["loc"], root, model)
+    ctx = detail.get("ctx", {})
+    kind = detail["type"]
+    if kind.startswith("union_tag"):
+        _step(place, str(ctx.get("discriminator", "'type'")).strip("'"), None)
+        kind = "missing" if place.node is None else kind
+    position = (place.node or place.nearest).position
+    if kind == "missing":
+        return _missing(place)
+    if kind == "extra_forbidden":
+        return _unknown(place)
+    if kind in _TEMPLATES:
+        code, template = _TEMPLATES[kind]
+        need = template(place, ctx)
+        position = place.key_position() if place.on_key else position
+        choices = _choices(place, ctx) if template is _one_of else ()
+        message = _needs(need, kind, place, choices)
+        return _Translated(kind, code, need, message, place, position, place.path, choices)
+    return _custom(detail, place, position)
+
+
+def _missing(place: _Place) -> _Translated:
+    parent = place.parent or place.nearest
+    position = parent.position
+    message = f"required field {ys.shown(place.key)} is missing; add it"
+    if isinstance(parent, ys.Mapping) and place.key in parent.removed:
+        position = parent.removed[str(place.key)]
+        message = f"required field {ys.shown(place.key)} is reset here and has no default; give it a value"
+    return _Translated("missing", "FIELD_MISSING", "", message, place, position, place.path)
+
+
+def _unknown(place: _Place) -> _Translated:
+    known = sorted(fields(place.owner)) if place.owner else []
+    hint = _did_you_mean(str(place.key), known)
+    listed = f"; fields here: {ys.shown(', '.join(known), 400)}" if known and not hint else ""
+    message = f"unknown field {ys.quoted(place.key)}{hint}{listed}"
+    position = place.key_position()
+    return _Translated("extra_forbidden", "FIELD_UNKNOWN", "", message, place, position, place.path)
+
+
+def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
+    if place.on_key:
+        return f"needs {need}, got key {ys.quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
+    given = _measured(place.node) if "too_" in kind else _given(place.node)
+    hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
+    if not hint and place.info and place.info.examples:
+        hint = f"; for example {ys.shown(place.info.examples[0])}"
+    return f"needs {need}, got {given}{hint}"
+
+
+def _quote_hint(kind: str, node: ys.Node | None, choices: Sequence[Any]) -> str:
+    """What to do about a scalar that YAML took for something else: ``1.30``, ``"4"``, ``yes``, ``1_000``."""
+    if not isinstance(node, ys.Scalar) or node.value is None:
+        return ""
+    if not isinstance(node.value, str):
+        is_text = kind == "string_type" or node.raw in choices
+        return f"; put it in quotes: {ys.quoted(node.raw)}" if is_text else ""
+    if kind.startswith("bool"):
+        meant = ys.OLD_BOOLEANS.get(node.raw.lower(), ys.resolve_plain(node.raw.lower()))
+        quotes = "" if node.plain_style else ", without quotes"
+        return f"; write {str(meant).lower()}{quotes}" if isinstance(meant, bool) else ""
+    number = re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", node.raw.replace("_", ""))
+    is_number = kind.startswith(("int", "float")) and type(ys.resolve_plain(number)) in (int, float)
+    if is_number or any(str(choice) == node.raw and not isinstance(choice, str) for choice in choices):
+        return f"; write {ys.shown(number)}, without quotes"
+    return ""
+
+
+def _list_hint(kind: str, node: ys.Node | None) -> str:
+    """A single value in place of a list."""
+    if not kind.startswith(("tuple", "list", "set", "frozen_set")) or not isinstance(node, ys.Scalar) or not node.raw:
+        return ""
+    return f"; write [{ys.shown(node.raw)}]"
+
+
+def _suggestion(node: ys.Node | None, allowed: Iterable[Any]) -> str:
+    if not isinstance(node, ys.Scalar) or not isinstance(node.value, str):
+        return ""
+    return _did_you_mean(node.raw, allowed)
+
+
+def _did_you_mean(word: str, allowed: Iterable[Any]) -> str:
+    # Without case and separators: instanceTypes, Instance-Types -> instance_types.
+    plain = {re.sub(r"[-_ .]", "", str(item)).lower(): str(item) for item in allowed}
+    found = difflib.get_close_matches(re.sub(r"[-_ .]", "", word[:200]).lower(), plain, n=1)
+    return f'; did you mean "{plain[found[0]]}"?' if found else ""
+
+
+def _given(node: ys.Node | None) -> str:
+    if isinstance(node, ys.Mapping):
+        return "a mapping"
+    if isinstance(node, ys.Sequence):
+        return "a list"
+    if not isinstance(node, ys.Scalar):
+        return "something else"
+    if node.value is None:
+        return "nothing"
+    if isinstance(node.value, str):
+        return ys.quoted(node.value)
+    return f"{'the number ' if not isinstance(node.value, bool) else ''}{ys.shown(node.raw)}"
+
+
+def _measured(node: ys.Node | None) -> str:
+    if isinstance(node, ys.Sequence):
+        return str(len(node.items)) if node.items else "an empty list"
+    if isinstance(node, ys.Mapping):
+        return str(len(node.entries)) if node.entries else "an empty mapping"
+    if isinstance(node, ys.Scalar) and isinstance(node.value, str) and node.value:
+        return f"{len(node.value)}: {ys.quoted(node.value)}"
+    return "empty text"
+
+
+def _custom(detail: ErrorDetails, place: _Place, position: Position) -> _Translated:
+    """An error that a model raised itself, or one of pydantic's rare ones."""
+    kind = detail["type"]
+    ctx = detail.get("ctx", {})
+    message = _sentence(detail["msg"])
+    if isinstance(place.node, ys.Scalar) and not place.on_key:
+        given = _given(place.node)
+        if message.startswith(("is ", "contains ")):
+            message = f"{given} {message}"
+        elif message.startswith("needs "):
+            message = f"{message}, got {given}"
+    code = kind.upper() if kind not in _builtin_kinds() else _code_of_builtin(kind)
+    position = place.key_position() if place.on_key else position
+    path = place.path
+    if "field" in ctx and kind not in _builtin_kinds():
+        path, position = _sub_path(place, str(ctx["field"]), position)
+    return _Translated(kind, code, "", message, place, position, path)
+
+
+def _sentence(message: str) -> str:
+    message = re.sub(r"^(Value error|Assertion failed), ", "", message)
+    message = re.sub(r"^Input should be ", "needs ", message)
+    if message[1:2].islower():  # not an abbreviation
+        message = message[0].lower() + message[1:]
+    return ys.shown(message, 400).rstrip(".")
+
+
+def _sub_path(place: _Place, sub: str, position: Position) -> tuple[str, Position]:
+    path, node = place.path, place.node
+    for bracketed, word in ys.SEGMENT.findall(sub):
+        label: str = bracketed or word
+        is_index = isinstance(node, ys.Sequence) and label.isascii() and label.isdigit() and len(label) < 7
+        part: str | int = int(label) if is_index else label
+        path = f"{path}[{ys.shown(label)}]" if bracketed and not is_index else ys.join_path(path, node, part)
+        node = ys.child_of(node, part)
+        position = node.position if node else position
+    return path, position
+
+
+@lru_cache(maxsize=1)
+def _builtin_kinds() -> frozenset[str]:
+    from pydantic_core import core_schema
+
+    return frozenset(typing.get_args(core_schema.ErrorType))
+
+
+def _code_of_builtin(kind: str) -> str:
+    if kind.endswith("_type") or kind.startswith("is_"):
+        return "FIELD_TYPE"
+    return "FIELD_VALUE"

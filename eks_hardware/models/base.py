@@ -1,0 +1,279 @@
+"""What every strategy model shares: frozen, strict about unknown fields, and field types with AWS's limits."""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+import re
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.models.text_patterns import form
+
+
+def _without_examples(schema: dict[str, Any]) -> None:
+    """Descriptions in the JSON Schema are for who writes a file, not for who writes Python."""
+    if "description" in schema:
+        schema["description"] = schema["description"].partition("\n\nExamples:\n")[0]
+
+
+class StrategyModel(BaseModel):
+    """Base of every model in a strategy file: immutable, and an unknown field is an error.
+
+    No text in any field is one that Terraform or CDK for Terraform would evaluate, whatever the field's own limits.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        str_strip_whitespace=False,
+        defer_build=True,
+        json_schema_extra=_without_examples,
+    )
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _is_not_evaluated(cls, value: Any) -> Any:
+        for path, text in _texts(value, ""):
+            if fault := _fault_of_evaluation(text):
+                raise PydanticCustomError(*fault, {"field": path.lstrip(".")} if path else {})
+        return value
+
+
+def refuse_second(values: Sequence[object], field: str, code: str, message: str) -> None:
+    """Raise for the first value that stands a second time.
+
+    Args:
+        values: what has to be unique.
+        field: path of the field at fault, with ``{index}`` in place of its position.
+        code: type of the error.
+        message: its text, with ``{value}`` in place of the value.
+    """
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise PydanticCustomError(code, message, {"value": str(value), "field": field.format(index=index)})
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Keys and texts within lists and mappings, each with where it is; models within look after their own."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            place = _below(path, str(key))
+            yield from ((place, text) for _, text in _texts(key, place))
+            yield from _texts(each, place)
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _texts(each, f"{path}[{index}]")
+
+
+def _no_control_characters_or_template(value: str) -> str:
+    if fault := _fault_of_text(value):
+        raise PydanticCustomError(*fault)
+    return value
+
+
+# Control characters, and what is unseen and turns text around, hides it, or ends a line for some programs only:
+# https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing
+_UNSEEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+
+
+def _fault_of_text(value: str, allowed: str = "") -> tuple[str, str] | None:
+    unseen = next((character for character in _UNSEEN.findall(value) if character not in allowed), None)
+    if unseen is not None:
+        if unseen in "\r\n":
+            return "text_control_character", "contains a line break; write it on one line, or with >- in place of |"
+        return "text_control_character", f"contains the control character U+{ord(unseen):04X}; remove it"
+    return _fault_of_evaluation(value)
+
+
+# CDK for Terraform writes references as text or as numbers of its own, and looks for both in every text. What only
+# looks like one ends it with an error of its own.
+# https://github.com/hashicorp/terraform-cdk/blob/v0.21.0/packages/cdktf/lib/tokens/private/encoding.ts
+_TOKEN = "{TfToken["
+_TOKEN_VALUES = ("String Map Token Value", "Any Map Token Value")
+_TOKEN_BITS = b"\xfd\xff"
+_DIGITS = re.compile(r"[-|0-9.+]+")
+_EXPONENT = re.compile(r"e[-|0-9.eE+]")
+# Bounded like a run of digits, so that reading many is quick.
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]{1,1000})?")
+# It looks for numbers in a time that grows with the square of such a run.
+_LONGEST_DIGITS = 1000
+
+
+# How the toolkit itself marks what is known only once AWS has made it.
+_MARK = re.compile(r"@\{[a-z][a-z0-9_]*\}|@eks-hardware:")
+
+
+def _fault_of_evaluation(value: str) -> tuple[str, str] | None:
+    # A strategy's text ends up in Terraform JSON, where ${ and %{ start an expression.
+    if "${" in value or "%{" in value:
+        return "text_template", "contains '${' or '%{', which Terraform would evaluate; write it without"
+    if mark := _MARK.search(value):
+        return "text_template", f"contains {mark.group()!r}, by which a reference is marked; write something else"
+    if _TOKEN in value or value in _TOKEN_VALUES:
+        return "text_template", "is text by which CDK for Terraform marks a reference; write something else"
+    for digits in _DIGITS.finditer(value):
+        if digits.end() - digits.start() > _LONGEST_DIGITS:
+            return "field_length", f"has more than {_LONGEST_DIGITS} digits, dots and dashes in a row; shorten it"
+        if _EXPONENT.match(value, digits.end()) and _is_token(_NUMBER.match(value, digits.start())):
+            return "text_template", (
+                "contains a number by which CDK for Terraform marks a reference, from -8.37e298 to -8.1e298; write "
+                "something else"
+            )
+    return None
+
+
+def _is_token(number: re.Match[str] | None) -> bool:
+    return number is not None and struct.pack(">d", float(number.group()))[:2] == _TOKEN_BITS
+
+
+def _json(value: dict[str, Any]) -> dict[str, Any]:
+    for path, fault in _faults_of_json(value, ""):
+        raise PydanticCustomError(*fault, {"field": path.lstrip(".")})
+    return value
+
+
+def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    if isinstance(value, dict):
+        for key, each in value.items():
+            if not isinstance(key, str):
+                yield path, ("json_key", "has a key that is not text; put it in quotes")
+                continue
+            if fault := _fault_of_text(key):
+                yield path, (fault[0], f"has a key that {fault[1]}")
+            yield from _faults_of_json(each, _below(path, key))
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _faults_of_json(each, f"{path}[{index}]")
+    elif isinstance(value, str):
+        # Configuration files inside a setting have lines and tabs.
+        if fault := _fault_of_text(value, allowed="\n\t"):
+            yield path, fault
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path, ("json_number", "is not a finite number, which JSON lacks; write a number, or text in quotes")
+    elif isinstance(value, float) and (fault := _fault_of_evaluation(repr(value))):
+        yield path, fault
+    elif value is not None and not isinstance(value, bool | int | float):
+        yield path, ("json_type", "is neither text, number, true, false, list nor mapping")
+
+
+def _below(path: str, key: str) -> str:
+    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{key}]"
+
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+
+JsonObject = Annotated[dict[str, Any], AfterValidator(_json)]
+"""Settings of any shape that JSON can hold, safe in Terraform JSON."""
+
+
+def _network(value: str) -> str:
+    try:
+        network = ipaddress.IPv4Network(value)
+    except ValueError as error:
+        try:
+            meant = f"; write {ipaddress.IPv4Network(value, strict=False)}"
+        except ValueError:
+            meant = ", such as 10.0.0.0/16"
+        context = {"reason": str(error), "meant": meant}
+        raise PydanticCustomError("cidr_invalid", "is not an IPv4 network: {reason}{meant}", context) from None
+    if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS takes none of them
+        raise PydanticCustomError("cidr_invalid", "has to be written as {cidr}", {"cidr": str(network)})
+    return value
+
+
+Text = Annotated[str, AfterValidator(_no_control_characters_or_template)]
+"""Free text that is safe in Terraform JSON."""
+
+Name = Annotated[
+    str,
+    form(
+        r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
+        "lower-case letters, digits and hyphens, such as gpu-training",
+        min_length=1,
+        max_length=63,
+    ),
+]
+"""A name of a node group or another item: a DNS label, so that it is also a valid Kubernetes label value."""
+
+ClusterName = Annotated[
+    str,
+    form(
+        r"^[0-9A-Za-z][0-9A-Za-z_-]*$",
+        "letters, digits, hyphens and underscores, such as research-prod",
+        min_length=1,
+        max_length=100,
+    ),
+]
+"""EKS: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateCluster.html (name)."""
+
+Cidr = Annotated[str, AfterValidator(_network)]
+"""An IPv4 network such as ``10.0.0.0/16``, host bits zero."""
+
+ZoneId = Annotated[
+    str,
+    form(
+        r"^[a-z]{2,5}[0-9]{1,2}-az[1-8]$",
+        "a zone id such as usw2-az1 (names such as us-west-2a mean other zones in other accounts)",
+    ),
+]
+"""An availability zone *id* such as ``usw2-az1``. Names (``us-west-2a``) differ between accounts."""
+
+Arn = Annotated[
+    str, StringConstraints(pattern=r"^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:([0-9]{12}|aws)?:[A-Za-z0-9+=,.@_:/*-]+$")
+]
+"""Any ARN; the account of AWS's own policies is ``aws``."""
+
+IamPrincipalArn = Annotated[
+    str,
+    form(
+        r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/[A-Za-z0-9+=,.@_/-]+$",
+        "the ARN of an IAM role or user, such as arn:aws:iam::111122223333:role/platform",
+    ),
+]
+
+IamPolicyArn = Annotated[
+    str,
+    form(
+        r"^arn:aws[a-z-]*:iam::([0-9]{12}|aws):policy/[A-Za-z0-9+=,.@_/-]+$",
+        "the ARN of an IAM policy, such as arn:aws:iam::111122223333:policy/boundary",
+    ),
+]
+
+KmsKeyArn = Annotated[
+    str,
+    form(
+        r"^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]+$",
+        "the ARN of a KMS key (not of an alias), such as arn:aws:kms:us-west-2:111122223333:key/1234abcd",
+    ),
+]
+
+SubnetId = Annotated[str, form(r"^subnet-[0-9a-f]{8,17}$", "a subnet id such as subnet-0123456789abcdef0")]
+VpcId = Annotated[str, form(r"^vpc-[0-9a-f]{8,17}$", "a VPC id such as vpc-0123456789abcdef0")]
+InstanceTypeName = Annotated[str, form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge")]
+
+
+def _tag_key(value: str) -> str:
+    if value.lower().startswith("aws:"):
+        raise PydanticCustomError("tag_reserved", "tag keys that start with 'aws:' belong to AWS; choose another")
+    return value
+
+
+Tags = dict[
+    Annotated[
+        Text,
+        form(r"^[\w .:/=+@-]+$", "letters, digits, spaces and .:/=+@_-", min_length=1, max_length=128),
+        AfterValidator(_tag_key),
+    ],
+    Annotated[Text, form(r"^[\w .:/=+@-]*$", "letters, digits, spaces and .:/=+@_-", max_length=256)],
+]
+"""AWS tags: https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html#tag-conventions."""

@@ -1,0 +1,240 @@
+"""``cluster``: the EKS control plane and its add-ons."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.models.base import (
+    Cidr,
+    IamPrincipalArn,
+    JsonObject,
+    KmsKeyArn,
+    Name,
+    StrategyModel,
+    Text,
+    refuse_second,
+)
+from eks_hardware.models.text_patterns import form
+
+LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
+
+# CloudWatch Logs accepts only these:
+# https://docs.aws.amazon.com/AmazonCloudWatchLogs/latest/APIReference/API_PutRetentionPolicy.html
+RetentionDays = Literal[
+    1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653
+]
+
+AddonName = Literal[
+    "amazon-cloudwatch-observability",
+    "aws-ebs-csi-driver",
+    "aws-efs-csi-driver",
+    "aws-fsx-csi-driver",
+    "aws-mountpoint-s3-csi-driver",
+    "coredns",
+    "eks-node-monitoring-agent",
+    "eks-pod-identity-agent",
+    "kube-proxy",
+    "metrics-server",
+    "snapshot-controller",
+    "vpc-cni",
+]
+
+
+class Endpoint(StrategyModel):
+    """Who reaches the Kubernetes API from outside the VPC. The private endpoint is always on.
+
+    Examples:
+        >>> Endpoint(public_cidrs=["93.184.216.34/32"]).public_cidrs
+        ('93.184.216.34/32',)
+    """
+
+    public_cidrs: tuple[Cidr, ...] = Field(
+        default=(),
+        description="IPv4 networks that may reach the public endpoint; empty turns the public endpoint off. "
+        "0.0.0.0/0 has to be written out to be used.",
+    )
+
+
+def _not_of_the_system(value: str) -> str:
+    # EKS refuses them: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html
+    if value.startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
+        raise PydanticCustomError(
+            "access_group_reserved",
+            "is reserved by EKS; give the policy AmazonEKSClusterAdminPolicy instead of system:masters",
+        )
+    return value
+
+
+KubernetesGroup = Annotated[Text, AfterValidator(_not_of_the_system)]
+
+
+class AccessPolicy(StrategyModel):
+    """One EKS access policy of an access entry.
+
+    Examples:
+        >>> AccessPolicy(policy="AmazonEKSViewPolicy", namespaces=["research"]).namespaces
+        ('research',)
+    """
+
+    policy: Annotated[
+        str,
+        form(r"^Amazon[A-Za-z]+$", "the name of an EKS access policy, such as AmazonEKSViewPolicy"),
+    ] = Field(
+        description="Name of an EKS access policy, such as AmazonEKSViewPolicy "
+        "(https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html)."
+    )
+    namespaces: tuple[Text, ...] = Field(
+        default=(), description="Namespaces the policy is limited to; empty means the whole cluster."
+    )
+
+
+class AccessEntry(StrategyModel):
+    """An IAM principal that may use the Kubernetes API.
+
+    Examples:
+        >>> AccessEntry(name="oncall", principal_arn="arn:aws:iam::111122223333:role/oncall").kubernetes_groups
+        ()
+    """
+
+    name: Name = Field(description="Name of this entry; part of its Terraform address, never sent to AWS.")
+    principal_arn: IamPrincipalArn = Field(description="ARN of the IAM role or user.")
+    kubernetes_groups: tuple[KubernetesGroup, ...] = Field(
+        default=(), description="Kubernetes groups for RBAC, beside or instead of policies."
+    )
+    policies: tuple[AccessPolicy, ...] = Field(default=(), description="EKS access policies of the principal.")
+
+    @model_validator(mode="after")
+    def _unique_policies(self) -> AccessEntry:
+        refuse_second(
+            [each.policy for each in self.policies],
+            "policies[{index}].policy",
+            "access_policy_duplicate",
+            "'{value}' is listed twice; list its namespaces together",
+        )
+        return self
+
+
+class Logging(StrategyModel):
+    """Control-plane logs, in a log group that the stack owns.
+
+    Examples:
+        >>> Logging(types=["api", "audit"], retention_days=30).types
+        ('api', 'audit')
+    """
+
+    types: tuple[LogType, ...] = Field(
+        default=("api", "audit", "authenticator", "controllerManager", "scheduler"),
+        description="Log types to deliver to CloudWatch Logs.",
+    )
+    retention_days: RetentionDays = Field(default=365, description="Days that log events are kept.")
+    keep_on_destroy: bool = Field(
+        default=False, description="Leave the log group in the account when the stack is destroyed."
+    )
+
+
+class SecretsEncryption(StrategyModel):
+    """Envelope encryption of Kubernetes secrets. EKS cannot turn it off again without a new cluster.
+
+    Examples:
+        >>> SecretsEncryption().enabled
+        True
+    """
+
+    enabled: bool = Field(default=True, description="Encrypt Kubernetes secrets with a KMS key.")
+    kms_key_arn: KmsKeyArn | None = Field(
+        default=None, description="An existing key in the cluster's region; without it the stack makes one."
+    )
+
+
+class AddonSpec(StrategyModel):
+    """Settings of one EKS add-on.
+
+    Examples:
+        >>> AddonSpec(configuration={"replicaCount": 4}).enabled
+        True
+    """
+
+    enabled: bool = Field(default=True, description="Install the add-on.")
+    version: (
+        Annotated[
+            str,
+            form(
+                r"^v(0|[1-9][0-9]{0,5})(\.(0|[1-9][0-9]{0,5})){2}-eksbuild\.(0|[1-9][0-9]{0,5})$",
+                "an add-on version such as v1.20.4-eksbuild.2",
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Exact add-on version; without it EKS picks its default for the Kubernetes version.",
+    )
+    configuration: JsonObject = Field(
+        default_factory=dict, description="Configuration values, merged over the derived ones."
+    )
+
+
+class ClusterSpec(StrategyModel):
+    """The EKS control plane.
+
+    Examples:
+        >>> ClusterSpec(kubernetes_version="1.35", creator_is_admin=True).upgrade_policy
+        'standard'
+    """
+
+    kubernetes_version: Annotated[
+        str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
+    ] = Field(default="1.35", description="Kubernetes minor version, quoted: 1.30 without quotes is the number 1.3.")
+    endpoint: Endpoint = Field(default=Endpoint(), description="Access to the Kubernetes API.")
+    admins: tuple[IamPrincipalArn, ...] = Field(
+        default=(), description="IAM roles or users that get AmazonEKSClusterAdminPolicy, as access entries."
+    )
+    access_entries: tuple[AccessEntry, ...] = Field(
+        default=(), description="Further IAM principals, with the access policies they get."
+    )
+    creator_is_admin: bool = Field(
+        default=False,
+        description="Let EKS make the principal that creates the cluster an administrator. Only read at creation.",
+    )
+    logging: Logging = Field(default=Logging(), description="Control-plane logs.")
+    secrets_encryption: SecretsEncryption = Field(
+        default=SecretsEncryption(), description="Envelope encryption of Kubernetes secrets."
+    )
+    service_cidr: Cidr | None = Field(
+        default=None,
+        description="Network of Kubernetes services; without it EKS takes 10.100.0.0/16 or 172.20.0.0/16.",
+    )
+    deletion_protection: bool | None = Field(
+        default=None,
+        description="Refuse to delete the cluster until this is set to false. Raises the lower end of the AWS "
+        "provider range.",
+    )
+    upgrade_policy: Literal["standard", "extended"] = Field(
+        default="standard",
+        description="What happens when standard support of the version ends: 'standard' upgrades the control plane, "
+        "'extended' keeps it for twelve months at about six times the hourly price.",
+    )
+    zonal_shift: bool = Field(
+        default=False,
+        description="Register the cluster with ARC zonal shift, to move traffic away from a bad zone.",
+    )
+    control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] = Field(
+        default="standard",
+        description="Provisioned control-plane capacity. A tier above standard costs per hour and raises "
+        "the lower end of the AWS provider range.",
+    )
+    addons: dict[AddonName, AddonSpec] = Field(
+        default_factory=dict, description="EKS add-ons: switch one on or off, pin its version, configure it."
+    )
+
+    @model_validator(mode="after")
+    def _unique_entry_names(self) -> ClusterSpec:
+        refuse_second(
+            [entry.name for entry in self.access_entries],
+            "access_entries[{index}].name",
+            "name_duplicate",
+            "two access entries are called '{value}'; names are unique within a cluster",
+        )
+        return self

@@ -1,0 +1,175 @@
+"""``kubernetes``: what runs on the cluster, and how it gets there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, refuse_second
+from eks_hardware.models.node_template import Quantity
+from eks_hardware.models.text_patterns import form
+
+ChartName = Literal[
+    "aws-efa-k8s-device-plugin",
+    "aws-load-balancer-controller",
+    "cluster-autoscaler",
+    "dcgm-exporter",
+    "gpu-operator",
+    "karpenter",
+    "karpenter-crd",
+    "kube-prometheus-stack",
+    "kueue",
+    "neuron-helm-chart",
+    "nvidia-device-plugin",
+]
+
+
+class Chart(StrategyModel):
+    """Settings of one Helm chart.
+
+    Examples:
+        >>> Chart(values={"replicas": 2}).values
+        {'replicas': 2}
+    """
+
+    version: (
+        Annotated[str, form(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
+        | None
+    ) = Field(default=None, description="Exact version in place of the toolkit's.")
+    repository: (
+        Annotated[
+            Text,
+            form(
+                r"^(https|oci)://[^ /?#@]+([/?#][^ ]*)?$",
+                "an https:// or oci:// address of a chart repository",
+                max_length=512,
+            ),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="Where the chart is pulled from, such as a mirror in ECR; without the chart's name, and without a "
+        "user or password, which would stand in the state.",
+    )
+    values: JsonObject = Field(default_factory=dict, description="Chart values, merged over the derived ones.")
+
+
+class ContainerDefaults(StrategyModel):
+    """What a container gets that does not say.
+
+    Examples:
+        >>> ContainerDefaults(requests={"cpu": "100m"}).requests["cpu"]
+        '100m'
+    """
+
+    requests: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Requests.")
+    limits: dict[Literal["cpu", "memory"], Quantity] = Field(default_factory=dict, description="Limits.")
+
+
+_QUOTA_NAMES = (
+    "cpu",
+    "memory",
+    "pods",
+    "persistentvolumeclaims",
+    "nvidia.com/gpu",
+    "nvidia.com/gpu.shared",
+    "aws.amazon.com/neuron",
+    "aws.amazon.com/neuroncore",
+    "vpc.amazonaws.com/efa",
+)
+_MIG_SLICE = r"^nvidia\.com/mig-[0-9]+g\.[0-9]+gb$"
+
+
+def _quota_name(name: str) -> str:
+    if name in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, name):
+        return name
+    close = difflib.get_close_matches(name, _QUOTA_NAMES, n=1)
+    hint = f'; did you mean "{close[0]}"?' if close else ""
+    known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
+    raise PydanticCustomError(
+        "field_value",
+        "{name} is not counted by quotas ({known}){hint}",
+        {
+            "name": name,
+            "known": known,
+            "hint": hint,
+        },
+    )
+
+
+# Not a union of a Literal and a pattern: of its two errors neither would say all.
+QuotaName = Annotated[str, AfterValidator(_quota_name)]
+
+
+class Team(StrategyModel):
+    """A namespace with a quota.
+
+    Examples:
+        >>> Team(name="research", quota={"nvidia.com/gpu": 8}).name
+        'research'
+    """
+
+    name: Name = Field(description="Namespace.")
+    quota: dict[QuotaName, Quantity | int] = Field(
+        default_factory=dict,
+        description="The most that all pods of the namespace ask for together, by the names that nodes advertise: "
+        "nvidia.com/gpu.shared and nvidia.com/mig-1g.10gb where GPUs are shared.",
+        json_schema_extra={"propertyNames": {"anyOf": [{"enum": list(_QUOTA_NAMES)}, {"pattern": _MIG_SLICE}]}},
+    )
+    container_defaults: ContainerDefaults = Field(
+        default=ContainerDefaults(), description="Requests and limits of containers that state none (LimitRange)."
+    )
+
+
+class KubernetesSpec(StrategyModel):
+    """Charts and objects on the cluster. Device plugins and Karpenter follow from the hardware.
+
+    Examples:
+        >>> KubernetesSpec(delivery="manifests", prometheus=True).stack
+        'same'
+    """
+
+    delivery: Literal["helm", "manifests"] = Field(
+        default="helm",
+        description="'helm': Terraform installs the charts. 'manifests': nothing talks to the cluster; manifests and "
+        "chart values are written for Argo CD, Flux or kubectl.",
+    )
+    stack: Literal["same", "separate"] = Field(
+        default="same",
+        description="'separate' puts the charts into a second stack, <name>-kubernetes, for a plan runner that cannot "
+        "reach the cluster's API.",
+    )
+    charts: dict[ChartName, Chart] = Field(
+        default_factory=dict, description="Version, repository or values of single charts."
+    )
+    gpu_operator: bool = Field(
+        default=False,
+        description="NVIDIA GPU Operator in place of the plain device plugin; MIG on AL2023 needs it.",
+    )
+    dcgm_exporter: bool = Field(default=False, description="GPU metrics for Prometheus.")
+    neuron_monitor: bool = Field(default=False, description="Neuron metrics for Prometheus.")
+    prometheus: bool = Field(
+        default=False, description="kube-prometheus-stack with dashboards for the hardware of this strategy."
+    )
+    kueue: bool = Field(
+        default=False, description="Kueue with a flavor per hardware, and quotas from the strategy's limits."
+    )
+    load_balancer_controller: bool = Field(default=False, description="AWS Load Balancer Controller.")
+    cluster_autoscaler: bool = Field(
+        default=False, description="Cluster Autoscaler for groups with `scaling.autoscaled`, in place of Karpenter."
+    )
+    teams: tuple[Team, ...] = Field(default=(), max_length=200, description="Namespaces with quotas.")
+
+    @model_validator(mode="after")
+    def _unique_team_names(self) -> KubernetesSpec:
+        refuse_second(
+            [team.name for team in self.teams],
+            "teams[{index}].name",
+            "name_duplicate",
+            "two teams are called '{value}'; names are unique within a strategy",
+        )
+        return self

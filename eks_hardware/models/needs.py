@@ -1,0 +1,53 @@
+"""``needs``: what the software on the nodes of a group or pool demands of them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from eks_hardware.models.base import StrategyModel
+from eks_hardware.models.text_patterns import form
+
+Precision = Literal["fp32", "fp16", "bf16", "tf32", "int8", "fp8", "mxfp8", "nvfp4"]
+Attention = Literal["flash-attention-2", "flash-attention-3", "flash-attention-4"]
+Framework = Literal["pytorch", "pytorch-xla", "torch-neuron", "tensorflow", "mxnet", "jax", "vllm", "tgi"]
+
+CudaVersion = Annotated[str, form(r"^[1-9][0-9]\.[0-9]{1,2}$", 'a CUDA version such as "13.0"')]
+NvidiaDriver = Annotated[str, form(r"^[1-9][0-9]{2}(\.[0-9]{1,3}){0,2}$", 'a driver version such as "580"')]
+NeuronSdk = Annotated[str, form(r"^[12]\.[0-9]{1,2}(\.[0-9]{1,2})?$", 'a Neuron SDK version such as "2.29"')]
+
+
+class Needs(StrategyModel):
+    """What the software in the containers demands of hardware, driver and SDK: it is checked and deploys nothing.
+
+    Examples:
+        >>> Needs(precision="bf16", distributed="multi-node").precision
+        'bf16'
+    """
+
+    precision: Precision | None = Field(
+        default=None,
+        description="The most demanding number format it computes in; who computes in fp8 has bf16 as well.",
+    )
+    attention: Attention | None = Field(default=None, description="The attention kernel it is built on.")
+    framework: Framework | None = Field(
+        default=None,
+        description="Framework or server. On Neuron 'pytorch' is native PyTorch (TorchNeuron), 'pytorch-xla' is "
+        "torch-neuronx, and 'torch-neuron' that of inf1.",
+    )
+    cuda: CudaVersion | None = Field(
+        default=None,
+        description="CUDA version of the containers, in quotes: '12.8'. Leave it out where they bring NVIDIA's "
+        "forward-compatibility package.",
+    )
+    nvidia_driver: NvidiaDriver | None = Field(
+        default=None, description="Oldest NVIDIA driver that it takes, in quotes: '580' or '580.126.09'."
+    )
+    neuron_sdk: NeuronSdk | None = Field(
+        default=None, description="Neuron SDK version of the containers, in quotes: '2.29'."
+    )
+    distributed: Literal["single-node", "multi-node"] | None = Field(
+        default=None,
+        description="One job uses several accelerators, of one node or of several: NCCL, or Neuron's collectives.",
+    )

@@ -1,0 +1,56 @@
+"""Groups and pools that say what is to run on them, and whose instance types have not been chosen yet.
+
+Choosing is no part of this package: ``eks_hardware.validation`` loads a strategy and takes the choices from its
+lock file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Mapping
+
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+
+NODE_LISTS = ("node_groups", "karpenter.node_pools")
+"""The lists whose items can be judged without each other."""
+
+_GROUPS, _POOLS = NODE_LISTS
+
+UNCHOSEN = (
+    "the hardware for it has not been chosen: load the strategy with eks_hardware.validation, as the commands do, "
+    "or name instance_types"
+)
+
+
+def nodes_by_path(strategy: Strategy) -> Mapping[str, NodeGroupSpec | NodePoolSpec]:
+    """Every group and pool by its path, such as ``node_groups[gpu]``."""
+    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
+    return {
+        **{f"{_GROUPS}[{group.name}]": group for group in strategy.node_groups},
+        **{f"{_POOLS}[{pool.name}]": pool for pool in pools},
+    }
+
+
+def unchosen(strategy: Strategy) -> tuple[str, ...]:
+    """Paths of the groups and pools without instance types, in the order of the file."""
+    return tuple(path for path, node in nodes_by_path(strategy).items() if node.described and not node.instance_types)
+
+
+def with_nodes(strategy: Strategy, nodes: Mapping[str, NodeGroupSpec | NodePoolSpec]) -> Strategy:
+    """A copy with these groups and pools in place of its own."""
+    groups = tuple(node for node in nodes.values() if isinstance(node, NodeGroupSpec))
+    pools = tuple(node for node in nodes.values() if isinstance(node, NodePoolSpec))
+    changed: dict[str, object] = {"node_groups": groups}
+    if strategy.karpenter and pools != strategy.karpenter.node_pools:
+        changed["karpenter"] = strategy.karpenter.model_copy(update={"node_pools": pools})
+    return strategy.model_copy(update=changed)
+
+
+def without(strategy: Strategy, paths: Container[str]) -> Strategy:
+    """A copy without some groups and pools; good for finding what is wrong in the others, and for nothing else."""
+    kept = {path: node for path, node in nodes_by_path(strategy).items() if path not in paths}
+    return with_nodes(strategy, kept)
+
+
+def lists_of(paths: Iterable[str]) -> frozenset[str]:
+    """The lists that some groups and pools are in."""
+    return frozenset(path.partition("[")[0] for path in paths)

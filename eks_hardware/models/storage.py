@@ -1,0 +1,104 @@
+"""``storage``: shared file systems and buckets for the pods."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.models.base import KmsKeyArn, StrategyModel, ZoneId, refuse_second
+from eks_hardware.models.text_patterns import form
+
+_FIRST_STEPS_GIB = (1200, 2400)
+
+
+class FsxLustre(StrategyModel):
+    """An FSx for Lustre file system in the zone of the training nodes.
+
+    Examples:
+        >>> FsxLustre(size_gib=2400, deployment="scratch-2").size_gib
+        2400
+    """
+
+    size_gib: Annotated[int, Field(ge=1200, le=1_000_000)] = Field(
+        default=1200, description="Storage capacity in GiB: 1200, 2400, or a multiple of 2400."
+    )
+    deployment: Literal["persistent-2", "scratch-2"] = Field(
+        default="persistent-2", description="'scratch-2' is for data that can be lost."
+    )
+    throughput_mibps_per_tib: Literal[125, 250, 500, 1000] | None = Field(
+        default=None, description="Throughput of 'persistent-2' per TiB; default 250."
+    )
+    zone: ZoneId | None = Field(
+        default=None, description="Zone id; default: the one zone of the groups and pools with EFA, or of training."
+    )
+    kms_key_arn: KmsKeyArn | None = Field(
+        default=None, description="Key of 'persistent-2'; default: the account's FSx key."
+    )
+
+    @model_validator(mode="after")
+    def _size_and_throughput(self) -> FsxLustre:
+        # https://docs.aws.amazon.com/fsx/latest/LustreGuide/create-fs.html (storage capacity)
+        if self.size_gib not in _FIRST_STEPS_GIB and self.size_gib % _FIRST_STEPS_GIB[-1]:
+            raise PydanticCustomError(
+                "fsx_size",
+                "FSx takes 1200, 2400 or a multiple of 2400 GiB, not {size}; write {nearest}",
+                {"size": self.size_gib, "nearest": max(1200, 2400 * round(self.size_gib / 2400)), "field": "size_gib"},
+            )
+        if self.deployment == "scratch-2":
+            for name in ("throughput_mibps_per_tib", "kms_key_arn"):
+                if getattr(self, name) is not None:
+                    raise PydanticCustomError(
+                        "fsx_deployment", "only 'persistent-2' has it; remove this", {"field": name}
+                    )
+        return self
+
+
+class Efs(StrategyModel):
+    """An EFS file system, reachable from every zone; pods get access points of it.
+
+    Examples:
+        >>> Efs().throughput
+        'elastic'
+    """
+
+    kms_key_arn: KmsKeyArn | None = Field(default=None, description="Key; default: the account's EFS key.")
+    throughput: Literal["elastic", "bursting"] = Field(default="elastic", description="Throughput mode.")
+
+
+class S3Bucket(StrategyModel):
+    """A bucket that pods mount with Mountpoint for Amazon S3.
+
+    Examples:
+        >>> S3Bucket(name="models").read_only
+        True
+    """
+
+    name: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
+        description="Name of a bucket that exists."
+    )
+    read_only: bool = Field(default=True, description="Refuse writing and deleting.")
+
+
+class StorageSpec(StrategyModel):
+    """File systems that pods share; everything is off unless it stands here.
+
+    Examples:
+        >>> StorageSpec(efs={}).efs.throughput
+        'elastic'
+    """
+
+    fsx_lustre: FsxLustre | None = Field(default=None, description="FSx for Lustre; an empty map takes every default.")
+    efs: Efs | None = Field(default=None, description="EFS; an empty map takes every default.")
+    s3_buckets: tuple[S3Bucket, ...] = Field(default=(), max_length=20, description="Buckets to mount.")
+
+    @model_validator(mode="after")
+    def _unique_buckets(self) -> StorageSpec:
+        refuse_second(
+            [bucket.name for bucket in self.s3_buckets],
+            "s3_buckets[{index}].name",
+            "name_duplicate",
+            "'{value}' is listed twice; remove one",
+        )
+        return self

@@ -1,0 +1,230 @@
+"""``workload: {...}``: what is to be trained or served, from which the hardware is chosen."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+from pydantic_core import PydanticCustomError
+
+from eks_hardware.models.base import StrategyModel, Text
+from eks_hardware.models.needs import Attention, Framework
+from eks_hardware.models.text_patterns import form
+
+Purpose = Literal["system", "general", "training", "inference", "development"]
+Task = Literal["training", "fine-tuning", "inference", "development"]
+Method = Literal["full", "lora", "qlora"]
+Serving = Literal["real-time", "batch"]
+WeightFormat = Literal["fp32", "fp16", "bf16", "fp8", "int8", "int4"]
+Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
+Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
+PurchaseOption = Literal["on-demand", "spot", "reserved", "capacity-block"]
+
+# Up to 1,000 T: a thousand times the largest model and data set known.
+_COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,4}(\.[0-9]{1,6})?[KMBT])$"
+Count = Annotated[
+    str,
+    form(_COUNT, "a number such as 8B, 350M, 1.5T or 8030261248", max_length=24),
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _COUNT}, {"type": "integer", "minimum": 1}]}),
+]
+
+_UNITS = {"K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
+_MOST = 10**15
+
+
+def count(value: str) -> int:
+    """``"8B"`` -> 8000000000.
+
+    >>> count("1.5T"), count("8030261248")
+    (1500000000000, 8030261248)
+    """
+    return int(Decimal(value.rstrip("KMBT")) * _UNITS.get(value[-1:], 1))
+
+
+class ModelShape(StrategyModel):
+    """The model: how large it is, and of what shape. What is missing is estimated, and the answer says so.
+
+    Examples:
+        >>> ModelShape(parameters="8B").parameters
+        '8B'
+    """
+
+    hf_config: Annotated[Text, Field(min_length=1, max_length=1024)] | None = Field(
+        default=None,
+        description="Path of a Hugging Face config.json, as seen from this file; what is said beside it wins.",
+    )
+    parameters: Count | None = Field(
+        default=None, description="Number of parameters: 8B, 350M, 8030261248; needed without `hf_config`."
+    )
+    active_parameters: Count | None = Field(
+        default=None, description="Parameters that one token uses, for a mixture of experts; default: all."
+    )
+    architecture: Annotated[str, form(r"^[a-z0-9][a-z0-9_-]{0,60}$", "a model type such as llama or bert")] | None = (
+        Field(default=None, description="Model type as Hugging Face writes it: llama, qwen2, bert, t5.")
+    )
+    layers: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Transformer layers.")
+    hidden_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="Hidden size.")
+    attention_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Attention heads.")
+    kv_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+        default=None, description="Heads of keys and values; fewer than `attention_heads` with grouped-query attention."
+    )
+    head_dim: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
+        default=None, description="Size of a head; default: hidden size by attention heads."
+    )
+
+    @model_validator(mode="after")
+    def _is_sized(self) -> ModelShape:
+        if self.parameters is None and self.hf_config is None:
+            raise PydanticCustomError("model_size", "needs 'parameters' (such as 8B) or 'hf_config' (a config.json)")
+        for name in ("parameters", "active_parameters"):
+            value = getattr(self, name)
+            if value is not None and not 1 <= count(value) <= _MOST:
+                raise PydanticCustomError(
+                    "model_size", "'{value}' is not a number of parameters", {"value": str(value), "field": name}
+                )
+        if self.parameters and self.active_parameters and count(self.active_parameters) > count(self.parameters):
+            raise PydanticCustomError(
+                "model_size",
+                "one token cannot use more parameters than there are ({parameters}); lower it",
+                {"parameters": str(self.parameters), "field": "active_parameters"},
+            )
+        if self.attention_heads and self.kv_heads and self.attention_heads % self.kv_heads:
+            raise PydanticCustomError(
+                "model_heads",
+                "{heads} attention heads do not share {kv} heads of keys and values evenly; mend one of them",
+                {"heads": self.attention_heads, "kv": self.kv_heads, "field": "kv_heads"},
+            )
+        return self
+
+
+class Latency(StrategyModel):
+    """How quickly an answer has to come.
+
+    Examples:
+        >>> Latency(first_token_ms=500, per_token_ms=30).per_token_ms
+        30.0
+    """
+
+    first_token_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = Field(
+        default=None, description="Most milliseconds to the first token, or to the answer of a model without tokens."
+    )
+    per_token_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = Field(
+        default=None, description="Most milliseconds between two tokens of one answer."
+    )
+
+
+class WorkloadSpec(StrategyModel):
+    """What is to run, in the words of who runs it; the hardware follows from it and from `budget`.
+
+    Examples:
+        >>> model = {"parameters": "8B"}
+        >>> chat = WorkloadSpec(task="inference", model=model, context_length=8192, concurrent_sequences=16)
+        >>> chat.budget
+        'balanced'
+    """
+
+    task: Task = Field(description="What is done: training from scratch, fine-tuning, inference, or development.")
+    method: Method | None = Field(
+        default=None,
+        description="Fine-tuning: every weight (full, the default), adapters (lora), or over 4 bits (qlora).",
+    )
+    serving: Serving | None = Field(
+        default=None, description="Inference: someone waits (real-time, the default), or nobody does (batch)."
+    )
+    model: ModelShape = Field(description="The model.")
+    precision: WeightFormat | None = Field(
+        default=None, description="Format of the weights; default bf16. fp8, int8 and int4 are for inference."
+    )
+    sequence_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        default=None, description="Training: tokens of one sequence; default 2048."
+    )
+    batch_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="Training: sequences that one device works on at once; default 1."
+    )
+    optimizer: Optimizer | None = Field(default=None, description="Training: optimizer; default adamw.")
+    sharding: Sharding | None = Field(
+        default=None,
+        description="Training: what is spread over the devices (zero-3 is FSDP's full sharding); default: the least "
+        "that fits.",
+    )
+    activation_checkpointing: bool = Field(
+        default=True, description="Training: compute activations again rather than keep them."
+    )
+    training_tokens: Count | None = Field(
+        default=None, description="Training: tokens of the whole run, such as 15B; gives its cost."
+    )
+    context_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
+        default=None, description="Inference: tokens of question and answer together; default 4096."
+    )
+    concurrent_sequences: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
+        default=None, description="Inference: requests that one replica works on at once; default 1, batch 32."
+    )
+    latency: Latency | None = Field(default=None, description="Inference: how quickly an answer has to come.")
+    focus: Literal["throughput", "latency"] | None = Field(
+        default=None, description="Inference: what counts most; default latency for real-time, throughput for batch."
+    )
+    framework: Framework | None = Field(
+        default=None, description="Framework or server; default: any that the hardware has."
+    )
+    attention: Attention | None = Field(default=None, description="Attention kernel that the code is built on.")
+    budget: Literal["cost", "balanced", "performance"] = Field(
+        default="balanced", description="What to look for: the lowest cost, the fastest, or something between."
+    )
+    purchase: tuple[PurchaseOption, ...] = Field(
+        default=("on-demand",), min_length=1, description="How capacity may be bought."
+    )
+    interruptible: bool = Field(
+        default=False, description="The work survives losing a node at two minutes' notice; spot needs it."
+    )
+
+    @property
+    def purpose(self) -> Purpose:
+        """What nodes for it are for, as their label says."""
+        if self.task == "fine-tuning":
+            return "training"
+        return self.task
+
+    @property
+    def trains(self) -> bool:
+        """Whether weights change."""
+        return self.purpose == "training"
+
+    @model_validator(mode="after")
+    def _fields_go_with_task(self) -> WorkloadSpec:
+        tasks = {
+            "method": ("fine-tuning",),
+            **dict.fromkeys(
+                ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens"),
+                ("training", "fine-tuning", "development"),
+            ),
+            **dict.fromkeys(("serving", "latency", "focus"), ("inference",)),
+            **dict.fromkeys(("context_length", "concurrent_sequences"), ("inference", "development")),
+        }
+        for name, allowed in tasks.items():
+            if getattr(self, name) is not None and self.task not in allowed:
+                raise PydanticCustomError(
+                    "workload_field",
+                    "goes with task {allowed}, and this is {task}; remove it",
+                    {"allowed": " or ".join(allowed), "task": self.task, "field": name},
+                )
+        if self.trains and self.precision in ("fp8", "int8", "int4"):
+            raise PydanticCustomError(
+                "workload_precision",
+                "weights are trained in fp32, bf16 or fp16; for 4-bit weights under adapters say method: qlora",
+                {"field": "precision"},
+            )
+        if "spot" in self.purchase and not self.interruptible:
+            raise PydanticCustomError(
+                "workload_spot",
+                "spot takes nodes away at two minutes' notice; say interruptible: true, or leave spot out",
+                {"field": "purchase"},
+            )
+        if self.training_tokens is not None and not 1 <= count(self.training_tokens) <= _MOST:
+            raise PydanticCustomError(
+                "model_size",
+                "'{value}' is not a number of tokens",
+                {"value": str(self.training_tokens), "field": "training_tokens"},
+            )
+        return self

@@ -1,0 +1,99 @@
+"""A project that has only strategy files: what ``eks-hardware init`` leaves around them.
+
+The files lie in ``files/``. A project is a folder with a ``cdktf.json`` that runs ``python -m eks_hardware``; its
+strategies are those in ``strategies/`` (:mod:`eks_hardware.loader.discovery`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from eks_hardware import __version__
+from eks_hardware.advisor.strategies.strategy_text import WriteError
+from eks_hardware.advisor.strategies.write import write_new
+from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
+
+__all__ = ["FILES", "REQUIREMENT", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "write_project"]
+
+REQUIREMENT = f"eks-hardware~={__version__}"
+"""The releases that a project takes: this one and later ones that are compatible with it."""
+
+_TEMPLATES = Path(__file__).with_name("files")
+_OUR_APP = re.compile(r"-m\s+eks_hardware\b")
+
+
+@dataclass(frozen=True)
+class ProjectFile:
+    """A file of a project.
+
+    Attributes:
+        path: where it is, as seen from the project.
+        template: what it is made from, in ``files/``.
+        purpose: what it is for, in a few words.
+        needed: what has to be in a file that somebody else wrote.
+    """
+
+    path: str
+    template: str
+    purpose: str
+    needed: str = ""
+
+
+FILES = (
+    ProjectFile(PROJECT_FILE, "cdktf.json", "the app: python -m eks_hardware"),
+    ProjectFile("requirements.txt", "requirements.txt", REQUIREMENT, f"it needs {REQUIREMENT}"),
+    ProjectFile("package.json", "package.json", "cdktf-cli 0.21.0", "it needs cdktf-cli 0.21.0"),
+    ProjectFile(".github/workflows/strategies.yml", "strategies.yml", "checks every pull request"),
+    ProjectFile(".gitignore", "gitignore", "environments, output, state", "it needs cdktf.out and *.tfstate"),
+    ProjectFile("README.md", "README.md", "the commands"),
+)
+"""In the order in which they are told."""
+
+
+def project_above(folder: Path) -> Path | None:
+    """The nearest folder with a ``cdktf.json``: this one, or one above it."""
+    folder = folder.absolute()
+    return next((each for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
+
+
+def runs_strategies(folder: Path) -> bool:
+    """Whether the app of a folder is ``python -m eks_hardware``, and not somebody's own."""
+    try:
+        content = json.loads((folder / PROJECT_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and bool(_OUR_APP.search(str(content.get("app", ""))))
+
+
+def strategy_path(folder: Path, name: str) -> Path:
+    """The file of a strategy in a project."""
+    return folder / PROJECT_FOLDER / f"{name}.yaml"
+
+
+def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:
+    """Write the files of a project that are not there yet; each comes with whether it was written.
+
+    Args:
+        folder: of the project.
+        name: the strategy that the README speaks of.
+
+    Raises:
+        WriteError: a file cannot be written; those before it are.
+    """
+    for each in FILES:
+        target = folder / each.path
+        if os.path.lexists(target):
+            yield each, False
+            continue
+        text = (_TEMPLATES / each.template).read_text(encoding="utf-8")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WriteError(f"{target.parent}: {(error.strerror or str(error)).lower()}") from None
+        write_new(target, text.replace("@requirement@", REQUIREMENT).replace("@name@", name))
+        yield each, True

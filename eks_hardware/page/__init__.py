@@ -1,9 +1,0 @@
-"""A strategy as one page to read, print or attach: drawing, cost, quotas and derived settings.
-
-report_page(report_of(strategy, findings, version=__version__))
-"""
-
-from eks_hardware.page.page import report_page
-from eks_hardware.page.report import Report, report_of
-
-__all__ = ["Report", "report_of", "report_page"]

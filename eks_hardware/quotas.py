@@ -1,0 +1,356 @@
+"""What a strategy takes of an account's Service Quotas when everything in it is at its most.
+
+    for need in quota_needs(strategy, resolve(strategy)):
+        print(need.code, need.name, need.needed, need.surge, need.default)
+
+A group or pool that may buy in two ways counts in full for both, and one with several instance types with the least
+favourable of them: EKS and Karpenter choose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Catalogue, InstanceType, load
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
+from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.units import amount
+
+_GIB_PER_TIB = 1024
+
+# A reservation is On-Demand capacity, and counts as such.
+_MARKETS = {"on-demand": "on-demand", "reserved": "on-demand", "spot": "spot", "capacity-block": "capacity-block"}
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one field of the strategy adds to a need.
+
+    Attributes:
+        path: the field, as findings name it: ``node_groups[gpu].scaling.max``.
+        needed: how much at its most.
+        surge: how much more while EKS updates the group.
+        text: what makes it up: ``4 x 96 (p4d.24xlarge)``.
+    """
+
+    path: str
+    needed: float
+    surge: float
+    text: str
+
+
+@dataclass(frozen=True)
+class QuotaNeed:
+    """What a strategy needs of one quota.
+
+    Attributes:
+        key: stable name: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, else that of ``facts/quotas.json``.
+        service: service code of Service Quotas.
+        code: quota code; None where AWS documents none.
+        name: name of the quota.
+        unit: what is counted; empty where the name says it.
+        default: what a new account has; None where no source was found.
+        parts: what adds up to the need.
+        source: where code and default were read.
+    """
+
+    key: str
+    service: str
+    code: str | None
+    name: str
+    unit: str
+    default: float | None
+    parts: tuple[Part, ...]
+    source: str
+
+    @property
+    def needed(self) -> float:
+        """All parts together."""
+        return sum(part.needed for part in self.parts)
+
+    @property
+    def surge(self) -> float:
+        """What comes on top while every node group is updated at once, as an apply may do."""
+        return sum(part.surge for part in self.parts)
+
+    @property
+    def counts_vcpus(self) -> bool:
+        """Whether it is one of the quotas on instances."""
+        return self.key in ("on-demand", "spot", "capacity-block")
+
+
+def quota_needs(
+    strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue | None = None
+) -> tuple[QuotaNeed, ...]:
+    """What a strategy that passed the rules needs of every quota, vCPUs first.
+
+    Args:
+        strategy: the strategy.
+        resolved: what it resolves to.
+        catalogue: the hardware catalogue; the packaged one by default.
+    """
+    nodes = tuple(_nodes(strategy, resolved, catalogue or load()))
+    return (*_vcpus(nodes), *_others(resolved, nodes))
+
+
+@dataclass(frozen=True)
+class _Nodes:
+    """A group or pool: its types, how it buys, and how many nodes it has at most; ``count`` is the field for that."""
+
+    path: str
+    count: str
+    types: tuple[InstanceType, ...]
+    markets: tuple[str, ...]
+    zone_ids: tuple[str, ...]
+    most: int
+    surge: int
+    reserved: bool
+    devices: tuple[BlockDevice, ...]
+    interfaces: int
+    pool: NodePoolSpec | None = None
+
+    def vcpus(self, types: Sequence[InstanceType]) -> Part:
+        """vCPUs of all nodes, if all are of some of its types."""
+        largest = max(types, key=lambda kind: kind.vcpus)
+        if self.pool:
+            needed, text = min(_limited(self.pool, types, self.most), key=lambda bound: bound[0])
+        else:
+            needed = self.most * largest.vcpus
+            text = f"{self.most} x {largest.vcpus} ({largest.name})"
+        if self.reserved:
+            text += ", reserved: used or not"
+        return Part(self.count, needed, self.surge * largest.vcpus, text)
+
+
+def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[_Nodes]:
+    custom_networking = resolved.cluster.custom_networking
+    for group, of_group in zip(strategy.node_groups, resolved.node_groups, strict=True):
+        types = tuple(catalogue.get(name) for name in of_group.instance_types)
+        yield _Nodes(
+            path=f"node_groups[{group.name}]",
+            count=f"node_groups[{group.name}].scaling.max",
+            types=types,
+            markets=(_MARKETS[group.capacity],),
+            zone_ids=of_group.zone_ids,
+            most=of_group.max_size,
+            surge=_surge(group, of_group),
+            reserved=group.capacity == "reserved",
+            devices=of_group.block_devices,
+            interfaces=_interfaces(of_group, types, of_group.max_pods, custom_networking=custom_networking),
+        )
+    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
+    for pool, of_pool in zip(pools, resolved.node_pools, strict=True):
+        types = tuple(catalogue.get(name) for name in of_pool.instance_types)
+        yield _Nodes(
+            path=f"karpenter.node_pools[{pool.name}]",
+            count=f"karpenter.node_pools[{pool.name}].limits",
+            types=types,
+            markets=tuple(dict.fromkeys(_MARKETS[each] for each in pool.capacity)),
+            zone_ids=of_pool.zone_ids,
+            most=_most_nodes(pool, types),
+            # Karpenter counts a node that replaces another against the pool's limits.
+            surge=0,
+            reserved="reserved" in pool.capacity and "on-demand" not in pool.capacity,
+            devices=of_pool.block_devices,
+            interfaces=_interfaces(of_pool, types, of_pool.kubelet.get("maxPods"), custom_networking=custom_networking),
+            pool=pool,
+        )
+
+
+def _surge(group: NodeGroupSpec, resolved: ResolvedNodeGroup) -> int:
+    """Nodes that EKS may start beside those that it replaces; none where a reservation is all there is."""
+    if group.reservation is not None or resolved.update_strategy == "MINIMAL":
+        return 0
+    by_zone: int = facts.quotas("node_group_update")["nodes_per_zone"] * len(resolved.zone_ids)
+    percentage = resolved.max_unavailable_percentage
+    unavailable = resolved.max_unavailable or math.ceil(resolved.max_size * (percentage or 0) / 100)
+    return max(by_zone, unavailable)
+
+
+# --- pools and their limits
+
+
+_COUNTED = {"nvidia.com/gpu": "GPUs", "aws.amazon.com/neuron": "devices"}
+
+
+def _most_nodes(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int:
+    """Nodes that fit into the limits, if all are of the smallest type."""
+    bounds = [
+        amount(limit) // min(node_capacity(kind)[name] for kind in types)
+        for name, limit in pool.limits.items()
+        if all(name in node_capacity(kind) for kind in types)
+    ]
+    return int(min(bounds, default=0))
+
+
+def _limited(pool: NodePoolSpec, types: Sequence[InstanceType], most: int) -> Iterator[tuple[float, str]]:
+    """vCPUs that each limit allows, with what makes it so."""
+    for name, limit in pool.limits.items():
+        if not all(name in node_capacity(kind) for kind in types):
+            continue
+        if name == "cpu":
+            yield float(amount(limit)), f"limit cpu {limit}"
+            continue
+        worst = max(types, key=lambda kind: kind.vcpus / node_capacity(kind)[name])
+        each = Fraction(worst.vcpus) / node_capacity(worst)[name]
+        if name == "memory":
+            yield math.floor(amount(limit) * each), f"limit memory {limit}, all {worst.name}"
+        else:
+            counted = _COUNTED.get(name, "nodes")
+            yield math.floor(amount(limit) * each), f"{limit} {counted} x {float(each):g} ({worst.name})"
+    largest = max(types, key=lambda kind: kind.vcpus)
+    yield most * largest.vcpus, f"{most} nodes x {largest.vcpus} ({largest.name})"
+
+
+# --- vCPUs
+
+
+def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
+    parts: dict[tuple[str, str | None, str], list[Part]] = {}
+    for each in nodes:
+        for market in each.markets:
+            by_quota: dict[tuple[str, str | None, str], list[InstanceType]] = {}
+            for kind in each.types:
+                by_quota.setdefault(_quota_of(market, kind), []).append(kind)
+            for quota, types in by_quota.items():
+                parts.setdefault(quota, []).append(each.vcpus(types))
+    markets = list(dict.fromkeys(_MARKETS.values()))
+    for market, code, family in sorted(parts, key=lambda quota: (markets.index(quota[0]), quota[1] or "~", quota[2])):
+        section, row = _vcpu_facts(market, code, family)
+        yield QuotaNeed(
+            key=market,
+            service=section["service"],
+            code=code,
+            name=row["name"],
+            unit=section["unit"],
+            default=row["default"],
+            parts=tuple(parts[market, code, family]),
+            source=section["source"],
+        )
+
+
+def _quota_of(market: str, kind: InstanceType) -> tuple[str, str | None, str]:
+    """Market, code, and the family where only it tells two quotas apart."""
+    if market == "capacity-block":
+        row = facts.quotas("capacity_blocks")["families"].get(kind.family)
+        code = row["code"] if row else None
+    else:
+        code = kind.quota_code_spot if market == "spot" else kind.quota_code_on_demand
+    return market, code, kind.family if code is None or market == "capacity-block" else ""
+
+
+def _vcpu_facts(market: str, code: str | None, family: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    section = facts.quotas("capacity_blocks" if market == "capacity-block" else "vcpus")
+    if code is None:
+        words = {"on-demand": "On-Demand", "spot": "Spot", "capacity-block": "in Capacity Blocks"}
+        return section, {"name": f"{family} {words[market]}: AWS documents no quota", "default": None}
+    row: Mapping[str, Any] = section["families"][family] if market == "capacity-block" else section["defaults"][code]
+    return section, row
+
+
+# --- what is not counted in vCPUs
+
+
+def _others(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> Iterator[QuotaNeed]:
+    found = {**_of_network(resolved), **_of_nodes(resolved, nodes), **_of_storage(resolved)}
+    for key, row in facts.quotas("others")["quotas"].items():
+        parts = tuple(part for part in found.get(key, ()) if part.needed)
+        if parts:
+            yield QuotaNeed(
+                key=key,
+                service=row["service"],
+                code=row["code"],
+                name=row["name"],
+                unit=row["unit"],
+                default=row["default"],
+                parts=parts,
+                source=row["source"],
+            )
+
+
+def _of_network(resolved: ResolvedStrategy) -> dict[str, list[Part]]:
+    network = resolved.network
+    if network.existing:
+        return {}
+    nat = len(network.nat_zone_ids)
+    endpoints = len(network.interface_endpoints)
+    public = bool(network.of_role(SubnetRole.PUBLIC))
+    return {
+        "vpcs": [Part("network", 1, 0, "its own VPC")],
+        "internet_gateways": [Part("network", int(public), 0, "public subnets")],
+        "elastic_ips": [Part("network.nat_gateways", nat, 0, "one a NAT gateway")],
+        "nat_gateways": [Part("network.nat_gateways", min(nat, 1), 0, f"one in {', '.join(network.nat_zone_ids)}")],
+        "interface_endpoints": [Part("network.interface_endpoints", endpoints, 0, "one a service")],
+    }
+
+
+def _of_nodes(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> dict[str, list[Part]]:
+    groups = [each for each in nodes if each.pool is None]
+    largest = max(groups, key=lambda each: each.most)
+    zone_ids = sorted({zone for each in nodes for zone in each.zone_ids})
+    by_zone = [[_interface_part(each) for each in nodes if zone in each.zone_ids] for zone in zone_ids]
+    return {
+        "network_interfaces": max(by_zone, key=lambda parts: sum(part.needed for part in parts), default=[]),
+        "clusters": [Part("name", 1, 0, f"{resolved.name}")],
+        "node_groups": [Part("node_groups", len(groups), 0, "")],
+        "nodes_per_group": [Part(largest.count, largest.most, 0, "")],
+        **{f"{volume_type}_storage": list(_storage_parts(nodes, volume_type)) for volume_type in ("gp3", "io2")},
+        "io2_iops": [
+            Part(f"{each.path}.disk.iops", each.most * iops, each.surge * iops, f"{each.most} nodes x {iops:,}")
+            for each in nodes
+            if (iops := sum(device.iops or 0 for device in each.devices if device.volume_type == "io2"))
+        ],
+    }
+
+
+def _storage_parts(nodes: Iterable[_Nodes], volume_type: str) -> Iterator[Part]:
+    for each in nodes:
+        gib = sum(device.size_gib for device in each.devices if device.volume_type == volume_type)
+        if gib:
+            yield Part(
+                f"{each.path}.disk",
+                each.most * gib / _GIB_PER_TIB,
+                each.surge * gib / _GIB_PER_TIB,
+                f"{each.most} nodes x {gib} GiB",
+            )
+
+
+def _interface_part(nodes: _Nodes) -> Part:
+    # All nodes may be in one zone, though EKS and Karpenter spread them.
+    text = f"{nodes.most} nodes x {nodes.interfaces}"
+    return Part(nodes.count, nodes.most * nodes.interfaces, nodes.surge * nodes.interfaces, text)
+
+
+def _interfaces(
+    resolved: ResolvedNodeGroup | ResolvedNodePool,
+    types: Sequence[InstanceType],
+    max_pods: int | None,
+    *,
+    custom_networking: bool,
+) -> int:
+    """Network interfaces of a node that is full of pods: those of its layout, and the VPC CNI's for addresses.
+
+    With prefix delegation each slot of an interface but the first holds 16 addresses, and one prefix stays free:
+    https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
+    """
+    efa_only = sum(1 for each in resolved.efa_interfaces if each.interface_type == "efa-only")
+    slots = min(((kind.ipv4_per_interface or 0) - 1 for kind in types), default=0)
+    if max_pods is None or slots < 1:
+        return max(1, len(resolved.efa_interfaces))
+    prefixes: int = math.ceil(max_pods / facts.eks("max_pods")["addresses_per_prefix"]) + 1
+    with_addresses = math.ceil(prefixes / slots) + (1 if custom_networking else 0)
+    return max(with_addresses + efa_only, len(resolved.efa_interfaces))
+
+
+def _of_storage(resolved: ResolvedStrategy) -> dict[str, list[Part]]:
+    lustre = resolved.storage.fsx_lustre
+    if lustre is None:
+        return {}
+    key = "fsx_persistent" if lustre.deployment_type == "PERSISTENT_2" else "fsx_scratch"
+    return {key: [Part("storage.fsx_lustre", lustre.size_gib, 0, lustre.name)]}

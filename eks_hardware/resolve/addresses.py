@@ -1,0 +1,305 @@
+"""The IP budget: what nodes at their most take from each subnet that the stack makes, and what the subnet has.
+
+Of a node with the CNI's prefix delegation:
+
+- each interface that carries IP takes one address; an ``efa-only`` interface has none;
+- pods get their addresses from prefixes of 16 (/28). A node holds one prefix from the start, and one more as soon as
+  its first pod runs, because a free one is kept warm; with ``kubelet.max_pods`` in the strategy it is as many as that
+  number of pods needs;
+- with pod subnets, prefixes and the interfaces that hold them are in those.
+
+A /28 has to be free as a whole: addresses that are left between others are of no use to it, so that a subnet is full
+of prefixes somewhat earlier than the sum says.
+
+Sources: https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md,
+https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware.models import ClusterSpec, NetworkSpec, NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.resolve import cidrs, zones
+from eks_hardware.resolve.cluster import enabled_addons, vpc_cni_configuration
+from eks_hardware.resolve.mappings import merged
+from eks_hardware.resolve.model import SubnetRole
+from eks_hardware.resolve.network import has_pod_subnets, interface_endpoints
+from eks_hardware.resolve.node_pools import node_capacity, pool_types
+from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.units import amount
+
+# Pods of a node that use its own address: the CNI's and kube-proxy's
+# (https://github.com/awslabs/amazon-eks-ami/blob/main/templates/shared/runtime/eni-max-pods.txt).
+_HOST_NETWORK_PODS = 2
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes of a group or pool at their most.
+
+    Attributes:
+        of: the group or pool.
+        types: its instance types.
+        zone_ids: zones that they spread over evenly.
+        count: how many; None where nothing says so.
+    """
+
+    of: NodeGroupSpec | NodePoolSpec
+    types: tuple[InstanceType, ...]
+    zone_ids: tuple[str, ...]
+    count: int | None
+
+
+@dataclass(frozen=True)
+class Share:
+    """What the nodes of one group or pool take from one subnet.
+
+    Attributes:
+        of: the group or pool.
+        nodes: how many of its nodes are in the subnet's zone.
+        own: addresses of a node's interfaces in this subnet.
+        pods: addresses that a node holds for pods.
+    """
+
+    of: NodeGroupSpec | NodePoolSpec
+    nodes: int
+    own: int
+    pods: int
+
+    @property
+    def total(self) -> int:
+        return self.nodes * (self.own + self.pods)
+
+
+@dataclass(frozen=True)
+class SubnetBudget:
+    """A subnet with everything that takes addresses from it.
+
+    Attributes:
+        role: what it is for: nodes (and, without pod subnets, their pods), or pods.
+        zone_id: its zone.
+        cidr: its network.
+        shares: groups and pools with nodes in its zone.
+        others: addresses of interface endpoints and mount targets, by what they are.
+    """
+
+    role: SubnetRole
+    zone_id: str
+    cidr: str
+    shares: tuple[Share, ...]
+    others: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def usable(self) -> int:
+        """Addresses that AWS does not keep for itself."""
+        return usable(ipaddress.IPv4Network(self.cidr).prefixlen)
+
+    @property
+    def rest(self) -> int:
+        """What is taken by others than nodes."""
+        return sum(self.others.values())
+
+    @property
+    def own(self) -> int:
+        """What the node groups' own interfaces take at max, and the rest. Limits of pools are not counted.
+
+        A limit guards against a runaway, and is seldom a number of nodes that somebody wants.
+        """
+        return self.rest + sum(each.nodes * each.own for each in self.shares if isinstance(each.of, NodeGroupSpec))
+
+    @property
+    def total(self) -> int:
+        """What groups and pools take at max with pods on every node, and the rest."""
+        return self.rest + sum(each.total for each in self.shares)
+
+
+def usable(prefix: int) -> int:
+    """Addresses of a subnet that instances can have."""
+    reserved: int = facts.eks("subnet_addresses")["reserved_by_aws"]
+    return max(int(2 ** (32 - prefix)) - reserved, 0)
+
+
+def nodes_at_limit(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int | None:
+    """Nodes that a pool's limits allow, of a type of middle size; None where no limit says so.
+
+    Of the smallest type it would be many more, but Karpenter takes larger nodes where the pods fill them.
+    """
+    limits = {str(name): amount(value) for name, value in pool.limits.items() if not str(value).startswith("-")}
+    counts: list[int] = []
+    for kind in types:
+        of_a_node = node_capacity(kind)
+        bounds = [limit // of_a_node[name] for name, limit in limits.items() if of_a_node.get(name)]
+        if not bounds:
+            return None
+        counts.append(min(bounds))
+    return sorted(counts)[(len(counts) - 1) // 2] if counts else None
+
+
+def strategy_budgets(strategy: Strategy, catalogue: Catalogue) -> tuple[SubnetBudget, ...]:
+    """The budget of every subnet of a strategy; groups and pools whose types are not all known are left out."""
+    region, network = strategy.region, strategy.network
+    if network.existing:
+        return ()
+    found: dict[str, tuple[NodeGroupSpec | NodePoolSpec, tuple[InstanceType, ...], zones.Demand]] = {}
+    for group in strategy.node_groups:
+        kinds = tuple(kind for name in group.instance_types if (kind := catalogue.find(name)))
+        if len(kinds) == len(group.instance_types):
+            found[group.name] = (group, kinds, zones.of_node_group(group))
+    for pool in strategy.karpenter.node_pools if strategy.karpenter else ():
+        if names := pool_types(pool, region, catalogue):
+            found[pool.name] = (pool, tuple(map(catalogue.get, names)), zones.of_node_pool(pool, names))
+    choice = zones.choose(network, [demand for _, _, demand in found.values()], region, catalogue)
+    nodes = [
+        Nodes(of, kinds, zones.zones_of(demand, choice, region, catalogue), _count(of, kinds))
+        for of, kinds, demand in found.values()
+    ]
+    addons = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    return budgets(
+        network,
+        strategy.cluster,
+        nodes,
+        zone_ids=choice.zone_ids,
+        endpoints=len(interface_endpoints(network, addons)),
+        endpoint_zone_ids=choice.base,
+        mount_targets=1 if strategy.storage.efs else 0,
+    )
+
+
+def _count(of: NodeGroupSpec | NodePoolSpec, types: Sequence[InstanceType]) -> int | None:
+    return of.scaling.max if isinstance(of, NodeGroupSpec) else nodes_at_limit(of, types)
+
+
+def budgets(
+    network: NetworkSpec,
+    cluster: ClusterSpec,
+    nodes: Sequence[Nodes],
+    *,
+    zone_ids: Sequence[str],
+    endpoints: int = 0,
+    endpoint_zone_ids: Sequence[str] = (),
+    mount_targets: int = 0,
+) -> tuple[SubnetBudget, ...]:
+    """The budget of every private and pod subnet; none of an existing VPC, whose subnets nobody knows here.
+
+    Args:
+        nodes: every group and pool whose instance types are known.
+        zone_ids: zones of the network.
+        endpoints: interface endpoints, one address each in the subnets of ``endpoint_zone_ids``.
+        mount_targets: file systems with an address in every zone.
+    """
+    if network.existing or not cidrs.LARGEST_VPC_PREFIX <= _prefix(network.cidr) <= cidrs.SMALLEST_VPC_PREFIX:
+        return ()
+    pod_cidr = network.pod_cidr
+    if pod_cidr and not cidrs.LARGEST_VPC_PREFIX <= _prefix(pod_cidr) <= cidrs.SMALLEST_POD_PREFIX:
+        return ()
+    cni = _Cni.of(vpc_cni_environment(cluster, network))
+    shares: list[tuple[tuple[str, ...], Share, Share]] = []
+    for each in nodes:
+        if not each.count or not each.zone_ids:
+            continue
+        here = -(-each.count // len(each.zone_ids))
+        pods = max((_for_pods(each, places, cni) for places in _places(each)), default=0)
+        of_nodes = Share(each.of, here, _own(each), 0 if pod_cidr else pods)
+        # The primary interface is in the nodes' subnet; another one is in that of the pods, with an address of its own.
+        shares.append((each.zone_ids, of_nodes, Share(each.of, here, 1, pods)))
+    found: list[SubnetBudget] = []
+    for zone in zone_ids:
+        counts = {
+            "interface endpoints": endpoints if zone in endpoint_zone_ids else 0,
+            "mount targets": mount_targets,
+        }
+        others = {name: count for name, count in counts.items() if count}
+        nodes_here = tuple(of_nodes for zones_of, of_nodes, _ in shares if zone in zones_of)
+        found.append(SubnetBudget(SubnetRole.PRIVATE, zone, cidrs.private(network.cidr, zone), nodes_here, others))
+        if pod_cidr is not None:
+            pods_here = tuple(of_pods for zones_of, _, of_pods in shares if zone in zones_of)
+            found.append(SubnetBudget(SubnetRole.POD, zone, cidrs.pods(pod_cidr, zone), pods_here))
+    return tuple(found)
+
+
+def wider(network: str, needed: int, subnet: str) -> str | None:
+    """The smallest network around ``network`` whose subnets of this size class have ``needed`` addresses, if any.
+
+    Args:
+        network: ``network.cidr`` or ``network.pod_cidr``.
+        subnet: one of the subnets that it is cut into.
+    """
+    given = ipaddress.IPv4Network(network)
+    cut = _prefix(subnet) - given.prefixlen
+    for prefix in range(given.prefixlen - 1, cidrs.LARGEST_VPC_PREFIX - 1, -1):
+        if usable(prefix + cut) >= needed:
+            return str(given.supernet(new_prefix=prefix))
+    return None
+
+
+def vpc_cni_environment(cluster: ClusterSpec, network: NetworkSpec) -> Mapping[str, object]:
+    """The environment of the CNI: derived, with the strategy's over it."""
+    addon = cluster.addons.get("vpc-cni")
+    given = addon.configuration if addon else {}
+    environment = merged(vpc_cni_configuration(has_pod_subnets(network)), given).get("env")
+    return environment if isinstance(environment, Mapping) else {}
+
+
+def switched_on(environment: Mapping[str, object], name: str) -> bool:
+    """Whether a switch of the CNI is on."""
+    return str(environment.get(name, "")).lower() in ("true", "1")
+
+
+@dataclass(frozen=True)
+class _Cni:
+    """What the CNI's environment says of addresses that it holds."""
+
+    prefixes: bool
+    warm_prefixes: int
+    warm_addresses: int
+    least_addresses: int
+
+    @classmethod
+    def of(cls, environment: Mapping[str, object]) -> _Cni:
+        return cls(
+            switched_on(environment, "ENABLE_PREFIX_DELEGATION"),
+            _number(environment, "WARM_PREFIX_TARGET"),
+            _number(environment, "WARM_IP_TARGET"),
+            _number(environment, "MINIMUM_IP_TARGET"),
+        )
+
+
+def _own(nodes: Nodes) -> int:
+    """Interfaces with an address that a node starts with."""
+    layouts = {kind.efa_interfaces for kind in nodes.types} if nodes.of.efa else set()
+    return max((sum(1 for each in layout if each.interface_type != "efa-only") for layout in layouts), default=1) or 1
+
+
+def _places(nodes: Nodes) -> set[int]:
+    """Places of an interface beside its own address, each for an address or a prefix: of every type."""
+    return {max((kind.ipv4_per_interface or 0) - 1, 1) for kind in nodes.types}
+
+
+def _for_pods(nodes: Nodes, places: int, cni: _Cni) -> int:
+    """Addresses that a node holds for pods, with those of the further interfaces that they need."""
+    stated = nodes.of.kubelet.max_pods
+    pods = max(stated - _HOST_NETWORK_PODS, 1) if stated else 1
+    asked = max(pods + cni.warm_addresses, cni.least_addresses)
+    overridden = cni.warm_addresses or cni.least_addresses
+    if not cni.prefixes:
+        # All addresses of the interfaces in use, and of a warm one.
+        addresses = asked if overridden else (math.ceil(pods / places) + 1) * places
+        return addresses + math.ceil(addresses / places) - 1
+    size: int = facts.eks("max_pods")["addresses_per_prefix"]
+    prefixes = math.ceil(asked / size) if overridden else math.ceil(pods / size) + cni.warm_prefixes
+    return prefixes * size + math.ceil(prefixes / places) - 1
+
+
+def _number(environment: Mapping[str, object], name: str) -> int:
+    text = str(environment.get(name, ""))
+    return int(text) if text.isdecimal() and len(text) < 6 else 0
+
+
+def _prefix(cidr: str) -> int:
+    return ipaddress.IPv4Network(cidr).prefixlen

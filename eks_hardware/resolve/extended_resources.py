@@ -1,0 +1,95 @@
+"""What a node offers to pods beside CPU and memory: what its device plugins advertise, and huge pages for EFA."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.resolve.model import GpuShares
+
+EFA = "vpc.amazonaws.com/efa"
+GPU = "nvidia.com/gpu"
+NEURON = "aws.amazon.com/neuron"
+NEURON_CORE = "aws.amazon.com/neuroncore"
+
+_NUMBER = re.compile(r"[0-9]{1,12}")
+
+# Two physical cores make one logical core by default, and pods see logical ones:
+# https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-features/logical-neuroncore-config.html
+_CORES_PER_LOGICAL_CORE = {"trainium2": 2}
+
+
+def advertised(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | None = None) -> dict[str, int]:
+    """Extended resources of one node, by name.
+
+    Neuron devices stand there twice, as devices and as cores: a pod asks for one or the other.
+
+    Args:
+        efa_count: interfaces that carry EFA traffic.
+        shares: how the node's GPUs are shared.
+    """
+    found: dict[str, int] = {}
+    accelerator = kind.accelerator
+    if accelerator and kind.hardware is Hardware.NVIDIA_GPU:
+        if shares:
+            found[shares.resource] = accelerator.count * shares.shares_per_gpu
+        else:
+            found[GPU] = accelerator.count
+    elif accelerator and kind.hardware.is_neuron:
+        found[NEURON] = accelerator.count
+        if accelerator.neuron_cores:
+            found[NEURON_CORE] = accelerator.neuron_cores // _CORES_PER_LOGICAL_CORE.get(accelerator.label_name, 1)
+    if efa_count:
+        found[EFA] = efa_count
+    return found
+
+
+@dataclass(frozen=True)
+class HugePages:
+    """Huge pages that a node with EFA sets aside when it starts.
+
+    Attributes:
+        promised_mib: what pods can count on, in MiB; 0 where it is not known.
+        taken_mib: what is gone from the node's memory, in MiB: rather too much than too little.
+    """
+
+    promised_mib: int
+    taken_mib: int
+
+
+def huge_pages(
+    kind: InstanceType,
+    *,
+    ami_family: str,
+    own_image: bool = False,
+    settings: Mapping[str, Any] | None = None,
+) -> HugePages:
+    """The huge pages of one node with EFA, by what its images do: ``config/facts/eks.json`` (``efa_huge_pages``).
+
+    Args:
+        own_image: whether the image is the user's: what it sets aside is not known, and may be as much as EKS's.
+        settings: the node's user data, of which Bottlerocket's may hold a number of pages.
+    """
+    fact = facts.eks("efa_huge_pages")
+    of_family = fact.get(ami_family)
+    if of_family is None or (of_family["accelerated_only"] and kind.accelerator is None):
+        return HugePages(0, 0)
+    given = _pages(settings, of_family.get("setting", ()))
+    if given is not None:
+        # The kernel sets aside as many as there is memory for.
+        mib = min(given * fact["page_mib"], int(kind.memory_gib * 1024))
+        return HugePages(mib, mib)
+    by_vcpus = of_family["mib_per_vcpu"] * kind.vcpus
+    fixed = by_vcpus if of_family["mib"] is None else of_family["mib"]
+    return HugePages(0 if own_image else min(fixed, by_vcpus), max(fixed, by_vcpus))
+
+
+def _pages(settings: Any, path: Sequence[str]) -> int | None:
+    """A number at a path of nested settings; None where there is none, and without a path."""
+    for key in path:
+        settings = settings.get(key) if isinstance(settings, Mapping) else None
+    return int(settings) if path and _NUMBER.fullmatch(str(settings)) else None

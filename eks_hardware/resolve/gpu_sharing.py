@@ -1,0 +1,110 @@
+"""Resolve ``gpu_sharing``: how one GPU is given to several pods, and what tells the node to do it.
+
+On AL2023 a node label selects a configuration of the device plugin (time slicing) or of the GPU Operator's MIG
+manager; Bottlerocket has settings of its own for both.
+Sources: https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus,
+https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html,
+https://bottlerocket.dev/en/os/1.54.x/api/settings/kubelet-device-plugins
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.models import NodeTemplate
+from eks_hardware.resolve.model import GpuShares
+
+GPU = "nvidia.com/gpu"
+SHARED_GPU = "nvidia.com/gpu.shared"
+MIG_STRATEGY = "mixed"
+"""The GPU Operator's ``mig.strategy``: a slice has a name of its own, ``nvidia.com/mig-1g.10gb``.
+
+With ``single`` a slice is called as a whole GPU is, and the device plugin registers whole ones before the MIG manager
+cuts them: pods would be bound to GPUs that are then taken away, the node rebooted under them.
+"""
+PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
+MIG_CONFIG_LABEL = "nvidia.com/mig.config"
+
+
+def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType], *, bottlerocket: bool) -> GpuShares | None:
+    """How the GPUs of a group or pool are shared; None where a pod gets whole ones."""
+    sharing = template.gpu_sharing
+    if sharing is None:
+        return None
+    if sharing.time_slicing:
+        slices = sharing.time_slicing
+        name = f"time-slicing-{slices.replicas}"
+        if slices.rename:
+            return GpuShares(f"{name}-renamed", SHARED_GPU, slices.replicas, None)
+        return GpuShares(name, GPU, slices.replicas, None)
+    profile = sharing.mig_profile or ""
+    most = min((mig_profiles(kind) or {}).get(profile, 0) for kind in types)
+    return GpuShares(f"all-{profile}", mig_resource(profile, bottlerocket=bottlerocket), most, profile)
+
+
+def mig_resource(profile: str, *, bottlerocket: bool) -> str:
+    """What pods ask for to get a slice.
+
+    Bottlerocket's plugin knows the strategy ``single`` only, and starts when the GPUs are cut
+    (config/facts/mig.json, ``bottlerocket``).
+    """
+    return GPU if bottlerocket else f"nvidia.com/mig-{profile}"
+
+
+def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:
+    """MIG profiles of a type's GPU, with how many of each one GPU takes; None where the GPU has no MIG."""
+    fact = _mig(kind)
+    if fact is None:
+        return None
+    return {each["profile"]: each["max_per_gpu"] for each in fact["profiles"]}
+
+
+def mig_bottlerocket_key(kind: InstanceType) -> str | None:
+    """How Bottlerocket names a type's GPU in ``mig.profile``; None where it has no name for it."""
+    fact = _mig(kind)
+    key: str | None = fact["bottlerocket_key"] if fact else None
+    return key
+
+
+def _mig(kind: InstanceType) -> Mapping[str, Any] | None:
+    accelerator = kind.accelerator
+    # The EKS guide lists families; a fraction of a GPU is a virtual one, which cannot be cut.
+    if accelerator is None or not accelerator.mig or accelerator.fraction or accelerator.memory_gib_each is None:
+        return None
+    found: Mapping[str, Any] | None = (
+        facts.mig()["gpus"].get(accelerator.name, {}).get(str(round(accelerator.memory_gib_each)))
+    )
+    return found
+
+
+def sharing_labels(shares: GpuShares | None, *, bottlerocket: bool) -> dict[str, str]:
+    """The node label that selects the configuration."""
+    if shares is None or bottlerocket:
+        return {}
+    return {MIG_CONFIG_LABEL if shares.mig_profile else PLUGIN_CONFIG_LABEL: shares.config}
+
+
+def sharing_settings(shares: GpuShares | None, types: Sequence[InstanceType], *, bottlerocket: bool) -> dict[str, Any]:
+    """Bottlerocket settings that make its own device plugin share the GPUs."""
+    if shares is None or not bottlerocket:
+        return {}
+    if shares.mig_profile is None:
+        nvidia: dict[str, Any] = {
+            "device-sharing-strategy": "time-slicing",
+            "time-slicing": {
+                "replicas": shares.shares_per_gpu,
+                "rename-by-default": shares.resource == SHARED_GPU,
+                # Two shares may be of the same GPU and give no more time than one.
+                "fail-requests-greater-than-one": True,
+            },
+        }
+    else:
+        keys = sorted({key for kind in types if (key := mig_bottlerocket_key(kind))})
+        nvidia = {
+            "device-partitioning-strategy": "mig",
+            "mig": {"profile": dict.fromkeys(keys, shares.mig_profile)},
+        }
+    return {"kubelet-device-plugins": {"nvidia": nvidia}}

@@ -1,0 +1,550 @@
+"""What a strategy resolves to: frozen plain data, with the reason beside every value.
+
+Constructs and commands read only this. ``resolved.why("ami_type")`` says where a value comes from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+
+from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.models import AssumeRole, FlowLogs
+from eks_hardware.suggestions import did_you_mean
+
+T = TypeVar("T")
+R = TypeVar("R", bound="Resolved")
+
+
+CHANGED = "changed by the caller"
+"""The reason for a value that a program changed and gave no reason for."""
+
+
+class Origin(str, Enum):
+    """Where a resolved value comes from; ``caller`` is the program that changed it after it was resolved.
+
+    Examples:
+        >>> resolved.why("region").origin
+        <Origin.STRATEGY: 'strategy'>
+    """
+
+    STRATEGY = "strategy"
+    DEFAULT = "default"
+    CATALOGUE = "catalogue"
+    RULE = "rule"
+    CALLER = "caller"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a value is what it is.
+
+    Attributes:
+        origin: what it comes from.
+        text: why, in words.
+        source: the row of a data file that says so, or the page; None where the words say it all.
+
+    Examples:
+        >>> str(resolved.why("partition"))
+        'us-west-2 belongs to it [rule]'
+    """
+
+    origin: Origin
+    text: str
+    source: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.text} [{self.origin.value}]"
+
+
+class Reasons:
+    """Collects the reasons of one resolved object; each method returns the value it is given."""
+
+    def __init__(self) -> None:
+        self._by_field: dict[str, Reason] = {}
+
+    def _note(self, field_name: str, value: T, origin: Origin, text: str, source: str | None = None) -> T:
+        self._by_field[field_name] = Reason(origin, text, source)
+        return value
+
+    def strategy(self, field_name: str, value: T, text: str = "as the strategy says") -> T:
+        return self._note(field_name, value, Origin.STRATEGY, text)
+
+    def default(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
+        return self._note(field_name, value, Origin.DEFAULT, text, source)
+
+    def catalogue(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
+        return self._note(field_name, value, Origin.CATALOGUE, text, source)
+
+    def rule(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
+        return self._note(field_name, value, Origin.RULE, text, source)
+
+    def given(self, field_name: str, value: T, *, when: bool, otherwise: str, source: str | None = None) -> T:
+        """A value that the strategy states, or its default with the reason for it."""
+        if when:
+            return self.strategy(field_name, value)
+        return self.default(field_name, value, otherwise, source=source)
+
+    def frozen(self) -> Mapping[str, Reason]:
+        return MappingProxyType(dict(self._by_field))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """Base of everything that is resolved.
+
+    Examples:
+        >>> isinstance(resolved, Resolved), isinstance(resolved.network, Resolved)
+        (True, True)
+    """
+
+    reasons: Mapping[str, Reason] = field(repr=False, compare=False)
+
+    def why(self, field_name: str) -> Reason:
+        """Return the reason for a field; ``KeyError`` for an unknown one."""
+        return self.reasons[field_name]
+
+    def explained(self) -> list[tuple[str, Any, Reason]]:
+        """Every field with its value and reason, in the order of the class."""
+        return [
+            (each.name, getattr(self, each.name), self.reasons[each.name])
+            for each in fields(self)
+            if each.name != "reasons"
+        ]
+
+    def changed(self: R, *, because: str = CHANGED, **values: Any) -> R:
+        """Return a copy with other values, each with the reason for it; nothing else is derived again.
+
+        Args:
+            because: why.
+            values: by the name of the field; maps and lists are frozen on the way in.
+
+        Raises:
+            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
+
+        Examples:
+            >>> group = resolve(strategy).node_groups[0].changed(metadata_hop_limit=2, because="a sidecar asks IMDS")
+            >>> group.metadata_hop_limit, str(group.why("metadata_hop_limit"))
+            (2, 'a sidecar asks IMDS [caller]')
+        """
+        kind = type(self).__name__
+        checked = {name: self.checked(name, value, place=f"{kind}.{name}") for name, value in values.items()}
+        reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
+        return replace(self, **checked, reasons=MappingProxyType(reasons))
+
+    def checked(self, name: str, value: Any, *, place: str) -> Any:
+        """Return a value as the field of a name holds it.
+
+        Args:
+            name: of the field.
+            value: for it.
+            place: what messages call it.
+
+        Raises:
+            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
+        """
+        known = {each.name for each in fields(self)} - {"reasons"}
+        if name not in known:
+            raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
+        try:
+            return frozen(_type_of(type(self), name).validate_python(value))
+        except ValidationError as error:
+            said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
+            raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
+
+
+def _inside(place: tuple[int | str, ...]) -> str:
+    """Where in a value a fault is: ``[0].key: ``; empty for the whole."""
+    parts = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
+    return f"{parts.lstrip('.')}: " if parts else ""
+
+
+def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_type_hints(kind)[name])
+
+
+def frozen(value: Any) -> Any:
+    """Nested maps and lists as what cannot be changed."""
+    if isinstance(value, Mapping):
+        return MappingProxyType({key: frozen(each) for key, each in value.items()})
+    if isinstance(value, list | tuple):
+        return tuple(frozen(each) for each in value)
+    return value
+
+
+class SubnetRole(str, Enum):
+    """What a subnet is for.
+
+    Examples:
+        >>> len(resolved.network.of_role(SubnetRole.PRIVATE))
+        3
+    """
+
+    PUBLIC = "public"
+    PRIVATE = "private"
+    CONTROL_PLANE = "control-plane"
+    POD = "pod"
+
+
+@dataclass(frozen=True)
+class ResolvedSubnet:
+    """One subnet. Its key (``private-usw2-az1``) is part of its Terraform address.
+
+    Examples:
+        >>> resolved.network.subnets[0].key
+        'private-usw2-az1'
+    """
+
+    role: SubnetRole
+    zone_id: str
+    cidr: str
+    tags: Mapping[str, str]
+
+    @property
+    def key(self) -> str:
+        return f"{self.role.value}-{self.zone_id}"
+
+
+@dataclass(frozen=True)
+class ExistingSubnets:
+    """Subnets of a VPC that someone else owns, by zone id.
+
+    Examples:
+        >>> subnets = {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
+        >>> theirs = ExistingSubnets("vpc-01234567", private=subnets, control_plane=subnets, pod={}, tag=False)
+        >>> resolved.network.changed(existing=theirs).existing.vpc_id
+        'vpc-01234567'
+    """
+
+    vpc_id: str
+    private: Mapping[str, str]
+    control_plane: Mapping[str, str]
+    pod: Mapping[str, str]
+    tag: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedNetwork(Resolved):
+    """The VPC and its subnets, or those that exist.
+
+    Attributes:
+        cidr: IPv4 network of the VPC, None for an existing one.
+        pod_cidr: second network, for pods.
+        zone_ids: zones that have subnets, in the order of their ids.
+        control_plane_zone_ids: zones of the control plane's interfaces, fixed for the cluster's life.
+        endpoint_zone_ids: zones that have the interface endpoints.
+        subnets: subnets to make, by role and zone.
+        nat_zone_ids: zones that have a NAT gateway.
+        nat_zone_by_zone: for each zone the zone whose NAT gateway its private subnet uses.
+        gateway_endpoints: services with a gateway endpoint.
+        interface_endpoints: services with an interface endpoint.
+
+    Examples:
+        >>> resolved.network.zone_ids
+        ('usw2-az1', 'usw2-az2', 'usw2-az3')
+    """
+
+    name: str
+    region: str
+    cidr: str | None
+    pod_cidr: str | None
+    zone_ids: tuple[str, ...]
+    control_plane_zone_ids: tuple[str, ...]
+    subnets: tuple[ResolvedSubnet, ...]
+    nat_zone_ids: tuple[str, ...]
+    nat_zone_by_zone: Mapping[str, str]
+    gateway_endpoints: tuple[str, ...]
+    interface_endpoints: tuple[str, ...]
+    endpoint_zone_ids: tuple[str, ...]
+    flow_logs: FlowLogs | None
+    flow_log_role_name: str
+    discovery_tag: str
+    existing: ExistingSubnets | None
+
+    def of_role(self, role: SubnetRole) -> tuple[ResolvedSubnet, ...]:
+        return tuple(subnet for subnet in self.subnets if subnet.role is role)
+
+
+@dataclass(frozen=True)
+class ResolvedAccessEntry:
+    """An access entry; ``key`` is part of its Terraform address.
+
+    Attributes:
+        policies: pairs of EKS access policy ARN and the namespaces it is limited to (empty: the cluster).
+
+    Examples:
+        >>> resolved.cluster.access_entries[0].principal_arn
+        'arn:aws:iam::111122223333:role/admin'
+    """
+
+    key: str
+    principal_arn: str
+    kubernetes_groups: tuple[str, ...]
+    policies: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedAddon(Resolved):
+    """One EKS add-on.
+
+    Attributes:
+        before_nodes: nodes need it to become Ready, so they are made after it.
+        before_charts: pods of charts may use it (names, volumes), so charts are installed after it.
+        configuration: configuration values, JSON-serializable; empty for none.
+        service_account: the account with a Pod Identity role, None when it needs no AWS permission.
+        policy_arns: managed policies of that role.
+        statements: statements of its own policy document; empty for none.
+
+    Examples:
+        >>> {addon.name: addon.before_nodes for addon in resolved.cluster.addons}["coredns"]
+        False
+    """
+
+    name: str
+    before_nodes: bool
+    before_charts: bool
+    version: str | None
+    configuration: Mapping[str, Any]
+    service_account: str | None
+    namespace: str | None
+    role_name: str | None
+    policy_arns: tuple[str, ...]
+    statements: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedCluster(Resolved):
+    """The EKS control plane.
+
+    Examples:
+        >>> resolved.cluster.kms_alias
+        'alias/eks-research'
+    """
+
+    name: str
+    region: str
+    partition: str
+    kubernetes_version: str
+    role_name: str
+    public_cidrs: tuple[str, ...]
+    access_entries: tuple[ResolvedAccessEntry, ...]
+    creator_is_admin: bool
+    log_types: tuple[str, ...]
+    log_group_name: str
+    log_retention_days: int
+    log_group_kept: bool
+    secrets_encrypted: bool
+    kms_key_arn: str | None
+    kms_alias: str
+    service_cidr: str | None
+    deletion_protection: bool | None
+    support_type: str
+    zonal_shift: bool
+    control_plane_tier: str
+    custom_networking: bool
+    addons: tuple[ResolvedAddon, ...]
+    discovery_tag: str
+
+
+@dataclass(frozen=True)
+class BlockDevice:
+    """An EBS volume of a node, always encrypted.
+
+    Examples:
+        >>> resolved.node_groups[0].block_devices[0].volume_type
+        'gp3'
+    """
+
+    device_name: str
+    size_gib: int
+    volume_type: str
+    iops: int | None
+    throughput_mibps: int | None
+    kms_key_arn: str | None
+
+
+@dataclass(frozen=True)
+class ResolvedTaint:
+    """A taint in the spelling of the EKS API (``NO_SCHEDULE``).
+
+    Examples:
+        >>> resolved.node_groups[1].taints[0].effect
+        'NO_SCHEDULE'
+    """
+
+    key: str
+    value: str
+    effect: str
+
+
+@dataclass(frozen=True)
+class CapacityTarget:
+    """The reservation that nodes are launched into; exactly one of the two is set.
+
+    Examples:
+        >>> gpu = resolved.node_groups[1]
+        >>> gpu.capacity_target.reservation_id
+        'cr-0123456789abcdef0'
+    """
+
+    reservation_id: str | None
+    resource_group_arn: str | None
+
+
+@dataclass(frozen=True)
+class GpuShares:
+    """How the GPUs of a node are given to pods.
+
+    Attributes:
+        config: name of the sharing, also the value of the node label that selects it (``time-slicing-4``,
+            ``all-1g.10gb``).
+        resource: extended resource that pods ask for: ``nvidia.com/gpu``, ``nvidia.com/gpu.shared`` or
+            ``nvidia.com/mig-1g.10gb``.
+        shares_per_gpu: pods that get a part of one GPU at the same time.
+        mig_profile: ``1g.10gb``, None for time slicing.
+
+    Examples:
+        >>> resolved.node_pools[0].gpu_shares.config
+        'time-slicing-2'
+    """
+
+    config: str
+    resource: str
+    shares_per_gpu: int
+    mig_profile: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedNodeGroup(Resolved):
+    """One managed node group with its launch template.
+
+    Attributes:
+        capacity_type: as the EKS API spells it: ON_DEMAND, SPOT, CAPACITY_BLOCK.
+        market_type: ``capacity-block`` where the launch template has to say so.
+        instance_type_in_launch_template: EKS wants a capacity block's type in the template, not in the group.
+        efa_interfaces: network interfaces of the launch template; empty leaves the one default interface.
+        user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty
+            leaves everything to EKS.
+        shell: shell script lines that run before the node joins (AL2023 only).
+        tags: tags of the group and its launch template.
+        instance_tags: tags of what the template launches: instances, volumes, network interfaces.
+        max_pods: pods a node, None where the kubelet's own computation is kept.
+
+    Examples:
+        >>> gpu = resolved.node_groups[1]
+        >>> gpu.ami_type, gpu.efa_count, gpu.tainted
+        ('AL2023_x86_64_NVIDIA', 32, True)
+    """
+
+    name: str
+    cluster_name: str
+    workload: str
+    hardware: Hardware
+    instance_types: tuple[str, ...]
+    architecture: str
+    ami_type: str
+    ami_family: str
+    image_id: str | None
+    release_version: str | None
+    kubernetes_version: str
+    capacity: str
+    capacity_type: str
+    market_type: str | None
+    capacity_target: CapacityTarget | None
+    instance_type_in_launch_template: bool
+    zone_ids: tuple[str, ...]
+    min_size: int
+    desired_size: int
+    max_size: int
+    autoscaled: bool
+    labels: Mapping[str, str]
+    taints: tuple[ResolvedTaint, ...]
+    efa_interfaces: tuple[EfaInterface, ...]
+    placement_group_name: str | None
+    block_devices: tuple[BlockDevice, ...]
+    instance_store: str
+    max_pods: int | None
+    user_data: Mapping[str, Any]
+    shell: tuple[str, ...]
+    metadata_hop_limit: int
+    detailed_monitoring: bool
+    node_repair: bool
+    max_unavailable: int | None
+    max_unavailable_percentage: int | None
+    update_strategy: str | None
+    launch_template_name: str
+    tags: Mapping[str, str]
+    instance_tags: Mapping[str, str]
+    gpu_shares: GpuShares | None
+
+    @property
+    def efa_count(self) -> int:
+        """How many of the interfaces carry EFA traffic."""
+        return sum(1 for each in self.efa_interfaces if each.interface_type != "interface")
+
+    @property
+    def tainted(self) -> bool:
+        return any(taint.effect != "PREFER_NO_SCHEDULE" for taint in self.taints)
+
+
+@dataclass(frozen=True)
+class InterruptionRule:
+    """An EventBridge rule that feeds Karpenter's interruption queue; ``key`` is part of its address.
+
+    Examples:
+        >>> [rule.key for rule in resolved.karpenter.rules][1]
+        'spot-interruption'
+    """
+
+    key: str
+    name: str
+    source: str
+    detail_type: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedKarpenter(Resolved):
+    """Karpenter's AWS side.
+
+    Attributes:
+        volume_key_arns: the user's keys for volumes of node pools, each once.
+
+    Examples:
+        >>> resolved.karpenter.queue_name
+        'research-karpenter'
+    """
+
+    namespace: str
+    service_account: str
+    controller_role_name: str
+    policy_names: Mapping[str, str]
+    node_role_name: str
+    node_policy_arns: tuple[str, ...]
+    instance_profile_name: str | None
+    queue_name: str | None
+    rules: tuple[InterruptionRule, ...]
+    volume_key_arns: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedProvider(Resolved):
+    """The AWS provider block and its version range, and that of the Helm provider.
+
+    Examples:
+        >>> resolved.provider.version
+        '>= 5.100.0, < 7.0.0'
+    """
+
+    version: str
+    helm_version: str
+    profile: str | None
+    assume_role: AssumeRole | None
+    account_id: str | None
+    default_tags: Mapping[str, str]
+    permissions_boundary_arn: str | None
+    iam_path: str

@@ -1,0 +1,294 @@
+"""What the Kubernetes half of a strategy resolves to: node pools, charts, storage; frozen data, as in ``model``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.resolve.model import BlockDevice, GpuShares, Resolved, ResolvedTaint
+
+
+@dataclass(frozen=True)
+class DisruptionBudget:
+    """A budget as ``spec.disruption.budgets`` of a NodePool writes it.
+
+    Examples:
+        >>> DisruptionBudget(nodes="10%").reasons
+        ()
+    """
+
+    nodes: str
+    reasons: tuple[str, ...] = ()
+    schedule: str | None = None
+    duration: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedDisruption(Resolved):
+    """When Karpenter may remove a node, in the spelling of its API (``WhenEmpty``, ``Never``, ``720h``).
+
+    Examples:
+        >>> resolved.node_pools[0].disruption.expire_after
+        '720h'
+    """
+
+    consolidation_policy: str
+    consolidate_after: str
+    expire_after: str
+    termination_grace_period: str | None
+    budgets: tuple[DisruptionBudget, ...]
+
+
+@dataclass(frozen=True)
+class ReservationSelector:
+    """One of ``capacityReservationSelectorTerms``: an id, or tags with an optional owner.
+
+    Examples:
+        >>> ReservationSelector(id="cr-0123456789abcdef0", tags={}, owner_account_id=None).id
+        'cr-0123456789abcdef0'
+    """
+
+    id: str | None
+    tags: Mapping[str, str]
+    owner_account_id: str | None
+
+
+@dataclass(frozen=True)
+class CapacityOverlay:
+    """What nodes of some types advertise, where Karpenter would compute something else (a NodeOverlay).
+
+    Examples:
+        >>> overlay = resolved.node_pools[0].overlays[0]
+        >>> overlay.instance_types
+        ('g5.xlarge',)
+    """
+
+    name: str
+    instance_types: tuple[str, ...]
+    capacity: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedNodePool(Resolved):
+    """One Karpenter NodePool with its EC2NodeClass; both carry the pool's name.
+
+    Attributes:
+        instance_types: every type that the pool can make, by name.
+        ami_alias: ``al2023@v20260820``; None with an image of the user's.
+        image_id: the user's own image.
+        capacity_types: values of ``karpenter.sh/capacity-type``.
+        limits: resources of all nodes together, as Kubernetes quantities.
+        efa_interfaces: network interfaces of a node with EFA; empty without EFA.
+        network_interfaces: what the EC2NodeClass writes out; empty leaves it to Karpenter.
+        kubelet: fields of ``spec.kubelet`` of the EC2NodeClass.
+        user_data: NodeConfig spec or Bottlerocket settings beside what Karpenter writes itself.
+        shell: shell script lines that run before the node joins (AL2023 only).
+        subnet_ids: subnets by zone id where the VPC exists already and is not tagged; empty selects by tag.
+
+    Examples:
+        >>> resolved.node_pools[0].capacity_types
+        ('spot',)
+    """
+
+    name: str
+    cluster_name: str
+    workload: str
+    hardware: Hardware
+    instance_types: tuple[str, ...]
+    architecture: str
+    ami_family: str
+    ami_alias: str | None
+    image_id: str | None
+    capacity_types: tuple[str, ...]
+    reservations: tuple[ReservationSelector, ...]
+    zone_ids: tuple[str, ...]
+    subnet_ids: Mapping[str, str]
+    limits: Mapping[str, str]
+    weight: int | None
+    labels: Mapping[str, str]
+    taints: tuple[ResolvedTaint, ...]
+    efa_interfaces: tuple[EfaInterface, ...]
+    network_interfaces: tuple[EfaInterface, ...]
+    efa_security_group_name: str | None
+    placement_group_name: str | None
+    block_devices: tuple[BlockDevice, ...]
+    instance_store: str
+    kubelet: Mapping[str, Any]
+    user_data: Mapping[str, Any]
+    shell: tuple[str, ...]
+    metadata_hop_limit: int
+    detailed_monitoring: bool
+    disruption: ResolvedDisruption
+    gpu_shares: GpuShares | None
+    overlays: tuple[CapacityOverlay, ...]
+    tags: Mapping[str, str]
+
+    @property
+    def efa_count(self) -> int:
+        """How many of the interfaces carry EFA traffic."""
+        return sum(1 for each in self.efa_interfaces if each.is_efa)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedChart(Resolved):
+    """One Helm chart that is installed.
+
+    Attributes:
+        repository: ``https://...``, or ``oci://...`` without the chart's name.
+        values: what the strategy says, merged over the derived values by ``eks_hardware.kubernetes``.
+
+    Examples:
+        >>> resolved.kubernetes.charts["karpenter"].namespace
+        'kube-system'
+    """
+
+    key: str
+    chart: str
+    repository: str
+    version: str
+    namespace: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class ServicePolicy:
+    """A managed policy of a service role; ``key`` is part of its Terraform address.
+
+    Attributes:
+        statements: ``{partition}``, ``{region}`` and ``{account}`` in them stand for what their names say.
+
+    Examples:
+        >>> ServicePolicy("read", "research-read", ()).statements
+        ()
+    """
+
+    key: str
+    name: str
+    statements: tuple[Mapping[str, Any], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceRole(Resolved):
+    """An IAM role that a service account gets through Pod Identity; ``key`` is part of its Terraform address.
+
+    Examples:
+        >>> [role.key for role in resolved.kubernetes.service_roles]
+        ['aws-load-balancer-controller']
+    """
+
+    key: str
+    role_name: str
+    namespace: str
+    service_account: str
+    policies: tuple[ServicePolicy, ...]
+
+
+@dataclass(frozen=True)
+class ResolvedTeam:
+    """A namespace with its quota, in the names of ResourceQuota (``requests.nvidia.com/gpu``).
+
+    Examples:
+        >>> resolved.kubernetes.teams[0].name
+        'research'
+    """
+
+    name: str
+    quota: Mapping[str, str]
+    default_requests: Mapping[str, str]
+    default_limits: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedKubernetes(Resolved):
+    """What runs on the cluster, and how it gets there.
+
+    Attributes:
+        charts: the charts that are installed, by key, in the order of installation.
+        feature_gates: Karpenter's, by the names of its chart (``nodeOverlay``).
+        service_roles: IAM roles of charts that call AWS, Karpenter's own aside.
+        neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
+
+    Examples:
+        >>> resolved.kubernetes.delivery
+        'helm'
+    """
+
+    delivery: str
+    stack: str
+    kubernetes_version: str
+    charts: Mapping[str, ResolvedChart]
+    feature_gates: Mapping[str, bool]
+    karpenter_replicas: int
+    service_roles: tuple[ServiceRole, ...]
+    teams: tuple[ResolvedTeam, ...]
+    neuron_monitor: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedFsxLustre(Resolved):
+    """An FSx for Lustre file system.
+
+    Attributes:
+        deployment_type: as the FSx API spells it: ``PERSISTENT_2``, ``SCRATCH_2``.
+        ports: TCP port ranges that clients and servers use.
+
+    Examples:
+        >>> resolved.storage.fsx_lustre.deployment_type
+        'PERSISTENT_2'
+    """
+
+    name: str
+    zone_id: str
+    size_gib: int
+    deployment_type: str
+    throughput_mibps_per_tib: int | None
+    lustre_version: str
+    kms_key_arn: str | None
+    security_group_name: str
+    ports: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedEfs(Resolved):
+    """An EFS file system with a mount target in every zone.
+
+    Examples:
+        >>> resolved.storage.efs.port
+        2049
+    """
+
+    name: str
+    throughput_mode: str
+    kms_key_arn: str | None
+    security_group_name: str
+    zone_ids: tuple[str, ...]
+    port: int
+
+
+@dataclass(frozen=True)
+class ResolvedBucket:
+    """A bucket that pods mount.
+
+    Examples:
+        >>> [bucket.name for bucket in resolved.storage.buckets]
+        ['models']
+    """
+
+    name: str
+    read_only: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedStorage(Resolved):
+    """Shared file systems and buckets.
+
+    Examples:
+        >>> resolved.storage.fsx_lustre.zone_id
+        'usw2-az1'
+    """
+
+    fsx_lustre: ResolvedFsxLustre | None
+    efs: ResolvedEfs | None
+    buckets: tuple[ResolvedBucket, ...]

@@ -1,0 +1,156 @@
+"""User data of a node: AL2023 NodeConfig or Bottlerocket settings.
+
+On a managed node group EKS adds the cluster's name, endpoint and certificate itself, so that what stands here is
+plain text without any reference:
+https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from eks_hardware.models import Kubelet
+
+_BOUNDARY = "eks-hardware"
+_SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
+
+
+def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
+    """Write a NodeConfig as MIME multipart user data, and a shell script that runs before the node joins.
+
+    nodeadm reads the NodeConfig before cloud-init, whatever its place; cloud-init then runs the script, and nodeadm
+    joins the node when cloud-init is done, also when the script has failed
+    (https://github.com/awslabs/amazon-eks-ami, ``nodeadm-run.service``: ``After=``, not ``Requires=``).
+
+    Schema: https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/ (``node.eks.aws/v1alpha1``)
+
+    Args:
+        spec: of the NodeConfig.
+        shell: lines of the script, in ASCII; none for no script. With a script an empty spec is left out.
+    """
+    parts: list[tuple[str, str]] = []
+    if spec or not shell:
+        document = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": dict(spec)}
+        # JSON is YAML: no quoting rules of our own.
+        parts.append(("application/node.eks.aws", json.dumps(document, indent=2, sort_keys=True, default=dict)))
+    if shell:
+        parts.append(('text/x-shellscript; charset="us-ascii"', "\n".join([*_SCRIPT_START, *shell])))
+    lines = ["MIME-Version: 1.0", f'Content-Type: multipart/mixed; boundary="{_BOUNDARY}"', ""]
+    for content_type, text in parts:
+        lines += [f"--{_BOUNDARY}", f"Content-Type: {content_type}", "", text]
+    return "\n".join([*lines, f"--{_BOUNDARY}--", ""])
+
+
+def node_config_spec(kubelet: Kubelet, *, max_pods: int | None, instance_store: str) -> dict[str, Any]:
+    """Kubelet settings and local disks as the spec of a NodeConfig."""
+    spec: dict[str, Any] = {}
+    if config := _kubelet_config(kubelet, max_pods):
+        spec["kubelet"] = {"config": config}
+    strategy = {"raid0": "RAID0", "mount": "Mount"}.get(instance_store)
+    if strategy:
+        spec["instance"] = {"localStorage": {"strategy": strategy}}
+    return spec
+
+
+def _kubelet_config(kubelet: Kubelet, max_pods: int | None) -> dict[str, Any]:
+    """KubeletConfiguration fields, named as Kubernetes names them.
+
+    Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+    """
+    return _set(
+        {
+            "maxPods": max_pods,
+            "cpuManagerPolicy": kubelet.cpu_manager_policy,
+            "topologyManagerPolicy": kubelet.topology_manager_policy,
+            "imageGCHighThresholdPercent": kubelet.image_gc_high_threshold_percent,
+            "imageGCLowThresholdPercent": kubelet.image_gc_low_threshold_percent,
+            "systemReserved": dict(kubelet.system_reserved) or None,
+            "kubeReserved": dict(kubelet.kube_reserved) or None,
+        }
+    )
+
+
+def bottlerocket_settings(
+    kubelet: Kubelet, *, max_pods: int | None, instance_store: str, neuron: bool
+) -> dict[str, Any]:
+    """Kubelet settings and local disks as Bottlerocket settings.
+
+    Sources: https://bottlerocket.dev/en/os/latest/#/api/settings/kubernetes/,
+    https://docs.aws.amazon.com/eks/latest/userguide/device-management-neuron.html (device ownership)
+    """
+    kubernetes = _set(
+        {
+            "max-pods": max_pods,
+            "cpu-manager-policy": kubelet.cpu_manager_policy,
+            "topology-manager-policy": kubelet.topology_manager_policy,
+            # Bottlerocket takes the two thresholds as strings.
+            "image-gc-high-threshold-percent": _text(kubelet.image_gc_high_threshold_percent),
+            "image-gc-low-threshold-percent": _text(kubelet.image_gc_low_threshold_percent),
+            "system-reserved": dict(kubelet.system_reserved) or None,
+            "kube-reserved": dict(kubelet.kube_reserved) or None,
+            "device-ownership-from-security-context": True if neuron else None,
+        }
+    )
+    settings: dict[str, Any] = {"kubernetes": kubernetes} if kubernetes else {}
+    if instance_store == "raid0":
+        settings["bootstrap-commands"] = {
+            "instance-store": {"commands": _ephemeral_storage_commands(), "mode": "always", "essential": True}
+        }
+    return settings
+
+
+def _ephemeral_storage_commands() -> list[list[str]]:
+    # https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/
+    directories = ["/var/lib/containerd", "/var/lib/kubelet", "/var/log/pods"]
+    return [
+        ["apiclient", "ephemeral-storage", "init"],
+        ["apiclient", "ephemeral-storage", "bind", "--dirs", *directories],
+    ]
+
+
+def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in settings.items() if value is not None}
+
+
+def _text(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def bottlerocket_toml(settings: Mapping[str, Any]) -> str:
+    """Write Bottlerocket settings as TOML user data."""
+    return "\n".join(_toml(settings, ("settings",))) + "\n"
+
+
+def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
+    """Write a table and its sub-tables. TOML has no null: such a value is left out."""
+    plain = {key: value for key, value in table.items() if value is not None and not isinstance(value, Mapping)}
+    if plain:
+        yield f"[{'.'.join(_toml_key(key) for key in path)}]"
+        for key in sorted(plain):
+            yield f"{_toml_key(key)} = {_toml_value(plain[key])}"
+    for key in sorted(table):
+        if isinstance(table[key], Mapping):
+            yield from _toml(table[key], (*path, key))
+
+
+def _toml_value(value: Any) -> str:
+    if isinstance(value, Mapping):  # inside a list, as container-registry.mirrors has them
+        pairs = (f"{_toml_key(key)} = {_toml_value(value[key])}" for key in sorted(value) if value[key] is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(_toml_value(each) for each in value if each is not None)}]"
+    if isinstance(value, str):
+        return _toml_text(value)
+    return json.dumps(value)  # numbers, true and false are written alike
+
+
+def _toml_text(text: str) -> str:
+    # JSON's escapes are TOML's, but for surrogate pairs (not written here) and DEL (JSON does not escape it).
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _toml_key(key: str) -> str:
+    bare = key.replace("-", "").replace("_", "")
+    return key if bare.isascii() and bare.isalnum() else _toml_text(key)

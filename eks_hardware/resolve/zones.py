@@ -1,0 +1,141 @@
+"""Which zones a cluster and each of its node groups and pools use.
+
+The choice only ever grows: the first zones of the region are taken, and a zone is added for a group whose
+instance types none of them offers. What a group adds depends on that group alone, so that another group, before or
+after it, changes neither its zones nor a subnet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTemplate
+
+
+@dataclass(frozen=True)
+class ZoneChoice:
+    """The zones of a network.
+
+    Attributes:
+        base: zones that were asked for (in that order) or taken first; groups spread over these.
+        added: for each zone that was added, the group or pool that needs it.
+    """
+
+    base: tuple[str, ...]
+    added: dict[str, str]
+
+    @property
+    def zone_ids(self) -> tuple[str, ...]:
+        return tuple(sorted({*self.base, *self.added}))
+
+
+def control_plane_excluded() -> frozenset[str]:
+    """Zones that cannot hold an EKS control plane's interfaces."""
+    return frozenset(facts.eks("control_plane_excluded_zones")["zone_ids"])
+
+
+@dataclass(frozen=True)
+class Demand:
+    """What a node group or node pool asks of the zones.
+
+    Attributes:
+        name: of the group or pool.
+        instance_types: its types; none where they are not known.
+        pinned: zones that the strategy fixes: a reservation's, or those it lists.
+        one_zone: all nodes have to be in one zone. EFA traffic does not leave a zone, and neither does a cluster
+            placement group: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
+            https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster
+        every_type: a zone has to offer every type where one does; else one type is enough.
+        also: zones beside those that offer its types: of reservations that a pool tries first.
+    """
+
+    name: str
+    instance_types: tuple[str, ...]
+    pinned: tuple[str, ...]
+    one_zone: bool
+    every_type: bool
+    also: tuple[str, ...] = ()
+
+
+def of_node_group(group: NodeGroupSpec) -> Demand:
+    """A managed node group: EKS launches any of its types in any of its zones."""
+    return Demand(
+        group.name,
+        group.instance_types,
+        (group.reservation.zone,) if group.reservation else group.zones,
+        _in_one_zone(group),
+        every_type=True,
+    )
+
+
+def of_node_pool(pool: NodePoolSpec, instance_types: tuple[str, ...]) -> Demand:
+    """A node pool: Karpenter picks a type and a zone that has it."""
+    reserved = tuple(dict.fromkeys(each.zone for each in pool.reservations if each.zone))
+    only_reserved = not {"on-demand", "spot"} & set(pool.capacity) and all(each.zone for each in pool.reservations)
+    # Karpenter uses a reservation only if its zone is among the pool's.
+    fixed = reserved if only_reserved or _in_one_zone(pool) else ()
+    return Demand(
+        pool.name,
+        instance_types,
+        pool.zones or fixed,
+        _in_one_zone(pool),
+        every_type=pool.efa,
+        also=() if pool.zones or fixed else reserved,
+    )
+
+
+def _in_one_zone(template: NodeTemplate) -> bool:
+    return template.efa or template.placement_group == "cluster"
+
+
+def offered_zones(catalogue: Catalogue, demand: Demand, region: str) -> tuple[str, ...]:
+    """Zones that offer every type; those that offer at least one where there is none, or one is enough."""
+    per_type = [set(catalogue.offered(name, region)) for name in demand.instance_types]
+    everywhere = set.intersection(*per_type) if demand.every_type and per_type else set[str]()
+    return tuple(sorted(everywhere or set[str]().union(*per_type)))
+
+
+def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalogue: Catalogue) -> ZoneChoice:
+    """Choose the zones of a network.
+
+    With listed zones or an existing VPC those are taken as they are.
+    """
+    if network.existing:
+        return ZoneChoice(tuple(network.existing.private_subnets), {})
+    if not isinstance(network.zones, int):
+        return ZoneChoice(tuple(dict.fromkeys(network.zones)), {})
+    allowed = [zone for zone in catalogue.zone_ids(region) if zone not in control_plane_excluded()]
+    base = tuple(allowed[: network.zones])
+    added: dict[str, str] = {}
+    for demand in demands:
+        needed = demand.pinned
+        if not needed:
+            offered = offered_zones(catalogue, demand, region)
+            needed = () if set(offered) & set(base) else _best_first(offered)[:1]
+        for zone in (*needed, *demand.also):
+            if zone not in base:
+                added.setdefault(zone, demand.name)
+    return ZoneChoice(base, added)
+
+
+def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
+    """By id; a zone where the control plane may not be can still hold nodes, and comes last."""
+    return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded(), zone)))
+
+
+def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
+    """Zones of one group or pool: pinned ones, else the base zones that offer its types, else the one it added.
+
+    Of several, one that has to be in one zone takes the first in the order of the strategy, so that a zone
+    that is listed behind it moves nothing.
+    """
+    if demand.pinned:
+        return tuple(sorted(set(demand.pinned)))
+    offered = offered_zones(catalogue, demand, region)
+    candidates = tuple(zone for zone in choice.base if zone in offered) or tuple(
+        zone for zone in _best_first(offered)[:1] if zone in choice.added
+    )
+    return candidates[:1] if demand.one_zone else tuple(sorted({*candidates, *demand.also}))

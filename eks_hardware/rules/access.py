@@ -1,0 +1,216 @@
+"""Rules about who may do what: access entries and their policies, ARNs, accounts, Terraform's own role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from eks_hardware import facts
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodeGroupSpec, S3BackendSpec
+from eks_hardware.resolve.cluster import has_admin
+from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.suggestions import did_you_mean
+
+_ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
+_POLICIES = "https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"
+_ARNS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"
+_ROLE = re.compile(r"arn:[a-z-]+:iam::([0-9]{12}):role/.+")
+_SSO_PATH = "aws-reserved/sso.amazonaws.com/"
+
+
+# --- access entries
+
+
+@rule(
+    "CLUSTER_NO_ADMIN",
+    "nobody may administer the cluster",
+    "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
+    severity=Severity.WARNING,
+)
+def _no_admin(context: Context) -> Iterator[Breach]:
+    if not has_admin(context.strategy.cluster):
+        yield (
+            "cluster",
+            "nobody may change everything on the cluster; list IAM roles under cluster.admins, or set "
+            "cluster.creator_is_admin: true",
+        )
+
+
+@rule(
+    "ACCESS_ENTRY_DUPLICATE",
+    "a principal has two access entries",
+    "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html",
+)
+def _duplicate_principal(context: Context) -> Iterator[Breach]:
+    cluster = context.strategy.cluster
+    seen = {arn: f"cluster.admins[{index}]" for index, arn in enumerate(cluster.admins)}
+    for entry in cluster.access_entries:
+        path = f"cluster.access_entries[{entry.name}].principal_arn"
+        if entry.principal_arn in seen:
+            yield (
+                path,
+                f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two",
+            )
+        seen.setdefault(entry.principal_arn, path)
+
+
+def _principals(context: Context) -> Iterator[tuple[str, str]]:
+    """Path and ARN of everyone who gets an access entry."""
+    cluster = context.strategy.cluster
+    for index, arn in enumerate(cluster.admins):
+        yield f"cluster.admins[{index}]", arn
+    for entry in cluster.access_entries:
+        yield f"cluster.access_entries[{entry.name}].principal_arn", entry.principal_arn
+
+
+@rule("ACCESS_ENTRY_PRINCIPAL", "EKS refuses a principal of an access entry", _ENTRIES)
+def _refused_principal(context: Context) -> Iterator[Breach]:
+    for path, arn in _principals(context):
+        principal = arn.split(":", 5)[5].removeprefix("role/")
+        if principal.startswith("aws-service-role/"):
+            yield path, f"{principal.rpartition('/')[2]} is a service-linked role, which only AWS assumes; remove it"
+        elif principal.startswith("AWSReservedSSO_"):
+            # aws-auth wanted it without its path, and that is how people still write it.
+            yield (
+                path,
+                f"roles of IAM Identity Center have a path, and without it there is no such role; write "
+                f"role/{_SSO_PATH}[<region>/]{principal}, as 'aws iam get-role' prints it",
+            )
+
+
+@rule(
+    "ACCESS_ENTRY_CREATOR",
+    "the creator of the cluster gets a second access entry",
+    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2968",
+)
+def _creator(context: Context) -> Iterator[Breach]:
+    role = context.strategy.aws.assume_role
+    if not role or not context.strategy.cluster.creator_is_admin:
+        return
+    for path, arn in _principals(context):
+        if arn == role.role_arn:
+            yield (
+                path,
+                "Terraform works as this role, to which EKS gives an entry when the cluster is made "
+                "(creator_is_admin: true), and a second one is refused; remove this one, or creator_is_admin",
+            )
+
+
+@rule(
+    "ACCESS_ENTRY_EMPTY",
+    "an access entry gives no permission",
+    "https://docs.aws.amazon.com/eks/latest/userguide/access-policies.html",
+    severity=Severity.WARNING,
+)
+def _no_permission(context: Context) -> Iterator[Breach]:
+    for entry in context.strategy.cluster.access_entries:
+        if not entry.policies and not entry.kubernetes_groups:
+            yield (
+                f"cluster.access_entries[{entry.name}]",
+                "without policies and kubernetes_groups it lets nobody do anything; add for example policies: "
+                "[{policy: AmazonEKSViewPolicy}]",
+            )
+
+
+@rule("ACCESS_POLICY_UNKNOWN", "EKS has no such access policy, or does not give it to roles of yours", _POLICIES)
+def _unknown_policy(context: Context) -> Iterator[Breach]:
+    known = facts.eks("access_policies")
+    for entry in context.strategy.cluster.access_entries:
+        for index, given in enumerate(entry.policies):
+            path = f"cluster.access_entries[{entry.name}].policies[{index}].policy"
+            if given.policy in known["service_linked"]:
+                yield path, f"{given.policy} is for AWS's service-linked roles only; remove it"
+            elif given.policy not in known["names"]:
+                hint = did_you_mean(given.policy, known["names"], "see `aws eks list-access-policies`")
+                yield path, f"EKS has no access policy {given.policy!r}; {hint}"
+
+
+# --- ARNs and accounts
+
+
+def _arns(context: Context) -> Iterator[tuple[str, str]]:
+    """Path and ARN of everything that is named by its ARN, apart from the backend's."""
+    strategy = context.strategy
+    yield from _principals(context)
+    for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
+        yield f"karpenter.node_policies[{index}]", arn
+    single = {
+        "cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn,
+        "storage.fsx_lustre.kms_key_arn": strategy.storage.fsx_lustre and strategy.storage.fsx_lustre.kms_key_arn,
+        "storage.efs.kms_key_arn": strategy.storage.efs and strategy.storage.efs.kms_key_arn,
+        "aws.assume_role.role_arn": strategy.aws.assume_role and strategy.aws.assume_role.role_arn,
+        "aws.permissions_boundary_arn": strategy.aws.permissions_boundary_arn,
+    }
+    for node in context.nodes:
+        single[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
+        if isinstance(node, NodeGroupSpec) and node.reservation:
+            single[group_path(node, "reservation.resource_group_arn")] = node.reservation.resource_group_arn
+    yield from ((path, each) for path, each in single.items() if each)
+
+
+@rule("ARN_PARTITION", "an ARN is of another partition than the region", _ARNS)
+def _partition(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    for path, arn in _arns(context):
+        yield from _other_partition(path, arn, strategy.region)
+    backend = strategy.backend
+    if isinstance(backend, S3BackendSpec):
+        for name, arn_of_backend in (("kms_key_arn", backend.kms_key_arn), ("role_arn", backend.role_arn)):
+            if arn_of_backend:
+                yield from _other_partition(f"backend.{name}", arn_of_backend, backend.region or strategy.region)
+
+
+def _other_partition(path: str, arn: str, region: str) -> Iterator[Breach]:
+    given, expected = arn.split(":")[1], facts.partition(region)
+    if given != expected:
+        yield (
+            path,
+            f"it begins with arn:{given}:, and {region} belongs to the partition {expected}; write arn:{expected}:",
+        )
+
+
+@rule(
+    "ROLE_ARN",
+    "an ARN that has to be a role's is not",
+    "https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html",
+)
+def _not_a_role(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    given = {"aws.assume_role.role_arn": strategy.aws.assume_role.role_arn if strategy.aws.assume_role else None}
+    if isinstance(strategy.backend, S3BackendSpec):
+        given["backend.role_arn"] = strategy.backend.role_arn
+    for path, arn in given.items():
+        if arn and not _ROLE.fullmatch(arn):
+            session = ":assumed-role/" in arn
+            fix = "a session cannot be assumed; take the ARN of its role" if session else "only a role can be assumed"
+            yield path, f"{arn} is not the ARN of a role: {fix}, arn:aws:iam::<account>:role/<name>"
+
+
+@rule(
+    "ACCOUNT_MISMATCH",
+    "what has to be in the cluster's account is in another one",
+    "https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html",
+)
+def _account(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    role = _ROLE.fullmatch(strategy.aws.assume_role.role_arn) if strategy.aws.assume_role else None
+    account = strategy.aws.account_id or (role and role[1])
+    if account is None:
+        return
+    if role and role[1] != account:
+        yield (
+            "aws.assume_role.role_arn",
+            f"the role is in {role[1]}, and aws.account_id is {account}: Terraform refuses to work there; correct one "
+            "of them",
+        )
+    policies = {"aws.permissions_boundary_arn": strategy.aws.permissions_boundary_arn}
+    for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
+        policies[f"karpenter.node_policies[{index}]"] = arn
+    for path, policy in policies.items():
+        owner = policy.split(":")[4] if policy else "aws"
+        if owner not in ("aws", account):
+            yield (
+                path,
+                f"the policy is in {owner}, and roles of {account} take policies of {account} or of AWS; copy it",
+            )

@@ -1,0 +1,237 @@
+"""Rules about EKS add-ons: which are needed, which versions, and settings that undo what is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware
+from eks_hardware.findings import Severity
+from eks_hardware.resolve import has_pod_subnets, pod_interfaces
+from eks_hardware.resolve.addresses import switched_on
+from eks_hardware.resolve.node import max_pods
+from eks_hardware.rules.registry import Breach, Context, Node, rule
+from eks_hardware.versions import numbers
+
+_CNI = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/README.md"
+_SKEW = "https://kubernetes.io/releases/version-skew-policy/#kube-proxy"
+
+
+def _path(name: str, *rest: str) -> str:
+    return ".".join(["cluster.addons", name, *rest])
+
+
+@rule(
+    "ADDON_REQUIRED",
+    "an add-on is off that nodes or other add-ons need",
+    "https://docs.aws.amazon.com/eks/latest/userguide/eks-add-ons.html",
+)
+def _required_addon(context: Context) -> Iterator[Breach]:
+    for name, addon in context.strategy.cluster.addons.items():
+        fact = facts.addons()[name]
+        if not addon.enabled and fact["before_nodes"]:
+            yield f"cluster.addons.{name}.enabled", f"{name} cannot be off: {fact['why']}; remove the line"
+
+
+@rule(
+    "ADDON_DNS_OFF",
+    "CoreDNS is off, and the cluster may be without DNS",
+    "https://docs.aws.amazon.com/eks/latest/userguide/managing-coredns.html",
+    severity=Severity.WARNING,
+)
+def _dns_off(context: Context) -> Iterator[Breach]:
+    addon = context.strategy.cluster.addons.get("coredns")
+    if addon and not addon.enabled:
+        yield (
+            _path("coredns", "enabled"),
+            "without CoreDNS no pod finds a service or a host by its name, unless something else brings DNS; remove "
+            "the line, if nothing does",
+        )
+
+
+# --- versions
+
+
+def _pinned(context: Context) -> Iterator[tuple[str, str]]:
+    """Add-ons with a version of the strategy's."""
+    for name, addon in context.strategy.cluster.addons.items():
+        if addon.enabled and addon.version:
+            yield str(name), addon.version
+
+
+@rule(
+    "ADDON_VERSION",
+    "an add-on's version cannot do what the strategy asks of it",
+    "config/facts/eks.json (addon_versions)",
+)
+def _version(context: Context) -> Iterator[Breach]:
+    known = facts.eks("addon_versions")
+    for name, version in _pinned(context):
+        lowest = dict(known["lowest"].get(name, {}))
+        if name == known["efa_only"]["addon"] and any(_has_efa_only(context, node) for node in context.nodes):
+            lowest = known["efa_only"]
+        if lowest and numbers(version) < numbers(lowest["version"]):
+            yield (
+                _path(name, "version"),
+                f"{version} is older than {lowest['version']}, the first with {lowest['why']}; pin a later one, or "
+                "remove the line",
+            )
+    behind, version = _proxy_behind(context)
+    most = known["kube_proxy_minors_behind"]
+    if behind < 0 or behind > most:
+        minor = context.strategy.cluster.kubernetes_version
+        yield (
+            _path("kube-proxy", "version"),
+            f"{version} does not work with Kubernetes {minor}: it may be no newer, and {most} minors older at most; "
+            f"{_OF_THE_CLUSTER}",
+        )
+
+
+_OF_THE_CLUSTER = "pin one of the cluster's minor, or remove the line: EKS then takes the right one"
+
+
+def _has_efa_only(context: Context, node: Node) -> bool:
+    return node.efa and any(
+        each.interface_type == "efa-only" for kind in context.types(node) for each in kind.efa_interfaces
+    )
+
+
+def _proxy_behind(context: Context) -> tuple[int, str]:
+    """Minors that the pinned kube-proxy is behind the control plane, and its version; 0 where it is not pinned."""
+    version = dict(_pinned(context)).get("kube-proxy")
+    if version is None:
+        return 0, ""
+    return numbers(context.strategy.cluster.kubernetes_version)[1] - numbers(version)[1], version
+
+
+@rule(
+    "ADDON_VERSION_BEHIND",
+    "kube-proxy stays behind the control plane",
+    _SKEW,
+    severity=Severity.WARNING,
+)
+def _behind(context: Context) -> Iterator[Breach]:
+    behind, version = _proxy_behind(context)
+    if 0 < behind <= facts.eks("addon_versions")["kube_proxy_minors_behind"]:
+        yield (
+            _path("kube-proxy", "version"),
+            f"{version} is {behind} minor{'s' if behind > 1 else ''} behind Kubernetes "
+            f"{context.strategy.cluster.kubernetes_version}; {_OF_THE_CLUSTER}",
+        )
+
+
+# --- settings
+
+
+def _environment(context: Context) -> Mapping[str, Any]:
+    """What the strategy itself says of the CNI's environment."""
+    addon = context.strategy.cluster.addons.get("vpc-cni")
+    given = addon.configuration.get("env") if addon else None
+    return given if isinstance(given, Mapping) else {}
+
+
+def _environment_path(name: str) -> str:
+    return _path("vpc-cni", "configuration", "env", name)
+
+
+@rule(
+    "ADDON_ENVIRONMENT_TEXT",
+    "the environment of the CNI has a value that is not text",
+    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2427",
+)
+def _environment_text(context: Context) -> Iterator[Breach]:
+    for name, value in _environment(context).items():
+        if not isinstance(value, str):
+            yield (
+                _environment_path(str(name)),
+                f"the add-on's schema takes text here, and EKS refuses the add-on; write {_quoted(value)}, with quotes",
+            )
+
+
+def _quoted(value: object) -> str:
+    return f'"{str(value).lower()}"' if isinstance(value, bool | int | float) else "text"
+
+
+@rule("ADDON_WIRING", "an add-on's configuration undoes what the rest of the strategy builds on", _CNI)
+def _wiring(context: Context) -> Iterator[Breach]:
+    yield from _prefixes_off(context)
+    environment, switch = _environment(context), "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"
+    if has_pod_subnets(context.strategy.network) and switch in environment and not switched_on(environment, switch):
+        yield (
+            _environment_path(switch),
+            "the network has subnets for pods, and with this they stay empty; remove the line, or network.pod_cidr or "
+            "pod_subnets",
+        )
+    addon = context.strategy.cluster.addons.get("coredns")
+    configuration = addon.configuration if addon and addon.enabled else {}
+    scaling = configuration.get("autoScaling")
+    scaled = isinstance(scaling, Mapping) and scaling.get("enabled") is True
+    if configuration.get("replicaCount") == 0 and not scaled:
+        yield (
+            _path("coredns", "configuration", "replicaCount"),
+            "without CoreDNS no pod finds a service by its name; take at least 2, or remove the line",
+        )
+
+
+def _prefixes_off(context: Context) -> Iterator[Breach]:
+    """Nodes that are told to take more pods than they have addresses for without prefixes."""
+    environment, switch = _environment(context), "ENABLE_PREFIX_DELEGATION"
+    if switch not in environment or switched_on(environment, switch):
+        return
+    custom = has_pod_subnets(context.strategy.network)
+    short: dict[str, tuple[int, int]] = {}
+    for node in context.nodes:
+        kinds = context.types(node)
+        told = max_pods(node, kinds, custom_networking=custom) if kinds else None
+        interfaces = [pod_interfaces(kind, efa=node.efa, custom_networking=custom) for kind in kinds]
+        room = min(
+            (
+                (count or 0) * ((kind.ipv4_per_interface or 1) - 1) + 2
+                for count, kind in zip(interfaces, kinds, strict=True)
+            ),
+            default=0,
+        )
+        if told is not None and told > room:
+            short[node.name] = (told, room)
+    if short:
+        name, (told, room) = next(iter(short.items()))
+        more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
+        yield (
+            _environment_path(switch),
+            f"without prefixes a node of {name} has addresses for {room} pods, and takes {told}{more}: the rest stays "
+            "in ContainerCreating; remove the line, or set kubelet.max_pods on every group and pool",
+        )
+
+
+# --- node repair
+
+
+@rule(
+    "NODE_REPAIR_NO_AGENT",
+    "nodes are to be repaired, and the agent that sees their faults is off",
+    "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html",
+    severity=Severity.WARNING,
+)
+def _repair(context: Context) -> Iterator[Breach]:
+    addon = context.strategy.cluster.addons.get("eks-node-monitoring-agent")
+    if addon is None or addon.enabled:
+        return
+    repaired = [
+        group.name
+        for group in context.strategy.node_groups
+        if group.node_repair or (group.node_repair is None and not group.reservation and _accelerated(context, group))
+    ]
+    karpenter = context.strategy.karpenter
+    if karpenter and karpenter.feature_gates.node_repair:
+        repaired.append("Karpenter's pools")
+    if repaired:
+        yield (
+            _path("eks-node-monitoring-agent", "enabled"),
+            f"{', '.join(repaired)} would be repaired only when kubelet falls silent, not for faults of GPUs, Neuron "
+            "devices, EFA, disks or kernel; remove the line, or set node_repair: false",
+        )
+
+
+def _accelerated(context: Context, node: Node) -> bool:
+    return any(kind.hardware is not Hardware.CPU for kind in context.types(node))

@@ -1,0 +1,136 @@
+"""Rules about the budget: what everything costs at its most, and what of that nobody knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.cost import HOURS_PER_MONTH, CostLine, StrategyCost, cost_of
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec
+from eks_hardware.resolve import resolve
+from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, pool_path, rule
+from eks_hardware.suggestions import several
+from eks_hardware.units import amount
+
+_GUIDE = "docs/guides/cost.md"
+_FIELD = "budget.usd_per_month_at_max"
+_SHOWN = 3
+_GIB = 1024**3
+_ROUNDING = 1e-9
+
+
+@rule("BUDGET_EXCEEDED", "everything at its most costs more than the budget", _GUIDE)
+def _exceeded(context: Context) -> Iterator[Breach]:
+    cost, budget = _cost(context), context.strategy.budget
+    if cost is None or budget is None:
+        return
+    most, limit = cost.usd_per_month("max"), budget.usd_per_month_at_max
+    if most <= limit:
+        return
+    largest = sorted(cost.lines, key=_monthly, reverse=True)[:_SHOWN]
+    parts = ", ".join(f"{line.path} {_usd(_monthly(line))} ({_units(line)} {line.name})" for line in largest)
+    least = "at least " if cost.unknown("max") else ""
+    yield (
+        _FIELD,
+        f"with every group at its max and every pool at its limits it is {least}{_usd(most)} a month, "
+        f"{_usd(most - limit)} over the {_usd(limit)} that are allowed; most of it is {parts}; "
+        f"{_remedy(context, cost, most - limit)}, or raise the budget",
+    )
+
+
+@rule(
+    "BUDGET_UNKNOWN",
+    "what has a price is within the budget, but something has none",
+    _GUIDE,
+    severity=Severity.WARNING,
+)
+def _unknown(context: Context) -> Iterator[Breach]:
+    cost, budget = _cost(context), context.strategy.budget
+    if cost is None or budget is None:
+        return
+    unknown, known = cost.unknown("max"), cost.usd_per_month("max")
+    if unknown and known <= budget.usd_per_month_at_max:
+        names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
+        yield (
+            _FIELD,
+            f"no source has the price of {names}, so that {_usd(known)} a month is the least of what it may cost at "
+            "max; ask AWS for the price, and ignore this with the answer as its reason",
+        )
+
+
+def _cost(context: Context) -> StrategyCost | None:
+    """What the strategy costs; None where there is no budget, or where what is paid for cannot be told."""
+    # Asked first: without a budget nothing else of the strategy is looked at.
+    if context.strategy.budget is None or not context.region_known:
+        return None
+    if not all(_is_told(context, node) for node in context.nodes):
+        return None
+    return cost_of(resolve(context.strategy, context.catalogue), context.catalogue, today=context.today)
+
+
+def _is_told(context: Context, node: Node) -> bool:
+    """Whether the types of a group or pool are known, and a pool's limits are amounts; other rules say it if not."""
+    known = len(context.types(node))
+    limits = node.limits if isinstance(node, NodePoolSpec) else {}
+    amounts = all(
+        str(given).isdigit() or ("/" not in name and isinstance(given, str)) for name, given in limits.items()
+    )
+    return bool(known) and known >= len(node.instance_types) and amounts
+
+
+def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
+    """The first of the dearest groups and pools that can be made small enough, and how small."""
+    by_path: dict[str, float] = {}
+    for line in cost.lines:
+        path = line.path.removesuffix(".disk")
+        by_path[path] = by_path.get(path, 0.0) + _monthly(line)
+    nodes = {node_path(node): node for node in context.nodes}
+    for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
+        node, kept = nodes[path], 1 - over / by_path[path] if by_path[path] else 0
+        lower = (
+            _lower_max(node, kept)
+            if isinstance(node, NodeGroupSpec)
+            else _lower_limits(node, context.types(node), kept)
+        )
+        if lower:
+            return f"lower {lower}"
+    return "no group or pool alone makes up for that: lower several"
+
+
+def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
+    """The max with which a part of the cost is kept; None where the group would be smaller than it has to be."""
+    fits = math.floor(group.scaling.max * kept + _ROUNDING)
+    least = max(1, group.scaling.min, group.scaling.desired or 0)
+    return f"{group_path(group, 'scaling.max')} to {fits}" if fits >= least else None
+
+
+def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float) -> str | None:
+    """The limits with which a part of the cost is kept; None where no node would be within them."""
+    limits = {str(name): amount(given) * Fraction(max(kept, 0)) for name, given in pool.limits.items()}
+    units = {"memory": _GIB}
+    whole = {name: math.floor(limit / units.get(name, 1)) for name, limit in limits.items()}
+    needs = [{name: count / units.get(name, 1) for name, count in node_capacity(kind).items()} for kind in types]
+    if not any(all(each.get(name, 0) <= limit for name, limit in whole.items()) for each in needs):
+        return None
+    return " and ".join(
+        f"{pool_path(pool, f'limits[{name}]' if '/' in name else f'limits.{name}')} to {limit}"
+        + ("Gi" if name == "memory" else "")
+        for name, limit in whole.items()
+    )
+
+
+def _monthly(line: CostLine) -> float:
+    return (line.usd_per_hour("max") or 0.0) * HOURS_PER_MONTH
+
+
+def _units(line: CostLine) -> str:
+    return f"{line.units['max']:g} x"
+
+
+def _usd(amount: float) -> str:
+    """``1,234 USD``; cents below 10 USD."""
+    return f"{amount:,.2f} USD" if amount < 10 else f"{amount:,.0f} USD"

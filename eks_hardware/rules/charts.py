@@ -1,0 +1,149 @@
+"""Rules about the settings of charts: which there are, which are the strategy's own, and in which version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware import facts
+from eks_hardware.findings import Severity
+from eks_hardware.rules.chart_values import derived_values
+from eks_hardware.rules.delivery import charts
+from eks_hardware.rules.registry import Breach, Context, rule
+from eks_hardware.rules.unknown_keys import unknown_keys
+from eks_hardware.versions import numbers
+
+_CHARTS = "config/facts/charts.json"
+
+
+@rule(
+    "CHART_NOT_INSTALLED",
+    "a chart has settings, but the strategy does not install it",
+    "eks_hardware/resolve/kubernetes.py",
+    severity=Severity.WARNING,
+)
+def _not_installed(context: Context) -> Iterator[Breach]:
+    installed = charts(context)
+    for name in context.strategy.kubernetes.charts:
+        if name not in installed:
+            switch = f"set {wanted}, or " if (wanted := _SWITCHES.get(name)) else ""
+            yield f"kubernetes.charts.{name}", f"{name} is not installed, so that this has no effect; {switch}remove it"
+
+
+# What installs a chart; the others follow from the hardware.
+_SWITCHES = {
+    "aws-load-balancer-controller": "kubernetes.load_balancer_controller: true",
+    "cluster-autoscaler": "kubernetes.cluster_autoscaler: true",
+    "dcgm-exporter": "kubernetes.dcgm_exporter: true",
+    "gpu-operator": "kubernetes.gpu_operator: true",
+    "karpenter": "karpenter: {}",
+    "karpenter-crd": "karpenter: {}",
+    "kube-prometheus-stack": "kubernetes.prometheus: true",
+    "kueue": "kubernetes.kueue: true",
+}
+
+
+# --- values
+
+
+@rule("CHART_VALUE_UNKNOWN", "a chart does not have a value of this name", "config/facts/chart_values")
+def _unknown_value(context: Context) -> Iterator[Breach]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        version = facts.chart(name)["version"]
+        # What another version has is not known.
+        if chart.version not in (None, version):
+            continue
+        for unknown in unknown_keys(name, chart.values):
+            hint = f"; did you mean {unknown.close[0]!r}?" if unknown.close else "; remove it"
+            yield (
+                f"kubernetes.charts.{name}.values.{unknown}",
+                f"{name} {version} has no value {str(unknown)!r}, so that this has no effect{hint}",
+            )
+
+
+@rule(
+    "CHART_VALUES_UNCHECKED",
+    "the values of a chart's version are not known",
+    "config/facts/chart_values",
+    severity=Severity.WARNING,
+)
+def _unchecked(context: Context) -> Iterator[Breach]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        if chart.values and chart.version not in (None, facts.chart(name)["version"]):
+            yield (
+                f"kubernetes.charts.{name}.values",
+                f"the names of values of {name} {chart.version} are not recorded, so that these are not checked; use "
+                f"{facts.chart(name)['version']}, or compare them with `helm show values`",
+            )
+
+
+@rule("CHART_VALUE_DERIVED", "a chart's value is the strategy's own", "eks_hardware/rules/chart_values.py")
+def _derived(context: Context) -> Iterator[Breach]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        for place, row in derived_values(name, chart.values):
+            lost = "" if place == row.path else f", and with it {row.path}"
+            yield (
+                f"kubernetes.charts.{name}.values.{place}",
+                f"{place} is the strategy's own{lost}: {row.reason}; {row.instead}",
+            )
+
+
+# --- versions
+
+# The definitions of Karpenter's resources follow its controller.
+_FOLLOWS = frozenset({"karpenter-crd"})
+
+
+@rule(
+    "CHART_VERSION_UNREAD",
+    "a chart is newer than the version that this project was written for",
+    _CHARTS,
+    severity=Severity.WARNING,
+)
+def _unread(context: Context) -> Iterator[Breach]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        read = facts.chart(name)["version"]
+        if name not in _FOLLOWS and chart.version and numbers(chart.version) > numbers(read):
+            yield (
+                f"kubernetes.charts.{name}.version",
+                f"{name} was read up to {read}: whether {chart.version} exists, and takes what is written for it, is "
+                f"not known; use {read}, or try it first",
+            )
+
+
+@rule("CHART_VERSION_OLD", "a chart is too old for what is written for it", _CHARTS)
+def _old(context: Context) -> Iterator[Breach]:
+    for name, chart in context.strategy.kubernetes.charts.items():
+        lowest = facts.chart(name).get("lowest")
+        if lowest and chart.version and numbers(chart.version) < numbers(lowest["version"]):
+            yield (
+                f"kubernetes.charts.{name}.version",
+                f"{name} {chart.version} {lowest['why']}; use {lowest['version']} or newer",
+            )
+
+
+# Karpenter has rules of its own.
+_OWN_RULES = frozenset({"karpenter", "karpenter-crd"})
+
+
+def _lowest_kubernetes(context: Context) -> Iterator[tuple[str, str]]:
+    """Charts in the recorded version, with the lowest Kubernetes version that they are made for."""
+    given = {str(name): chart.version for name, chart in context.strategy.kubernetes.charts.items()}
+    for key in sorted(charts(context) - _OWN_RULES):
+        fact = facts.chart(key)
+        limit = fact["kubernetes"]["min"]
+        if limit and given.get(key) in (None, fact["version"]):
+            yield key, limit
+
+
+@rule("CHART_KUBERNETES_VERSION", "a chart does not run on the Kubernetes version", _CHARTS)
+def _too_old(context: Context) -> Iterator[Breach]:
+    version = context.strategy.cluster.kubernetes_version
+    for key, lowest in _lowest_kubernetes(context):
+        if numbers(version) < numbers(lowest):
+            yield (
+                "cluster.kubernetes_version",
+                (
+                    f"{key} needs Kubernetes {lowest} or newer, not {version}; raise it, or name an older chart in "
+                    f"kubernetes.charts.{key}.version"
+                ),
+            )

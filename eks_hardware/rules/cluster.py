@@ -1,0 +1,197 @@
+"""Rules about the control plane: region, version, keys; and about the provider."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from eks_hardware import facts
+from eks_hardware.findings import Severity
+from eks_hardware.models import S3BackendSpec
+from eks_hardware.resolve import provider_floor
+from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.versions import numbers
+
+_CONSTRAINTS = "https://developer.hashicorp.com/terraform/language/expressions/version-constraints"
+_VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
+_ENDING_SOON = datetime.timedelta(days=90)
+
+
+@rule("REGION_UNKNOWN", "the catalogue does not know the region", "eks_hardware/catalogue (offerings)")
+def _region(context: Context) -> Iterator[Breach]:
+    region = context.strategy.region
+    if not context.region_known:
+        close = difflib.get_close_matches(region, context.catalogue.regions, n=3, cutoff=0.8)
+        hint = f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(context.catalogue.regions)}"
+        yield "region", f"the catalogue has no data of a region {region}: what is sold there is not known; {hint}"
+
+
+@rule("KUBERNETES_VERSION_UNSUPPORTED", "EKS does not support the Kubernetes version", _VERSIONS)
+def _version(context: Context) -> Iterator[Breach]:
+    supported = facts.eks("versions")["supported"]
+    version = context.strategy.cluster.kubernetes_version
+    end = supported.get(version, {}).get("extended_until")
+    alive = ", ".join(each for each, dates in supported.items() if context.today <= _date(dates["extended_until"]))
+    if _is_newer(version, supported):
+        return
+    if version not in supported:
+        yield "cluster.kubernetes_version", f"{version} is not supported by EKS; use one of {alive}"
+    elif context.today > _date(end):
+        yield "cluster.kubernetes_version", f"support of {version} ended on {end}; use one of {alive}"
+
+
+def _is_newer(version: str, recorded: Iterable[str]) -> bool:
+    """Whether a Kubernetes version came after all that are recorded."""
+    return numbers(version) > max(map(numbers, recorded))
+
+
+@rule(
+    "KUBERNETES_VERSION_UNREAD",
+    "the Kubernetes version is newer than the facts of this release",
+    "config/facts/eks.json (versions)",
+    severity=Severity.WARNING,
+)
+def _version_unread(context: Context) -> Iterator[Breach]:
+    version, versions = context.strategy.cluster.kubernetes_version, facts.eks("versions")
+    if _is_newer(version, versions["supported"]):
+        newest = max(versions["supported"], key=numbers)
+        yield (
+            "cluster.kubernetes_version",
+            f"{version} is newer than what was read on {versions['as_of']}; EKS may have it, nothing here was checked "
+            f"against it; {newest} was",
+        )
+
+
+def _date(text: str | None) -> datetime.date:
+    """A day of the calendar; one far away where it is not known yet."""
+    return datetime.date.fromisoformat(text) if text else datetime.date.max
+
+
+@rule(
+    "KUBERNETES_VERSION_ENDING",
+    "standard support of the Kubernetes version has ended or ends within 90 days",
+    _VERSIONS,
+    severity=Severity.WARNING,
+)
+def _version_ending(context: Context) -> Iterator[Breach]:
+    version = context.strategy.cluster.kubernetes_version
+    supported = facts.eks("versions")["supported"]
+    dates = supported.get(version)
+    if not dates:
+        return
+    end = _date(dates["standard_until"])
+    if end - _ENDING_SOON <= context.today <= _date(dates["extended_until"]):
+        follows = (
+            f"EKS upgrades the control plane {'at any time' if end < context.today else 'then'} "
+            "(upgrade_policy: extended would keep it)"
+            if context.strategy.cluster.upgrade_policy == "standard"
+            else "extended support costs about six times as much an hour"
+        )
+        verb = "ended" if end < context.today else "ends"
+        longer = [each for each, of in supported.items() if _date(of["standard_until"]) - _ENDING_SOON > context.today]
+        default = facts.eks("versions")["default"]
+        better = default if default in longer else next(reversed(longer), None)
+        hint = f"; {better} is supported longer (a cluster is upgraded one minor version at a time)" if better else ""
+        yield "cluster.kubernetes_version", f"standard support of {version} {verb} on {end}; {follows}{hint}"
+
+
+@rule(
+    "PROVIDER_VERSION_TOO_LOW",
+    "the provider range allows versions that lack a setting",
+    "https://github.com/hashicorp/terraform-provider-aws/blob/main/CHANGELOG.md",
+)
+def _provider_version(context: Context) -> Iterator[Breach]:
+    wanted = context.strategy.aws.version
+    if wanted is None:
+        return
+    floor, reason = provider_floor(context.strategy)
+    # Upper bounds and exclusions (!=) do not raise the lower end.
+    stated = re.findall(r"(?:^|,)\s*(?:>=|>|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
+    lowest = max((numbers(text) for text in stated), default=(0, 0, 0))
+    if lowest < numbers(floor):
+        yield (
+            "aws.version",
+            f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'",
+        )
+
+
+_Version: TypeAlias = tuple[int, int, int]
+_NO_END: _Version = (10**9, 0, 0)
+
+
+@rule("PROVIDER_VERSION_IMPOSSIBLE", "no version of the provider is in its range", _CONSTRAINTS)
+def _provider_range(context: Context) -> Iterator[Breach]:
+    wanted = context.strategy.aws.version
+    if wanted is not None and _is_empty(wanted):
+        floor, _ = provider_floor(context.strategy)
+        yield (
+            "aws.version",
+            f"no version is {wanted!r}, all at once; write '>= {floor}, < {facts.eks('provider_versions')['below']}'",
+        )
+
+
+_OPERATOR_AND_VERSION = re.compile(r"(!=|>=|<=|~>|=|>|<)?\s*(\d+(?:\.\d+){0,2})")
+
+
+def _is_empty(wanted: str) -> bool:
+    """Whether no version meets every constraint."""
+    lowest, below = (0, 0, 0), _NO_END
+    excluded: set[_Version] = set()
+    for operator, text in _OPERATOR_AND_VERSION.findall(wanted):
+        version = numbers(text)
+        following = _following(version)
+        if operator == "!=":
+            excluded.add(version)
+        if operator in ("", "=", ">=", "~>"):
+            lowest = max(lowest, version)
+        if operator == ">":
+            lowest = max(lowest, following)
+        if operator == "<":
+            below = min(below, version)
+        if operator in ("", "=", "<="):
+            below = min(below, following)
+        if operator == "~>":
+            # ~> 6.2 ends before 7, ~> 6.2.1 before 6.3; ~> 6 has no end.
+            major, minor, _ = version
+            below = min(below, {0: _NO_END, 1: (major + 1, 0, 0), 2: (major, minor + 1, 0)}[text.count(".")])
+    while lowest in excluded:
+        lowest = _following(lowest)
+    return lowest >= below
+
+
+def _following(version: _Version) -> _Version:
+    major, minor, patch = version
+    return major, minor, patch + 1
+
+
+@rule(
+    "KMS_KEY_REGION",
+    "a KMS key is in another region than what it encrypts",
+    "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
+)
+def _key_region(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    keys = {"cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn}
+    for node in context.nodes:
+        keys[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
+    for name, storage in (("fsx_lustre", strategy.storage.fsx_lustre), ("efs", strategy.storage.efs)):
+        if storage:
+            keys[f"storage.{name}.kms_key_arn"] = storage.kms_key_arn
+    for path, arn in keys.items():
+        if arn is not None and arn.split(":")[3] != strategy.region:
+            yield (
+                path,
+                f"the key is in {arn.split(':')[3]}, the cluster in {strategy.region}; use a key of that region",
+            )
+    backend = strategy.backend
+    if isinstance(backend, S3BackendSpec) and backend.kms_key_arn:
+        region = backend.region or strategy.region
+        if backend.kms_key_arn.split(":")[3] != region:
+            yield (
+                "backend.kms_key_arn",
+                f"the key is in {backend.kms_key_arn.split(':')[3]}, the bucket in {region}; use a key of that region, "
+                "or set backend.region",
+            )

@@ -1,0 +1,117 @@
+"""Rules about how charts get onto the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware.findings import Severity
+from eks_hardware.resolve import ami_family
+from eks_hardware.resolve.cluster import has_admin
+from eks_hardware.resolve.kubernetes import NodeNeeds, wanted_charts
+from eks_hardware.rules.registry import Breach, Context, rule
+
+_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
+_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
+_ACCESS = "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html"
+_TOKEN = "https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html"
+
+_OR_MANIFESTS = "or set kubernetes.delivery: manifests"
+
+
+def charts(context: Context) -> frozenset[str]:
+    """Keys of the charts that the strategy installs, of a strategy that may not be fit to be resolved."""
+    nodes = [
+        NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
+        for node in context.nodes
+        for kind in context.types(node)
+    ]
+    return frozenset(key for key, _ in wanted_charts(context.strategy, nodes))
+
+
+def helm_installs(context: Context) -> bool:
+    """Whether Terraform installs anything on the cluster."""
+    strategy = context.strategy
+    if strategy.kubernetes.delivery != "helm":
+        return False
+    storage = strategy.storage
+    ebs = strategy.cluster.addons.get("aws-ebs-csi-driver")
+    objects = (storage.fsx_lustre, storage.efs, storage.s3_buckets, ebs and ebs.enabled, strategy.kubernetes.teams)
+    return bool(charts(context)) or any(objects)
+
+
+@rule(
+    "KUBERNETES_API_PRIVATE",
+    "Terraform installs charts through an API endpoint that only the VPC reaches",
+    _ENDPOINT,
+    severity=Severity.WARNING,
+)
+def _api_private(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    if strategy.cluster.endpoint.public_cidrs or not helm_installs(context):
+        return
+    why = "the API answers inside the VPC only, and Terraform installs charts through it"
+    ways = ["run Terraform in the VPC (a runner, a VPN)"]
+    if strategy.network.existing is None and strategy.kubernetes.stack == "same":
+        why += ", but nobody is in a VPC that the same apply makes"
+        ways = ["set kubernetes.stack: separate and apply the charts from inside"]
+    if not strategy.network.private:
+        ways.append("list your networks in cluster.endpoint.public_cidrs")
+    yield "cluster.endpoint.public_cidrs", f"{why}; {', '.join(ways)}, {_OR_MANIFESTS}"
+
+
+@rule("KUBERNETES_NO_ADMIN", "Terraform installs charts on a cluster that it has no access to", _ACCESS)
+def _no_admin(context: Context) -> Iterator[Breach]:
+    cluster = context.strategy.cluster
+    if has_admin(cluster) or not helm_installs(context):
+        return
+    yield (
+        "cluster",
+        "nobody may install charts; set cluster.creator_is_admin: true, list the role that Terraform works as under "
+        f"cluster.admins, {_OR_MANIFESTS}",
+    )
+
+
+@rule("KUBERNETES_EXTERNAL_ID", "Terraform's role needs an external id, which `aws eks get-token` cannot give", _TOKEN)
+def _external_id(context: Context) -> Iterator[Breach]:
+    role = context.strategy.aws.assume_role
+    if role and role.external_id and helm_installs(context):
+        yield (
+            "aws.assume_role.external_id",
+            "the token for the Kubernetes API comes from `aws eks get-token`, which has no option for it; name a "
+            f"profile with role_arn and external_id in aws.profile instead, {_OR_MANIFESTS}",
+        )
+
+
+@rule(
+    "KUBERNETES_PRIVATE_CHARTS",
+    "a private network does not reach the public repositories of charts",
+    _PRIVATE,
+    severity=Severity.WARNING,
+)
+def _private_charts(context: Context) -> Iterator[Breach]:
+    if not context.strategy.network.private:
+        return
+    mirrored = {str(name) for name, chart in context.strategy.kubernetes.charts.items() if chart.repository}
+    public = sorted(charts(context) - mirrored)
+    if public:
+        yield (
+            "network.private",
+            f"the charts {', '.join(public)} and their images come from public registries; mirror them in ECR, and set "
+            "kubernetes.charts.<name>.repository, and the images in its values",
+        )
+
+
+@rule(
+    "STACK_SEPARATE_UNUSED",
+    "a second stack is asked for, and nothing would be in it",
+    "docs/guides/delivery.md",
+    severity=Severity.WARNING,
+)
+def _separate_unused(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.kubernetes
+    if kubernetes.stack == "separate" and kubernetes.delivery == "manifests":
+        yield (
+            "kubernetes.stack",
+            "with delivery: manifests Terraform installs nothing on the cluster, and a second stack would be empty; "
+            "remove this line",
+        )

@@ -1,0 +1,104 @@
+"""What is said about each code: why it is refused, what breaks it, and the same without the mistake.
+
+The texts lie in ``explained/*.yaml``. An example is a fragment of a strategy, laid over :data:`BASE`; a text with a
+``version:`` of its own is a whole file. What ``validate`` says about it is not written down but found out.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from eks_hardware.findings import Severity, StrategyError
+from eks_hardware.loader.yaml_positions import parse
+from eks_hardware.rules.registry import RULES
+
+_FOLDER = Path(__file__).parent / "explained"
+
+BASE = """\
+version: 1
+name: demo
+region: us-west-2
+cluster: {admins: ["arn:aws:iam::111122223333:role/platform"]}
+node_groups:
+  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
+kubernetes: {delivery: manifests}
+"""
+"""What the fragments change: a strategy in which nothing is found."""
+
+EXAMPLE = "strategy.yaml"
+"""Name of the file that examples are said to be in."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All there is to say about a code.
+
+    Attributes:
+        code: as findings have it.
+        severity: error or warning.
+        area: what it is about, the name of the file that explains it: ``hardware``, ``network``.
+        summary: what is wrong, in one line.
+        source: where the fact comes from, an address or a file of this project.
+        why: what would happen without it, and when it would be noticed.
+        breaks: part of a strategy that has the mistake; empty where no strategy can show it.
+        fixed: the same without it.
+        example: what the finding says, for those that no strategy can show.
+        today: the day on which ``breaks`` is wrong, where that depends on the day.
+    """
+
+    code: str
+    severity: Severity
+    area: str
+    summary: str
+    source: str
+    why: str
+    breaks: str
+    fixed: str
+    example: str
+    today: datetime.date | None
+
+
+def is_whole(text: str) -> bool:
+    """Whether an example is a file, and not a fragment."""
+    return not text.strip() or bool(re.search(r"^\W*version\b", text, re.MULTILINE))
+
+
+@cache
+def explanations() -> Mapping[str, Explanation]:
+    """Every code, sorted by area and code."""
+    return {
+        code: _explanation(code, entry, file.stem)
+        for file in sorted(_FOLDER.glob("*.yaml"))
+        for code, entry in sorted(_read(file).items())
+    }
+
+
+def _read(file: Path) -> dict[str, Any]:
+    parsed = parse(file.read_text(encoding="utf-8"), file.name)
+    if parsed.root is None or parsed.findings:
+        raise StrategyError(parsed.findings)
+    content: dict[str, Any] = parsed.root.plain()
+    return content
+
+
+def _explanation(code: str, entry: Mapping[str, Any], area: str) -> Explanation:
+    rule = RULES.get(code)
+    today = entry.get("today")
+    return Explanation(
+        code,
+        rule.severity if rule else Severity(entry.get("severity", "error")),
+        area,
+        rule.summary if rule else entry["summary"],
+        rule.source if rule else entry["source"],
+        entry["why"].strip(),
+        entry.get("breaks", ""),
+        entry.get("fixed", ""),
+        entry.get("example", "").strip(),
+        datetime.date.fromisoformat(today) if today else None,
+    )

@@ -1,0 +1,134 @@
+"""Rules about frameworks and Neuron SDKs: which chip has which, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eks_hardware import facts, software
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.findings import Severity
+from eks_hardware.rules.needs import called, choices, each_need, lacking, with_capability
+from eks_hardware.rules.registry import Breach, Context, Node, rule
+from eks_hardware.suggestions import several
+
+_FRAMEWORKS = "config/facts/software.json (frameworks)"
+
+
+def _verb(workload: str) -> str:
+    return {"training": "for training", "inference": "for inference"}.get(workload, "for training or inference")
+
+
+@rule("NEEDS_FRAMEWORK", "a framework does not run on an accelerator", _FRAMEWORKS)
+def _framework(context: Context) -> Iterator[Breach]:
+    for node, path, value, kinds in each_need(context, "framework"):
+        row = facts.software("frameworks")["by_name"][value]
+        gate = row.get("gate", {})
+
+        def has(kind: InstanceType, value: str = value, node: Node = node, gate: software.Gate = gate) -> bool | None:
+            if kind.hardware is Hardware.NVIDIA_GPU:
+                return software.passes(gate, software.capability(kind))
+            ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
+            return None if ranges is None else bool(ranges)
+
+        if bad := lacking(kinds, has):
+            names = several([with_capability(each) for each in bad], 3)
+            if bad[0].hardware is Hardware.NVIDIA_GPU:
+                what = f"{value} takes {software.shown(gate)}, not {names}"
+            else:
+                what = f"Neuron has no {row['neuron_name']} {_verb(node.purpose)} on {names}"
+            others = choices(context, node, kinds, has, (bad[0].hardware,))
+            yield path, f"{what}{others}; choose other types or another framework"
+
+
+@rule(
+    "NEEDS_FRAMEWORK_STATUS",
+    "a framework is in beta or maintenance on an accelerator, or runs without its best kernels",
+    _FRAMEWORKS,
+    severity=Severity.WARNING,
+)
+def _framework_status(context: Context) -> Iterator[Breach]:
+    for node, path, value, kinds in each_need(context, "framework"):
+        row = facts.software("frameworks")["by_name"][value]
+        stands: dict[str, list[str]] = {}
+        for kind in kinds:
+            if status := _status(kind, node, value):
+                stands.setdefault(status, []).append(called(kind))
+        for status, names in stands.items():
+            name = row["neuron_name"] if kinds[0].hardware.is_neuron else value
+            yield path, f"{name} on {several(names, 3)} is {status}; plan for that, or choose another framework"
+
+
+def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
+    row = facts.software("frameworks")["by_name"][framework]
+    if kind.hardware is Hardware.NVIDIA_GPU:
+        if kind.accelerator and kind.accelerator.name not in row.get("tuned", (kind.accelerator.name,)):
+            return f"not tuned ({', '.join(row['tuned'])} are), and runs {row['tuned_note']}"
+        return None
+    sdk = node.needs.neuron_sdk or facts.software("frameworks")["newest_sdk"]
+    ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
+    of_sdk = [each for each in ranges if each.has(sdk)]
+    stands = [each.status for each in of_sdk if each.status_from and not software.older(sdk, each.status_from)]
+    return stands[0] if of_sdk and len(stands) == len(of_sdk) else None
+
+
+@rule("NEEDS_SDK", "a Neuron SDK does not have a framework for a chip and workload", _FRAMEWORKS)
+def _sdk(context: Context) -> Iterator[Breach]:
+    archived = facts.software("neuron_chips")["archived"]
+    for node, path, value, kinds in each_need(context, "neuron_sdk"):
+        framework = node.needs.framework
+        for kind in kinds:
+            if not (kind.accelerator and kind.hardware.is_neuron):
+                continue
+            last = archived.get(kind.accelerator.name)
+            if last and software.older(last, value):
+                yield path, f"{called(kind)} is supported up to Neuron {last}, not in {value}; use {last}, or inf2"
+                break
+            ranges = software.sdk_ranges(kind, framework, node.purpose) if framework else None
+            if framework and ranges and not any(each.has(value) for each in ranges):
+                name = facts.software("frameworks")["by_name"][framework]["neuron_name"]
+                yield (
+                    path,
+                    f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, not in {value}; "
+                    f"use such an SDK{_successor(framework, kind, node)}",
+                )
+                break
+
+
+def _spans(ranges: Sequence[software.SdkRange]) -> str:
+    def span(each: software.SdkRange) -> str:
+        start = f"from Neuron {each.first} on" if each.first else ""
+        end = f"up to Neuron {each.last}" if each.last else ""
+        return " ".join(filter(None, (start, end)))
+
+    return " or ".join(dict.fromkeys(map(span, ranges)))
+
+
+def _successor(framework: str, kind: InstanceType, node: Node) -> str:
+    """What comes after PyTorch/XLA, where the chip has it."""
+    if framework == "pytorch-xla" and software.sdk_ranges(kind, "pytorch", node.purpose):
+        return ", or framework: pytorch (TorchNeuron)"
+    return ""
+
+
+@rule(
+    "NEEDS_SDK_MISSING",
+    "a framework ended with a Neuron SDK, and which one is used is not said",
+    _FRAMEWORKS,
+    severity=Severity.WARNING,
+)
+def _sdk_missing(context: Context) -> Iterator[Breach]:
+    newest = facts.software("frameworks")["newest_sdk"]
+    for node, path, value, kinds in each_need(context, "framework"):
+        if node.needs.neuron_sdk:
+            continue
+        for kind in kinds:
+            ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
+            if ranges and not any(each.has(newest) for each in ranges):
+                name = facts.software("frameworks")["by_name"][value]["neuron_name"]
+                last = max((each.last for each in ranges if each.last), key=software.version)
+                yield (
+                    path,
+                    f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest is "
+                    f'{newest}; say which one the containers have: neuron_sdk: "{last}"',
+                )
+                break

@@ -1,0 +1,191 @@
+"""Rules about GPUs: sharing, MIG, the GPU Operator, metrics, and labels that plugins select on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodeGroupSpec
+from eks_hardware.resolve import ami_family, mig_profiles
+from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key
+from eks_hardware.resolve.node import (
+    EFA_LABEL,
+    NEURON_PLUGIN_LABEL,
+    NO_OPERANDS_LABEL,
+    NVIDIA_PLUGIN_LABEL,
+    plugin_labels,
+)
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+
+_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
+_MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
+_OPERATOR = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
+_BOTTLEROCKET = "https://github.com/eksctl-io/eksctl/issues/5277"
+_DCGM = "https://github.com/NVIDIA/dcgm-exporter"
+_NEURON_MONITOR = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-monitor.html"
+
+
+def _equipped(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], Hardware]]:
+    """Every group and pool with the types that the catalogue knows, at least one, and their hardware."""
+    for node in context.nodes:
+        if kinds := context.types(node):
+            yield node, kinds, kinds[0].hardware
+
+
+def _has_nvidia(context: Context) -> bool:
+    return any(hardware is Hardware.NVIDIA_GPU for _, _, hardware in _equipped(context))
+
+
+def _has_neuron(context: Context) -> bool:
+    return any(hardware.is_neuron for _, _, hardware in _equipped(context))
+
+
+def _mig(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], str]]:
+    """Groups and pools with NVIDIA GPUs that ask for a MIG profile, with it."""
+    for node, kinds, hardware in _equipped(context):
+        if hardware is Hardware.NVIDIA_GPU and node.gpu_sharing and node.gpu_sharing.mig_profile:
+            yield node, kinds, node.gpu_sharing.mig_profile
+
+
+@rule("GPU_SHARING_HARDWARE", "GPUs are shared on nodes that have none", _TIME_SLICING)
+def _sharing_hardware(context: Context) -> Iterator[Breach]:
+    for node, kinds, hardware in _equipped(context):
+        if node.gpu_sharing and hardware is not Hardware.NVIDIA_GPU:
+            yield (
+                node_path(node, "gpu_sharing"),
+                f"{kinds[0].name} has no NVIDIA GPU (hardware {hardware.value}); remove this",
+            )
+
+
+@rule("MIG_UNSUPPORTED", "a GPU has no MIG, or not this profile", _MIG)
+def _mig_unsupported(context: Context) -> Iterator[Breach]:
+    for node, kinds, profile in _mig(context):
+        path = node_path(node, "gpu_sharing.mig_profile")
+        problem = next((found for kind in kinds if (found := _mig_problem(kind, profile))), None)
+        if problem:
+            yield path, problem
+            continue
+        unnamed = next((kind for kind in kinds if mig_bottlerocket_key(kind) is None), None)
+        if ami_family(node) == "bottlerocket" and unnamed:
+            yield (
+                path,
+                f"Bottlerocket has no name for the GPU of {unnamed.name}; use al2023 and kubernetes.gpu_operator: true",
+            )
+            continue
+        counts = {(mig_profiles(kind) or {})[profile]: kind.name for kind in kinds}
+        if len(counts) > 1:
+            both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
+            yield path, f"the types take different numbers of {profile} slices a GPU ({both}); make a group of each"
+
+
+def _mig_problem(kind: InstanceType, profile: str) -> str | None:
+    profiles = mig_profiles(kind)
+    gpu = kind.accelerator.name if kind.accelerator else "GPU"
+    if profiles is None:
+        return (
+            f"the {gpu} of {kind.name} has no Multi-Instance GPU; use time_slicing, or a type with A100, H100, H200, "
+            "B200 or RTX PRO"
+        )
+    if profile in profiles:
+        return None
+    # A strategy takes profiles without a suffix such as +me.
+    plain = [each for each in profiles if each.endswith("gb")]
+    # Of the same part of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
+    same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
+    close = same_part or difflib.get_close_matches(profile, plain, n=1)
+    hint = f"did you mean {close[0]}? It has" if close else "it has"
+    return f"the {gpu} of {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
+
+
+def _slices(profiles: Mapping[str, int], names: list[str]) -> str:
+    return ", ".join(f"{name} (x{profiles[name]})" for name in names)
+
+
+@rule("MIG_NEEDS_OPERATOR", "nothing cuts the GPUs of AL2023 nodes", _OPERATOR)
+def _mig_needs_operator(context: Context) -> Iterator[Breach]:
+    if context.strategy.kubernetes.gpu_operator:
+        return
+    for node, _, _ in _mig(context):
+        if ami_family(node) == "al2023":
+            yield (
+                node_path(node, "gpu_sharing.mig_profile"),
+                "on AL2023 it is the GPU Operator that cuts GPUs; set kubernetes.gpu_operator: true, or ami.family: "
+                "bottlerocket, which does it by itself",
+            )
+
+
+@rule(
+    "GPU_OPERATOR_NO_GPU",
+    "the GPU Operator has no GPU to look after",
+    _OPERATOR,
+    severity=Severity.WARNING,
+)
+def _operator_no_gpu(context: Context) -> Iterator[Breach]:
+    if context.strategy.kubernetes.gpu_operator and not _has_nvidia(context):
+        yield "kubernetes.gpu_operator", "no group or pool has NVIDIA GPUs; remove this"
+
+
+@rule(
+    "GPU_OPERATOR_BOTTLEROCKET",
+    "the GPU Operator leaves Bottlerocket nodes alone",
+    _BOTTLEROCKET,
+    severity=Severity.WARNING,
+)
+def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
+    if not context.strategy.kubernetes.gpu_operator:
+        return
+    for node, _, hardware in _equipped(context):
+        if hardware is Hardware.NVIDIA_GPU and ami_family(node) == "bottlerocket":
+            stated = isinstance(node, NodeGroupSpec) and node.ami.type
+            yield (
+                node_path(node, "ami.type" if stated else "ami.family"),
+                "Bottlerocket brings driver, toolkit and device plugin, and a second plugin fails, so that the GPU "
+                "Operator does nothing here: these nodes have no GPU metrics; use al2023, or "
+                "kubernetes.dcgm_exporter: true in place of gpu_operator",
+            )
+
+
+@rule(
+    "EXPORTER_NO_HARDWARE",
+    "metrics are asked for of hardware that is not there",
+    _DCGM,
+    severity=Severity.WARNING,
+)
+def _exporter_no_hardware(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.kubernetes
+    if kubernetes.dcgm_exporter and not _has_nvidia(context):
+        yield "kubernetes.dcgm_exporter", "no group or pool has NVIDIA GPUs; remove this"
+    if kubernetes.neuron_monitor and not _has_neuron(context):
+        yield "kubernetes.neuron_monitor", "no group or pool has Trainium or Inferentia; remove this"
+
+
+@rule(
+    "EXPORTER_MISSING",
+    "a dashboard stays empty",
+    _NEURON_MONITOR,
+    severity=Severity.WARNING,
+)
+def _exporter_missing(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.kubernetes
+    if not kubernetes.prometheus:
+        return
+    if _has_nvidia(context) and not (kubernetes.dcgm_exporter or kubernetes.gpu_operator):
+        yield "kubernetes.prometheus", "nothing exports GPU metrics; add kubernetes.dcgm_exporter: true"
+    if _has_neuron(context) and not kubernetes.neuron_monitor:
+        yield "kubernetes.prometheus", "nothing exports Neuron metrics; add kubernetes.neuron_monitor: true"
+
+
+@rule("PLUGIN_LABEL", "a label that device plugins select on is changed", _BOTTLEROCKET)
+def _plugin_label(context: Context) -> Iterator[Breach]:
+    reserved = NVIDIA_PLUGIN_LABEL | NEURON_PLUGIN_LABEL | EFA_LABEL | NO_OPERANDS_LABEL
+    for node, _, hardware in _equipped(context):
+        derived = plugin_labels(hardware, efa=node.efa, bottlerocket=ami_family(node) == "bottlerocket")
+        for key, value in node.labels.items():
+            if key in reserved and derived.get(key) != value:
+                expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
+                yield (
+                    node_path(node, f"labels[{key}]"),
+                    f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
+                )

@@ -1,0 +1,70 @@
+"""What a strategy says about the warnings of the other rules: which are accepted, and why."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+
+from eks_hardware.findings import Severity
+from eks_hardware.models import Strategy
+from eks_hardware.rules.registry import RULES, Breach, Context, rule
+
+_GUIDE = "docs/guides/pull-requests.md"
+
+
+def reason(strategy: Strategy, code: str, path: str) -> str:
+    """The reason that the strategy gives for not showing a warning; empty where it gives none."""
+    return next((each.reason for each in strategy.ignore if each.code == code and _covers(each.path, path)), "")
+
+
+def _covers(field: str, path: str) -> bool:
+    return path == field or (path.startswith(field) and path[len(field)] in ".[")
+
+
+@rule("IGNORE_UNKNOWN", "a warning is ignored that there is not", _GUIDE)
+def _unknown(context: Context) -> Iterator[Breach]:
+    warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
+    for index, entry in enumerate(context.strategy.ignore):
+        if entry.code not in RULES:
+            # Only for a wrong entry: reading the texts takes a while.
+            from eks_hardware.rules.explanations import explanations
+
+            if entry.code in explanations():
+                yield (
+                    f"ignore[{index}].code",
+                    f"{entry.code} is no warning about a strategy: what the doctor finds, and what cannot be read, "
+                    "cannot be ignored; remove the entry",
+                )
+                continue
+            close = difflib.get_close_matches(entry.code, warnings, n=1)
+            hint = f"did you mean {close[0]}?" if close else "`eks-hardware rules` lists them"
+            yield f"ignore[{index}].code", f"there is no warning {entry.code}; {hint}"
+
+
+@rule("IGNORE_ERROR", "an error is to be ignored", _GUIDE)
+def _error(context: Context) -> Iterator[Breach]:
+    for index, entry in enumerate(context.strategy.ignore):
+        found = RULES.get(entry.code)
+        if found and found.severity is Severity.ERROR:
+            yield (
+                f"ignore[{index}].code",
+                f"{entry.code} is an error, and what it refuses cannot work; only warnings can be ignored, so mend "
+                "what it is about",
+            )
+
+
+@rule(
+    "IGNORE_UNUSED",
+    "an ignored warning is not there any more",
+    _GUIDE,
+    severity=Severity.WARNING,
+    last=True,
+)
+def _unused(context: Context) -> Iterator[Breach]:
+    for index, entry in enumerate(context.strategy.ignore):
+        paths = [path for code, path in context.warned if code == entry.code]
+        found = RULES.get(entry.code)
+        if not found or found.severity is Severity.ERROR or any(_covers(entry.path, path) for path in paths):
+            continue
+        hint = f"it is found at {', '.join(paths)}" if paths else "remove the entry"
+        yield f"ignore[{index}].path", f"there is no {entry.code} at {entry.path}; {hint}"

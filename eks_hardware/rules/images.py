@@ -1,0 +1,233 @@
+"""Rules about the images of node groups: contradictions, and the releases that a group pins.
+
+What is known of a release is shared with Karpenter's pools: :mod:`eks_hardware.rules.releases`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from eks_hardware import facts
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodeGroupSpec
+from eks_hardware.resolve import ami_family
+from eks_hardware.rules.karpenter import image_releases
+from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
+from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
+from eks_hardware.versions import numbers
+
+_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
+_RELEASES = "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html"
+_RELEASE_FACTS = "config/facts/ami_releases.json (al2023)"
+_FAULT_FACTS = "config/facts/karpenter.json (ami_aliases)"
+_EFA_DRIVER = "https://github.com/awslabs/amazon-eks-ami/pull/2697"
+
+_AL2023 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9]{8}")
+_BOTTLEROCKET = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9a-f]{8}")
+
+
+@rule("AMI_CONFLICT", "settings of the image contradict each other", _MNG_TEMPLATES)
+def _conflict(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        if pool.ami.image_id and pool.ami.version:
+            yield (
+                node_path(pool, "ami.version"),
+                "ami.image_id names your own image, so ami.version has no meaning; remove one of them",
+            )
+    for group in context.strategy.node_groups:
+        for name in ("type", "release_version"):
+            if group.ami.image_id and getattr(group.ami, name):
+                yield (
+                    group_path(group, f"ami.{name}"),
+                    f"ami.image_id names your own image, so ami.{name} has no meaning; remove one of them",
+                )
+        wanted = group.ami.type
+        if wanted and "family" in group.ami.model_fields_set and not wanted.lower().startswith(group.ami.family):
+            yield (
+                group_path(group, "ami.family"),
+                f"ami.type {wanted} is not {group.ami.family}; remove this line, the type says it",
+            )
+
+
+# --- releases
+
+
+class _Release(NamedTuple):
+    """A release that a group pins.
+
+    Attributes:
+        name: as an alias would call it: ``v20260714``, ``v1.67.0``.
+        kubelet: version of kubelet, on AL2023.
+    """
+
+    group: NodeGroupSpec
+    path: str
+    family: str
+    name: str
+    kubelet: str | None
+
+
+def _pins(context: Context) -> Iterator[tuple[NodeGroupSpec, str, str, str]]:
+    """Groups that pin a release of EKS's images: with its path, the operating system, and the release as written."""
+    for group in context.strategy.node_groups:
+        if group.ami.release_version and not group.ami.image_id:
+            yield group, group_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
+
+
+def _releases(context: Context) -> Iterator[_Release]:
+    """Those that are written as their family writes them."""
+    for group, path, family, text in _pins(context):
+        if _format_fault(context, family, text) is None:
+            if family == "al2023":
+                kubelet, _, published = text.partition("-")
+                yield _Release(group, path, family, f"v{published}", kubelet)
+            else:
+                yield _Release(group, path, family, f"v{text.partition('-')[0]}", None)
+
+
+def _format_fault(context: Context, family: str, text: str) -> str | None:
+    """Why no image can be called so."""
+    name = f"v{text.rpartition('-')[2]}"
+    if family == "al2023":
+        if _AL2023.fullmatch(text):
+            return day_fault(name, context.today)
+        other = "bottlerocket" if _BOTTLEROCKET.fullmatch(text) else None
+    else:
+        # Eight digits that are a day are no commit.
+        other = "al2023" if _AL2023.fullmatch(text) and day(name) else None
+        if other is None and _BOTTLEROCKET.fullmatch(text):
+            return None
+    if other:
+        return f"{text} is a release of {other}, and these nodes have {family}"
+    return f"{text!r} is no release of {family}"
+
+
+def _example(context: Context, family: str) -> str:
+    """A release that fits the cluster."""
+    if family == "bottlerocket":
+        example: str = facts.ami_releases("bottlerocket")["example"]
+        return example
+    kubernetes, kubelets = context.strategy.cluster.kubernetes_version, facts.ami_releases("al2023")["kubelets"]
+    fitting = (
+        f"{kubelet}-{published}"
+        for published, versions in kubelets.items()
+        for kubelet in versions.split()
+        if kubelet.startswith(f"{kubernetes}.")
+    )
+    return next(fitting, "1.35.6-20260714")
+
+
+@rule("AMI_RELEASE_FORMAT", "a pinned release of an image is not written as its family writes it", _RELEASES)
+def _format(context: Context) -> Iterator[Breach]:
+    for _, path, family, text in _pins(context):
+        if fault := _format_fault(context, family, text):
+            parts = "version and commit" if family == "bottlerocket" else "kubelet's version and day"
+            yield path, f"{fault}; write {parts}, such as {_example(context, family)}"
+
+
+@rule("AMI_RELEASE_KUBERNETES", "a pinned release of an image is not for the cluster's Kubernetes version", _RELEASES)
+def _kubernetes(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.cluster.kubernetes_version
+    for release in _releases(context):
+        if release.kubelet and not release.kubelet.startswith(f"{kubernetes}."):
+            yield (
+                release.path,
+                f"kubelet {release.kubelet} is not of the cluster's version {kubernetes}, which nodes get as well; "
+                f"pin one such as {_example(context, release.family)}",
+            )
+        elif fault := kubernetes_fault(release.family, release.name, kubernetes):
+            yield release.path, f"{fault}; pin another release"
+
+
+def _recorded(release: _Release) -> list[str] | None:
+    """The kubelet versions of an AL2023 release; None for a day without one, or not read."""
+    found = facts.ami_releases("al2023")["kubelets"].get(release.name[1:])
+    return found.split() if found else None
+
+
+@rule("AMI_RELEASE_UNKNOWN", "no image has the kubelet version of a pinned release", _RELEASE_FACTS)
+def _unknown(context: Context) -> Iterator[Breach]:
+    for release in _releases(context):
+        if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
+            minor = release.kubelet.rpartition(".")[0]
+            same = [each for each in kubelets if each.rpartition(".")[0] == minor]
+            # Without any AMI_RELEASE_KUBERNETES says it.
+            if same:
+                right = f"{same[0]}-{release.name[1:]}"
+                yield (
+                    release.path,
+                    f"no image of that day has kubelet {release.kubelet}, it was {same[0]}; write {right}",
+                )
+
+
+@rule(
+    "AMI_RELEASE_UNRECORDED",
+    "no release of an image is recorded for the day of a pinned one",
+    _RELEASE_FACTS,
+    severity=Severity.WARNING,
+)
+def _unrecorded(context: Context) -> Iterator[Breach]:
+    known = sorted(facts.ami_releases("al2023")["kubelets"])
+    for release in _releases(context):
+        published = release.name[1:]
+        if release.kubelet and known[0] < published < known[-1] and published not in known:
+            before, after = (max(x for x in known if x < published), min(x for x in known if x > published))
+            yield (
+                release.path,
+                f"no release of {published} is recorded, it may have been abandoned; there are {before} and {after}",
+            )
+
+
+def _faults(context: Context) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for release in _releases(context):
+        for fact in known_faults(release.family, release.name, context.types(release.group)):
+            yield release.path, release.name, fact
+
+
+@rule("AMI_RELEASE_BAD", "a pinned release of an image is known not to work", _FAULT_FACTS)
+def _bad(context: Context) -> Iterator[Breach]:
+    for path, name, fact in _faults(context):
+        if "condition" not in fact:
+            yield path, f"{name}: {fact['problem']} ({fact['source']}); pin another release"
+
+
+@rule(
+    "AMI_RELEASE_DOUBTFUL",
+    "a pinned release of an image is known not to work in some cases",
+    _FAULT_FACTS,
+    severity=Severity.WARNING,
+)
+def _doubtful(context: Context) -> Iterator[Breach]:
+    for path, name, fact in _faults(context):
+        if "condition" in fact:
+            yield path, f"{name}: {fact['problem']} ({fact['condition']}; {fact['source']}); pin another release"
+
+
+def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
+    """Groups and pools with the path and the name of an AL2023 release of EKS that they pin."""
+    for release in _releases(context):
+        if release.family == "al2023":
+            yield release.group, release.path, release.name
+    for pool, path, name in image_releases(context):
+        if pool.ami.family == "al2023" and re.fullmatch(r"v[0-9]{8}", name):
+            yield pool, path, name
+
+
+@rule(
+    "EFA_DRIVER_MISSING",
+    "EFA is asked for on an image without its driver",
+    _EFA_DRIVER,
+    severity=Severity.WARNING,
+)
+def _efa_driver(context: Context) -> Iterator[Breach]:
+    since = facts.ami_releases("efa_driver")["al2023_standard_since"]
+    # Several pools may have their release from one place.
+    older = {
+        path: name
+        for node, path, name in _pinned(context)
+        if node.efa and variant(context.types(node)) == "standard" and numbers(name) < numbers(since)
+    }
+    for path, name in older.items():
+        yield path, f"images for CPU nodes have the EFA driver since {since}, {name} is older; pin a newer release"

@@ -1,0 +1,337 @@
+"""Rules about Karpenter itself: its version, room for its controller, prices, and the images of its nodes."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.catalogue import InstanceType
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodePoolSpec
+from eks_hardware.resolve import has_huge_pages
+from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
+from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
+from eks_hardware.suggestions import several
+from eks_hardware.versions import numbers
+
+_COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
+_PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
+_AMI_ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms"
+_AMI_FACTS = "config/facts/karpenter.json (ami_aliases)"
+_RESERVED = {"reserved", "capacity-block"}
+
+
+# --- versions
+
+# What a strategy may ask for -> whether it does; the versions are those of the fact file.
+_FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
+    "reserved_capacity": ("reserved capacity", lambda context: _any_pool(context, _is_reserved)),
+    "capacity_blocks": (
+        "capacity blocks",
+        lambda context: _any_pool(context, lambda p: "capacity-block" in p.capacity),
+    ),
+    "node_overlay": ("NodeOverlay", lambda context: _gate(context, "node_overlay") or _has_overlays(context)),
+    "static_capacity": ("static capacity", lambda context: _gate(context, "static_capacity")),
+    # Written out also for a pool without EFA whose types could have it.
+    "network_interfaces": (
+        "networkInterfaces",
+        lambda context: _any_pool(context, lambda pool: any(kind.supports_efa for kind in context.types(pool))),
+    ),
+    "placement_group": (
+        "placement groups",
+        lambda context: _any_pool(context, lambda pool: pool.placement_group == "cluster"),
+    ),
+}
+
+
+def _any_pool(context: Context, condition: Callable[[NodePoolSpec], bool]) -> bool:
+    return any(condition(pool) for pool in context.pools)
+
+
+def _is_reserved(pool: NodePoolSpec) -> bool:
+    return bool(_RESERVED & set(pool.capacity))
+
+
+def _gate(context: Context, name: str) -> bool:
+    return bool(context.strategy.karpenter and getattr(context.strategy.karpenter.feature_gates, name))
+
+
+def _has_overlays(context: Context) -> bool:
+    """Whether Karpenter has to be told of shared or fractional GPUs, or of huge pages."""
+    return any(
+        pool.gpu_sharing
+        or has_huge_pages(pool, context.types(pool))
+        or any(kind.accelerator and kind.accelerator.fraction for kind in context.types(pool))
+        for pool in context.pools
+    )
+
+
+def _chart_version(context: Context, key: str) -> str | None:
+    """The version of a chart that the strategy asks for."""
+    for name, chart in context.strategy.kubernetes.charts.items():
+        if name == key:
+            return chart.version
+    return None
+
+
+_VERSION_PATH = "kubernetes.charts.karpenter.version"
+
+
+@rule("KARPENTER_VERSION_FEATURE", "the Karpenter version lacks what the strategy asks for", _COMPATIBILITY)
+def _feature(context: Context) -> Iterator[Breach]:
+    version = _chart_version(context, "karpenter")
+    if context.strategy.karpenter is None or version is None:
+        return
+    since = facts.karpenter("versions")["since"]
+    missing = [
+        (since[key], noun)
+        for key, (noun, asked) in _FEATURES.items()
+        if numbers(version) < numbers(since[key]) and asked(context)
+    ]
+    if missing:
+        newest = max((each for each, _ in missing), key=numbers)
+        lacks = ", ".join(f"{noun} (since {each})" for each, noun in missing)
+        yield _VERSION_PATH, f"Karpenter {version} lacks {lacks}; use {newest} or newer, or remove this line"
+
+
+@rule("KARPENTER_VERSION_KUBERNETES", "the Karpenter version does not run on the Kubernetes version", _COMPATIBILITY)
+def _kubernetes(context: Context) -> Iterator[Breach]:
+    if context.strategy.karpenter is None:
+        return
+    kubernetes = context.strategy.cluster.kubernetes_version
+    chart = facts.chart("karpenter")
+    given = _chart_version(context, "karpenter")
+    lowest = facts.karpenter("versions")["lowest_for_kubernetes"].get(kubernetes)
+    version = given or chart["version"]
+    path = _VERSION_PATH if given else "cluster.kubernetes_version"
+    if lowest and numbers(version) < numbers(lowest):
+        yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; use Karpenter {lowest} or newer"
+    newest = chart["kubernetes"]["max"]
+    # What a newer Karpenter than the one recorded runs on is not known.
+    if numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
+        yield (
+            path,
+            f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use Kubernetes {newest}, or "
+            "name a newer Karpenter in kubernetes.charts.karpenter.version",
+        )
+
+
+@rule(
+    "KARPENTER_VERSION_CRD",
+    "Karpenter and its resource definitions have different versions",
+    "https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades",
+)
+def _definitions(context: Context) -> Iterator[Breach]:
+    crd = _chart_version(context, "karpenter-crd")
+    controller = _chart_version(context, "karpenter") or facts.chart("karpenter")["version"]
+    if context.strategy.karpenter and crd and crd != controller:
+        yield (
+            "kubernetes.charts.karpenter-crd.version",
+            f"the definitions are of {crd}, Karpenter is {controller}; remove this line, they follow Karpenter",
+        )
+
+
+@rule(
+    "KARPENTER_OVERLAY_OFF",
+    "Karpenter is not told of the GPUs that a pool shares, or has fractions of",
+    "https://karpenter.sh/docs/concepts/nodeoverlays/",
+)
+def _overlay_off(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
+        yield (
+            "karpenter.feature_gates.node_overlay",
+            "Karpenter counts shared and fractional GPUs, and huge pages of EFA nodes, by NodeOverlay only, and would "
+            "make no node, or too many, for the pods that ask for them; remove this line",
+        )
+
+
+# --- room and prices
+
+
+@rule(
+    "KARPENTER_NO_ROOM",
+    "fewer nodes that Karpenter may run on than it has controllers",
+    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml (podAntiAffinity)",
+    severity=Severity.WARNING,
+)
+def _room(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    nodes = nodes_open_to(context, facts.karpenter("controller")["tolerations"])
+    # Where CoreDNS has no node either, NODES_ALL_TAINTED says it.
+    if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
+        there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
+        fix = f", or set this to {nodes}" if nodes else ""
+        yield (
+            "karpenter.replicas",
+            f"each of {karpenter.replicas} controllers wants a node to itself, of a node group without taints that "
+            f"Karpenter does not tolerate, and there {there}; raise scaling.desired of such a group{fix}",
+        )
+
+
+@rule(
+    "KARPENTER_NO_QUEUE",
+    "nobody tells Karpenter that EC2 takes a node back",
+    "https://karpenter.sh/docs/concepts/disruption/#interruption",
+    severity=Severity.WARNING,
+)
+def _no_queue(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    if karpenter is None or karpenter.interruption_queue:
+        return
+    if spot := [pool.name for pool in context.pools if "spot" in pool.capacity]:
+        yield (
+            "karpenter.interruption_queue",
+            f"pools with spot nodes ({several(spot)}) get two minutes' notice, which Karpenter reads from this queue: "
+            "without it pods are killed when the instance goes; remove this line",
+        )
+
+
+def _without_price(context: Context, pool: NodePoolSpec) -> tuple[list[InstanceType], bool]:
+    """Types that have no price in a private network, and whether the pool can make none of its types for that."""
+    if not context.strategy.network.private or "on-demand" not in pool.capacity:
+        return [], False
+    unpriced = set(facts.karpenter("private")["no_builtin_price"])
+    kinds = context.types(pool)
+    without = [kind for kind in kinds if kind.name in unpriced]
+    return without, len(without) == len(kinds) and set(pool.capacity) == {"on-demand"}
+
+
+@rule("KARPENTER_PRIVATE_PRICE", "in a private network Karpenter has no price for any type of a pool", _PRIVATE)
+def _private_price(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds, none_left = _without_price(context, pool)
+        if kinds and none_left:
+            yield (
+                pool_path(pool, hardware_field(pool)),
+                f"without the pricing service Karpenter cannot buy {_names(kinds)} on demand; "
+                "use a reservation or a node group",
+            )
+
+
+@rule(
+    "KARPENTER_PRIVATE_PRICE_SOME",
+    "in a private network Karpenter has no price for some types of a pool",
+    _PRIVATE,
+    severity=Severity.WARNING,
+)
+def _private_price_some(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        kinds, none_left = _without_price(context, pool)
+        if kinds and not none_left:
+            yield (
+                pool_path(pool, hardware_field(pool)),
+                f"without the pricing service Karpenter never buys {_names(kinds)} on demand; leave it out, or buy it "
+                "from a reservation or in a node group",
+            )
+
+
+def _names(kinds: list[InstanceType]) -> str:
+    return several([kind.name for kind in kinds])
+
+
+# --- images
+
+
+def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
+    """Each pool with the path and the release of its image, where that is not the user's own."""
+    karpenter = context.strategy.karpenter
+    for pool in context.pools:
+        if pool.ami.image_id:
+            continue
+        chosen = getattr(karpenter.ami_versions, pool.ami.family) if karpenter else None
+        if pool.ami.version:
+            yield pool, pool_path(pool, "ami.version"), pool.ami.version
+        elif chosen:
+            yield pool, f"karpenter.ami_versions.{pool.ami.family}", chosen
+        else:
+            yield pool, pool_path(pool, "ami"), facts.karpenter("ami_aliases")["suggested"][pool.ami.family]
+
+
+@rule(
+    "POOL_AMI_LATEST",
+    "accelerated nodes are replaced whenever AWS publishes an image",
+    _AMI_ALIASES,
+    severity=Severity.WARNING,
+)
+def _latest(context: Context) -> Iterator[Breach]:
+    found = {
+        path: pool.ami.family
+        for pool, path, release in image_releases(context)
+        if release == "latest" and variant(context.types(pool)) != "standard"
+    }
+    for path, family in found.items():
+        suggested = facts.karpenter("ami_aliases")["suggested"][family]
+        yield (
+            path,
+            f"'latest' replaces nodes at every release, with whatever driver it has; pin one such as {suggested}",
+        )
+
+
+@rule("POOL_AMI_FORMAT", "a release of an image is not written as its family writes it", _AMI_ALIASES)
+def _format(context: Context) -> Iterator[Breach]:
+    karpenter = context.strategy.karpenter
+    aliases = facts.karpenter("ami_aliases")
+    given = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
+    for family in ("al2023", "bottlerocket"):
+        if karpenter and (release := getattr(karpenter.ami_versions, family)):
+            given[f"karpenter.ami_versions.{family}"] = (family, release)
+    for path, (family, release) in given.items():
+        if fault := _format_fault(family, release, context.today):
+            yield path, f"{fault}; write for example {aliases['suggested'][family]}"
+
+
+def _format_fault(family: str, release: str, today: datetime.date) -> str | None:
+    """Why no image can be called so."""
+    if release == "latest":
+        return None
+    if not re.fullmatch(facts.karpenter("ami_aliases")["pattern"][family], f"{family}@{release}"):
+        return f"{release!r} is no release of {family}"
+    return day_fault(release, today) if family == "al2023" else None
+
+
+def _pin_another(family: str) -> str:
+    return f"pin another, such as {facts.karpenter('ami_aliases')['suggested'][family]}"
+
+
+def _known_faults(context: Context) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Path, family and fact of each image release in use that is known to be bad for its nodes."""
+    seen: set[tuple[str, str]] = set()
+    for pool, path, release in image_releases(context):
+        for fact in known_faults(pool.ami.family, release, context.types(pool)):
+            if (path, fact["problem"]) not in seen:
+                seen.add((path, fact["problem"]))
+                yield path, pool.ami.family, fact
+
+
+@rule("POOL_AMI_BAD", "an image release is known not to work", _AMI_FACTS)
+def _bad(context: Context) -> Iterator[Breach]:
+    for path, family, fact in _known_faults(context):
+        if "condition" not in fact:
+            yield path, f"{fact['version']}: {fact['problem']} ({fact['source']}); {_pin_another(family)}"
+
+
+@rule("POOL_AMI_DOUBTFUL", "an image release is known not to work in some cases", _AMI_FACTS, severity=Severity.WARNING)
+def _doubtful(context: Context) -> Iterator[Breach]:
+    for path, family, fact in _known_faults(context):
+        if "condition" in fact:
+            yield (
+                path,
+                f"{fact['version']}: {fact['problem']} ({fact['condition']}; {fact['source']}); {_pin_another(family)}",
+            )
+
+
+@rule("POOL_AMI_KUBERNETES", "an image release was not published for the Kubernetes version", _AMI_FACTS)
+def _ami_kubernetes(context: Context) -> Iterator[Breach]:
+    kubernetes = context.strategy.cluster.kubernetes_version
+    found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
+    for path, (family, release) in found.items():
+        # POOL_AMI_FORMAT says it.
+        if _format_fault(family, release, context.today):
+            continue
+        if fault := kubernetes_fault(family, release, kubernetes):
+            yield path, f"{fault}; {_pin_another(family)}"

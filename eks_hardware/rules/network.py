@@ -1,0 +1,494 @@
+"""Rules about the network: zones, subnets, addresses, and the ways in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from ipaddress import IPv4Network
+
+from eks_hardware import facts
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodeGroupSpec
+from eks_hardware.resolve import cidrs
+from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
+from eks_hardware.resolve.cluster import enabled_addons
+from eks_hardware.resolve.model import SubnetRole
+from eks_hardware.resolve.network import nat_mode
+from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.resolve.zones import control_plane_excluded, zones_of
+from eks_hardware.rules.registry import Breach, Context, group_path, pool_path, rule, zones_given
+from eks_hardware.suggestions import did_you_mean
+
+_NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
+_VPC_CIDRS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
+_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
+_PREFIXES = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md"
+_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
+_PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
+
+
+@rule("ZONE_UNKNOWN", "a zone id is not one of the region", "eks_hardware/catalogue (offerings)")
+def _unknown_zone(context: Context) -> Iterator[Breach]:
+    if not context.region_known:
+        return
+    region = context.strategy.region
+    known = context.catalogue.zone_ids(region)
+    for path, zone in _stated_zones(context):
+        if zone not in known:
+            yield path, f"{zone} is not a zone of {region}; its zones are {', '.join(known)}"
+
+
+def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
+    network = context.strategy.network
+    if not isinstance(network.zones, int):
+        for index, zone in enumerate(network.zones):
+            yield f"network.zones[{index}]", zone
+    if network.existing:
+        for field in ("private_subnets", "control_plane_subnets", "pod_subnets"):
+            for zone in getattr(network.existing, field):
+                yield f"network.existing.{field}.{zone}", zone
+    for node in context.nodes:
+        yield from zones_given(node)
+
+
+@rule(
+    "ZONE_NOT_IN_NETWORK",
+    "a zone of a group or pool has no subnet",
+    "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
+)
+def _zone_without_subnet(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    if network.existing is None and isinstance(network.zones, int):
+        return
+    have = set(network.existing.private_subnets) if network.existing else set(context.zone_choice().base)
+    field = "network.existing.private_subnets" if network.existing else "network.zones"
+    for node in context.nodes:
+        for path, zone in zones_given(node):
+            if zone not in have:
+                yield path, f"{zone} has no subnet; add it to {field}"
+
+
+@rule("ZONE_TOO_FEW", "the region has fewer zones than the network asks for", "eks_hardware/catalogue (offerings)")
+def _too_few_zones(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    # The default of 3 is met with what the region has.
+    asked = network.zones if "zones" in network.model_fields_set else None
+    if context.region_known and isinstance(asked, int) and len(context.zone_choice().base) < asked:
+        base = context.zone_choice().base
+        yield (
+            "network.zones",
+            f"{context.strategy.region} has {len(base)} zones that EKS allows ({', '.join(base)}), not {asked}",
+        )
+
+
+@rule(
+    "POD_SUBNET_MISSING",
+    "a zone with nodes has no subnet for pods",
+    "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network-tutorial.html",
+)
+def _pod_subnets(context: Context) -> Iterator[Breach]:
+    existing = context.strategy.network.existing
+    if existing is None or not existing.pod_subnets:
+        return
+    users = _users_of_zones(context)
+    for zone in existing.private_subnets:
+        if zone in users and zone not in existing.pod_subnets:
+            yield (
+                "network.existing.pod_subnets",
+                f"{zone} has a subnet for nodes and none for pods, so that pods on the nodes of "
+                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or keep them out of it with zones",
+            )
+
+
+def _users_of_zones(context: Context) -> dict[str, list[str]]:
+    """Zones that nodes are in, with the groups and pools they are of."""
+    users: dict[str, list[str]] = {}
+    for node in context.nodes:
+        region = context.strategy.region
+        for zone in zones_of(context.demand(node), context.zone_choice(), region, context.catalogue):
+            users.setdefault(zone, []).append(node.name)
+    return users
+
+
+@rule(
+    "SUBNET_TWICE",
+    "a subnet is given for two zones",
+    "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html",
+)
+def _subnet_twice(context: Context) -> Iterator[Breach]:
+    existing = context.strategy.network.existing
+    zone_of: dict[str, str] = {}
+    for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
+        for zone, subnet in getattr(existing, field).items():
+            if zone_of.setdefault(subnet, zone) != zone:
+                yield (
+                    f"network.existing.{field}.{zone}",
+                    f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}",
+                )
+
+
+@rule("CONTROL_PLANE_ZONES", "the control plane needs subnets in two zones that EKS allows", _NETWORK)
+def _control_plane_zones(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    if network.existing:
+        field = "control_plane_subnets" if network.existing.control_plane_subnets else "private_subnets"
+        path, zone_ids = f"network.existing.{field}", set(getattr(network.existing, field))
+        for zone in sorted(set(network.existing.control_plane_subnets) & control_plane_excluded()):
+            yield (
+                f"network.existing.control_plane_subnets.{zone}",
+                f"EKS has no control plane in {zone}; use another zone",
+            )
+    elif isinstance(network.zones, int):
+        return
+    else:
+        path, zone_ids = "network.zones", set(network.zones)
+    unusable = sorted(zone_ids & control_plane_excluded())
+    count = len(zone_ids) - len(unusable)
+    if count < 2:
+        without = f", and has none in {', '.join(unusable)}" if unusable else ""
+        yield (
+            path,
+            f"EKS puts the control plane in two zones{without}; there {'is' if count == 1 else 'are'} {count}; add "
+            "another",
+        )
+
+
+# --- networks
+
+
+@cache
+def _blocks(section: str, name: str) -> dict[IPv4Network, str]:
+    """Networks of a section of the facts, with what they are."""
+    return {IPv4Network(block): what for block, what in facts.eks(section)[name].items()}
+
+
+@cache
+def _private_blocks() -> tuple[IPv4Network, ...]:
+    return tuple(map(IPv4Network, facts.eks("vpc_cidrs")["private"]))
+
+
+@rule("NETWORK_CIDR_SIZE", "the VPC network is too large or too small", _VPC_CIDRS)
+def _cidr_size(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    if network.existing:
+        return
+    prefix = IPv4Network(network.cidr).prefixlen
+    if not cidrs.LARGEST_VPC_PREFIX <= prefix <= cidrs.SMALLEST_VPC_PREFIX:
+        yield (
+            "network.cidr",
+            f"{network.cidr} is a /{prefix}; AWS allows at most a /{cidrs.LARGEST_VPC_PREFIX}, and eight zones' "
+            f"subnets need at least a /{cidrs.SMALLEST_VPC_PREFIX}",
+        )
+
+
+@rule(
+    "NETWORK_CIDR_RESERVED",
+    "the VPC network is of addresses that no host can have",
+    "https://www.rfc-editor.org/rfc/rfc6890",
+)
+def _cidr_reserved(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    given = IPv4Network(network.cidr)
+    for block, what in _blocks("vpc_cidrs", "no_hosts").items():
+        if network.existing is None and given.subnet_of(block):
+            yield "network.cidr", f"no host can have an address of {network.cidr}: {what}; use for example 10.0.0.0/16"
+
+
+@rule(
+    "NETWORK_CIDR_PUBLIC",
+    "the VPC network is of addresses that belong to someone on the internet",
+    _VPC_CIDRS,
+    severity=Severity.WARNING,
+)
+def _cidr_public(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    given = IPv4Network(network.cidr)
+    if network.existing or any(map(given.overlaps, _blocks("vpc_cidrs", "no_hosts"))):
+        return
+    if not any(map(given.subnet_of, _private_blocks())):
+        yield (
+            "network.cidr",
+            f"{network.cidr} is not private: pods and nodes do not reach the hosts on the internet that have these "
+            f"addresses; use one of {', '.join(map(str, _private_blocks()))}, unless the addresses are yours",
+        )
+
+
+@rule(
+    "NETWORK_CIDR_DOCKER",
+    "the VPC network overlaps the one that Docker takes on its hosts",
+    "https://docs.aws.amazon.com/eks/latest/userguide/troubleshooting.html#troubleshoot-docker-cidr",
+    severity=Severity.WARNING,
+)
+def _cidr_docker(context: Context) -> Iterator[Breach]:
+    network, docker = context.strategy.network, facts.eks("vpc_cidrs")["docker"]
+    if network.existing is None and IPv4Network(network.cidr).overlaps(IPv4Network(docker)):
+        yield (
+            "network.cidr",
+            f"{network.cidr} overlaps {docker}: hosts with Docker (Cloud9, SageMaker, runners) do not reach what "
+            "has these addresses; choose another, such as 10.0.0.0/16",
+        )
+
+
+@rule(
+    "NETWORK_POD_CIDR",
+    "the pod network is outside 100.64.0.0/10, of the wrong size, or overlaps the VPC's",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
+)
+def _pod_cidr(context: Context) -> Iterator[Breach]:
+    pod_cidr = context.strategy.network.pod_cidr
+    if pod_cidr is None:
+        return
+    given = IPv4Network(pod_cidr)
+    if not given.subnet_of(cidrs.POD_RANGE):
+        yield "network.pod_cidr", f"{pod_cidr} is outside {cidrs.POD_RANGE}; use for example 100.64.0.0/16"
+    elif not cidrs.LARGEST_VPC_PREFIX <= given.prefixlen <= cidrs.SMALLEST_POD_PREFIX:
+        yield (
+            "network.pod_cidr",
+            f"{pod_cidr} is a /{given.prefixlen}; it has to be between /{cidrs.LARGEST_VPC_PREFIX} and "
+            f"/{cidrs.SMALLEST_POD_PREFIX}",
+        )
+    elif given.overlaps(IPv4Network(context.strategy.network.cidr)):
+        yield "network.pod_cidr", f"{pod_cidr} overlaps network.cidr {context.strategy.network.cidr}; choose another"
+
+
+_SERVICE_RANGES = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
+
+
+@rule(
+    "SERVICE_CIDR",
+    "the service network is not allowed or overlaps another",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html",
+)
+def _service_cidr(context: Context) -> Iterator[Breach]:
+    given = context.strategy.cluster.service_cidr
+    if given is None:
+        return
+    service = IPv4Network(given)
+    if not 12 <= service.prefixlen <= 24 or not any(service.subnet_of(each) for each in _SERVICE_RANGES):
+        yield (
+            "cluster.service_cidr",
+            f"{given} has to be between /12 and /24 and inside {', '.join(map(str, _SERVICE_RANGES))}",
+        )
+    network = context.strategy.network
+    for field in ("cidr", "pod_cidr"):
+        other = None if network.existing else getattr(network, field)
+        if other is not None and service.overlaps(IPv4Network(other)):
+            yield "cluster.service_cidr", f"{given} overlaps network.{field} {other}; choose another"
+
+
+# --- ways in and out
+
+
+@rule("NETWORK_PRIVATE", "a private network has a way to the internet", _PRIVATE)
+def _private(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
+        yield (
+            "network.nat_gateways",
+            "a private network has no NAT gateways; remove this line, or set private: false",
+        )
+    if strategy.network.private and strategy.cluster.endpoint.public_cidrs:
+        yield (
+            _PUBLIC_CIDRS,
+            "a private network keeps the API private too; remove these, or set network.private: false",
+        )
+
+
+@rule("NETWORK_NO_WAY_OUT", "nodes can reach neither the internet nor the endpoints they need", _PRIVATE)
+def _no_way_out(context: Context) -> Iterator[Breach]:
+    network = context.strategy.network
+    if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
+        return
+    for who, services in _callers(context).items():
+        missing = sorted(set(services) - set(network.interface_endpoints))
+        if missing:
+            yield (
+                "network.interface_endpoints",
+                f"without a NAT gateway {who} also need{'' if who == 'nodes' else 's'} {', '.join(missing)}; add "
+                f"{'it' if len(missing) == 1 else 'them'}, or leave the field out for all",
+            )
+
+
+def _callers(context: Context) -> dict[str, list[str]]:
+    """Who calls AWS, and the services that it calls."""
+    strategy = context.strategy
+    required = facts.eks("interface_endpoints")["required"]
+    found: dict[str, list[str]] = {"nodes": required["nodes"]}
+    for addon in enabled_addons(strategy.cluster, storage_addons(strategy.storage)):
+        if addon in required["addons"]:
+            found[addon] = required["addons"][addon]
+    if strategy.karpenter:
+        found["Karpenter"] = required["karpenter_queue"] if strategy.karpenter.interruption_queue else []
+        if any(pool.ami.image_id is None for pool in context.pools):
+            found["Karpenter"] = [*found["Karpenter"], *required["karpenter_images"]]
+    return found
+
+
+@rule(
+    "INTERFACE_ENDPOINT_UNKNOWN",
+    "no service is known whose interface endpoint has this name",
+    "https://docs.aws.amazon.com/vpc/latest/privatelink/aws-services-privatelink-support.html",
+    severity=Severity.WARNING,
+)
+def _unknown_endpoint(context: Context) -> Iterator[Breach]:
+    given = context.strategy.network.interface_endpoints
+    if not given:
+        return
+    known = facts.endpoint_services()
+    for index, service in enumerate(given):
+        if service not in known:
+            # com.amazonaws.us-west-2.ecr.api is what people copy.
+            bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
+            otherwise = "it is what comes after com.amazonaws.<region>"
+            hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
+            yield (
+                f"network.interface_endpoints[{index}]",
+                f"no interface endpoint is known as {service!r}; {hint}",
+            )
+
+
+# IANA never gave anyone more: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
+_LARGEST_OWN_PREFIX = 8
+
+
+@rule(
+    "ENDPOINT_OPEN",
+    "the Kubernetes API is open to the whole internet",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/control-plane.html",
+    severity=Severity.WARNING,
+)
+def _open_endpoint(context: Context) -> Iterator[Breach]:
+    for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
+        network = IPv4Network(cidr)
+        if network.prefixlen < _LARGEST_OWN_PREFIX:
+            whom = f"{network.num_addresses:,} addresses" if network.prefixlen else "the whole internet"
+            yield f"{_PUBLIC_CIDRS}[{index}]", f"the Kubernetes API is open to {whom}; name your own networks"
+
+
+@rule("ENDPOINT_CIDR_RESERVED", "EKS refuses a network of reserved addresses for the public endpoint", _ENDPOINT)
+def _reserved_cidr(context: Context) -> Iterator[Breach]:
+    reserved = _blocks("public_access_cidrs", "reserved")
+    for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
+        given = IPv4Network(cidr)
+        for block, what in reserved.items():
+            if given.subnet_of(block):
+                yield (
+                    f"{_PUBLIC_CIDRS}[{index}]",
+                    f"{cidr} is reserved ({what}), so that nobody comes from there over the internet; write the "
+                    "address that you go out with (curl https://checkip.amazonaws.com), or remove this: in the VPC and "
+                    "what is connected to it the private endpoint is always on",
+                )
+
+
+@rule(
+    "ENDPOINT_CIDR_COUNT",
+    "the public endpoint takes fewer networks",
+    "https://github.com/aws/containers-roadmap/issues/2174",
+)
+def _too_many_cidrs(context: Context) -> Iterator[Breach]:
+    count, most = len(context.strategy.cluster.endpoint.public_cidrs), facts.eks("public_access_cidrs")["most"]
+    if count > most:
+        yield _PUBLIC_CIDRS, f"EKS takes {most} networks, {count} are listed; join neighbours to larger ones"
+
+
+@rule(
+    "ENDPOINT_CIDR_OVERLAP",
+    "a network of the public endpoint is inside another one",
+    _ENDPOINT,
+    severity=Severity.WARNING,
+)
+def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
+    given = [IPv4Network(cidr) for cidr in context.strategy.cluster.endpoint.public_cidrs]
+    for index, cidr in enumerate(given):
+        # Of 0.0.0.0/0 it is ENDPOINT_OPEN that says what is wrong.
+        around = [
+            other
+            for place, other in enumerate(given)
+            if other.prefixlen and cidr.subnet_of(other) and (cidr != other or place < index) and place != index
+        ]
+        if around:
+            yield f"{_PUBLIC_CIDRS}[{index}]", f"{around[0]} is listed too and holds {cidr}; remove one of them"
+
+
+# --- addresses
+
+
+@rule(
+    "SUBNET_NODES",
+    "a subnet has fewer addresses than its node groups have nodes at max",
+    "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html",
+)
+def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
+    for budget in _fullest(context, own=True):
+        groups = [each for each in budget.shares if isinstance(each.of, NodeGroupSpec)]
+        taken = [_nodes(each) + (f" x {each.own}" if each.own > 1 else "") for each in groups]
+        remedy = _remedy(context, budget, budget.own, pods=False)
+        yield (
+            _path(context, budget, groups),
+            f"{_subnet(budget)}; at max they take {_sum(budget, taken)} = {budget.own}: {remedy}",
+        )
+
+
+@rule(
+    "SUBNET_PODS",
+    "a subnet has fewer addresses than nodes and their pods take when groups and pools are at their most",
+    _PREFIXES,
+    severity=Severity.WARNING,
+)
+def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
+    for budget in _fullest(context, own=False):
+        taken = [f"{_nodes(each)} x ({each.own} + {each.pods} for pods)" for each in budget.shares]
+        yield (
+            _path(context, budget, budget.shares),
+            f"{_subnet(budget)}; groups and pools at their most take {_sum(budget, taken)} = {budget.total} (pods get "
+            f"/28 prefixes, and one is kept free), and then pods stay in ContainerCreating: "
+            f"{_remedy(context, budget, budget.total, pods=True)}",
+        )
+
+
+def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
+    """Of each kind the subnet that lacks most addresses, for the nodes alone or for their pods too."""
+    if not context.region_known:
+        return
+    for role in (SubnetRole.PRIVATE, SubnetRole.POD):
+        of_role = [each for each in context.budgets if each.role is role]
+        nodes_fit = all(each.own <= each.usable for each in of_role)
+        lacking = [each for each in of_role if (each.own if own else each.total) > each.usable]
+        if lacking and own != nodes_fit:
+            yield max(lacking, key=lambda each: each.own if own else each.total)
+
+
+def _subnet(budget: SubnetBudget) -> str:
+    what = "pods" if budget.role is SubnetRole.POD else "nodes"
+    return f"the subnet for {what} in {budget.zone_id}, {budget.cidr}, has {budget.usable} addresses"
+
+
+def _nodes(share: Share) -> str:
+    return f"{share.nodes} node{'s' if share.nodes > 1 else ''} of {share.of.name}"
+
+
+def _sum(budget: SubnetBudget, shares: list[str]) -> str:
+    more = [f"{len(shares) - _SHARES} more"] if len(shares) > _SHARES else []
+    return " + ".join([*shares[:_SHARES], *more, *(f"{count} {name}" for name, count in budget.others.items())])
+
+
+_SHARES = 5
+
+
+def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | list[Share]) -> str:
+    """Where the network is written, else where the most nodes are."""
+    field = "pod_cidr" if budget.role is SubnetRole.POD else "cidr"
+    if field in context.strategy.network.model_fields_set or not shares:
+        return f"network.{field}"
+    most = max(shares, key=lambda each: each.total).of
+    return group_path(most, "scaling", "max") if isinstance(most, NodeGroupSpec) else pool_path(most, "limits")
+
+
+def _remedy(context: Context, budget: SubnetBudget, needed: int, *, pods: bool) -> str:
+    network, of_pods = context.strategy.network, budget.role is SubnetRole.POD
+    given = network.pod_cidr if of_pods and network.pod_cidr else network.cidr
+    larger = wider(given, needed, budget.cidr)
+    ways = [f"use network.{'pod_cidr' if of_pods else 'cidr'}: {larger}"] if larger else []
+    if pods and network.pod_cidr is None:
+        ways.append("give pods addresses of their own (network.pod_cidr: 100.64.0.0/16)")
+    return ", ".join([*ways, "or lower what is at most"]) if ways else "lower what is at most, or use more zones"

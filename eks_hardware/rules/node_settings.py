@@ -1,0 +1,267 @@
+"""Rules about the settings of node groups and pools: pods, labels, disks, metadata, kubelet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.findings import Severity
+from eks_hardware.resolve import ami_family, has_pod_subnets
+from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
+from eks_hardware.resolve.model import BlockDevice
+from eks_hardware.resolve.node import block_devices, instance_store, pod_addresses, recommended_pods
+from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
+from eks_hardware.rules.user_data_overrides import kubelet_flags
+from eks_hardware.suggestions import several
+from eks_hardware.units import amount
+
+_MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
+_LABELS = "https://github.com/aws/containers-roadmap/issues/1451"
+_VOLUMES = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"
+_GIB = 2**30
+
+
+def _names(kinds: list[InstanceType]) -> str:
+    return several([kind.name for kind in kinds])
+
+
+# --- pods
+
+
+@rule("MAX_PODS_ADDRESSES", "a node takes more pods than it has addresses for", _MAX_PODS)
+def _addresses(context: Context) -> Iterator[Breach]:
+    custom = has_pod_subnets(context.strategy.network)
+    for node in context.nodes:
+        given = node.kubelet.max_pods
+        room = {
+            kind.name: addresses
+            for kind in context.types(node)
+            if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
+        }
+        # Without any POD_NETWORK_NO_INTERFACE says it.
+        if given is not None and room and 2 < min(room.values()) < given:
+            smallest = min(room, key=lambda name: room[name])
+            yield (
+                node_path(node, "kubelet.max_pods"),
+                f"{smallest} has addresses for {room[smallest]} pods, with prefixes; the others of {given} stay in "
+                f"ContainerCreating; set at most {room[smallest]}",
+            )
+
+
+@rule(
+    "MAX_PODS_RECOMMENDED",
+    "a node takes more pods than EKS recommends",
+    "https://github.com/awsdocs/amazon-eks-user-guide/pull/663",
+    severity=Severity.WARNING,
+)
+def _recommended(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        given, kinds = node.kubelet.max_pods, context.types(node)
+        if given is not None and kinds and given > (most := min(map(recommended_pods, kinds))):
+            small = next(kind for kind in kinds if recommended_pods(kind) == most)
+            yield (
+                node_path(node, "kubelet.max_pods"),
+                f"EKS goes no further than {most} pods on a node with {small.vcpus} vCPUs such as {small.name}: "
+                f"beyond that kubelet and the network plugin may not keep up; set at most {most}",
+            )
+
+
+# --- labels
+
+
+def _in_domain(key: str, domains: list[str]) -> bool:
+    domain = key.rpartition("/")[0]
+    return any(f".{domain}".endswith(f".{each}") for each in domains)
+
+
+@rule("LABEL_RESERVED", "a label belongs to Kubernetes or to EKS", _LABELS)
+def _reserved_labels(context: Context) -> Iterator[Breach]:
+    fact = facts.nodes("group_labels")
+    found = [
+        (group_path(group, f"labels[{key}]"), key) for group in context.strategy.node_groups for key in group.labels
+    ]
+    found += [
+        (path, pair.partition("=")[0])
+        for node in context.nodes
+        for path, name, value in kubelet_flags(node)
+        if name == "--node-labels"
+        for pair in value.split(",")
+    ]
+    for path, key in found:
+        taken = _in_domain(key, fact["refused_domains"]) and not _in_domain(key, fact["allowed_domains"])
+        if taken or key in fact["set_by_kubernetes"]:
+            yield (
+                path,
+                f"EKS refuses {key}, or kubelet does not start with it and the node never joins; use a domain of your "
+                f"own, or {' or '.join(fact['allowed_domains'])}",
+            )
+
+
+@rule(
+    "LABEL_LIMIT",
+    "the EKS API does not take a label",
+    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html (labels)",
+)
+def _label_limit(context: Context) -> Iterator[Breach]:
+    longest = facts.nodes("group_labels")["longest_key"]
+    for group in context.strategy.node_groups:
+        for key, value in group.labels.items():
+            if len(key) > longest:
+                yield (
+                    group_path(group, f"labels[{key}]"),
+                    f"the EKS API takes keys of {longest} characters, with their domain, and this has {len(key)}; "
+                    "use a shorter one",
+                )
+            if not value:
+                yield (
+                    group_path(group, f"labels[{key}]"),
+                    "the EKS API takes no label without a value; give it one, such as 'true'",
+                )
+
+
+@rule(
+    "LABEL_SHARING",
+    "a label undoes how GPUs are shared",
+    "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus",
+)
+def _label_sharing(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        kinds = context.types(node)
+        if not kinds or kinds[0].hardware is not Hardware.NVIDIA_GPU:
+            continue
+        bottlerocket = ami_family(node) == "bottlerocket"
+        derived = sharing_labels(gpu_shares(node, kinds, bottlerocket=bottlerocket), bottlerocket=bottlerocket)
+        for key, value in derived.items():
+            if node.labels.get(key, value) != value:
+                yield (
+                    node_path(node, f"labels[{key}]"),
+                    f"by this label the node finds how its GPUs are shared, and for gpu_sharing it is {value!r}; "
+                    "remove it",
+                )
+
+
+# --- disks
+
+
+def _images_volume(node: Node, kinds: tuple[InstanceType, ...]) -> BlockDevice:
+    """The volume that container images are on."""
+    return block_devices(node, kinds[0].hardware, bottlerocket=ami_family(node) == "bottlerocket")[-1]
+
+
+@rule("DISK_IOPS_RATIO", "a volume has more IOPS than its size allows", _VOLUMES)
+def _iops(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        if kinds := context.types(node):
+            volume = _images_volume(node, kinds)
+            per_gib = facts.nodes("volumes")["iops_per_gib"][volume.volume_type]
+            most = per_gib * volume.size_gib
+            if volume.iops is not None and volume.iops > most:
+                yield (
+                    node_path(node, "disk.iops"),
+                    f"{volume.volume_type} has {per_gib} IOPS for a GiB at most, {most} for the {volume.size_gib} GiB "
+                    f"here; set size_gib to {-(-volume.iops // per_gib)}, or iops to {most}",
+                )
+
+
+@rule(
+    "DISK_SMALL",
+    "a disk has no room for images of an accelerator's software",
+    "config/facts/nodes.json (accelerated_disk)",
+    severity=Severity.WARNING,
+)
+def _small(context: Context) -> Iterator[Breach]:
+    least = facts.nodes("accelerated_disk")["least_gib"]
+    for node in context.nodes:
+        kinds, size = context.types(node), node.disk.size_gib
+        if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
+            continue
+        # Images are on the local disks then.
+        if instance_store(node, kinds) == "raid0" and all(kind.instance_store for kind in kinds):
+            continue
+        yield (
+            node_path(node, "disk.size_gib"),
+            f"images with CUDA or Neuron take 10 to 30 GB each, and kubelet evicts pods when {size} GiB are nearly "
+            f"full; take {least} or more, the default is 200",
+        )
+
+
+@rule(
+    "INSTANCE_STORE_MISSING",
+    "local disks are asked for on types that have none",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/InstanceStorage.html",
+    severity=Severity.WARNING,
+)
+def _no_disks(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        kinds = context.types(node)
+        without = [kind for kind in kinds if not kind.instance_store]
+        if node.instance_store in ("raid0", "mount") and without:
+            one = len(without) == 1
+            rest = (
+                "remove this line"
+                if len(without) == len(kinds)
+                else "other nodes have them, so that pods cannot rely on it"
+            )
+            yield (
+                node_path(node, "instance_store"),
+                f"{_names(without)} {'has' if one else 'have'} no local disks, and this has no effect there; {rest}",
+            )
+
+
+# --- metadata and kubelet
+
+
+@rule(
+    "PODS_USE_IMDS",
+    "any pod can take the credentials of its node",
+    "https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html",
+    severity=Severity.WARNING,
+)
+def _imds(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        if node.pods_use_imds:
+            yield (
+                node_path(node, "pods_use_imds"),
+                "with a hop limit of 2 every pod reads the credentials of the node's role, which can pull all images "
+                "and change network interfaces; use Pod Identity, and remove this line",
+            )
+
+
+@rule(
+    "KUBELET_RESERVED",
+    "kubelet keeps more for the system than a node has",
+    "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
+)
+def _kubelet_reserved(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        if not (kinds := context.types(node)):
+            continue
+        kubelet = node.kubelet
+        smallest = {
+            "cpu": min(kinds, key=lambda kind: kind.vcpus),
+            "memory": min(kinds, key=lambda kind: kind.memory_gib),
+        }
+        room = {
+            "cpu": Fraction(smallest["cpu"].vcpus),
+            "memory": Fraction(smallest["memory"].memory_gib) * _GIB,
+        }
+        for resource, kind in smallest.items():
+            parts = {
+                field: given[resource]
+                for field, given in (
+                    ("system_reserved", kubelet.system_reserved),
+                    ("kube_reserved", kubelet.kube_reserved),
+                )
+                if resource in given
+            }
+            together = sum((amount(each) for each in parts.values()), Fraction(0))
+            if parts and together >= room[resource]:
+                has = f"{kind.vcpus} vCPUs" if resource == "cpu" else f"{kind.memory_gib:g} GiB"
+                largest = max(parts, key=lambda field: amount(parts[field]))
+                yield (
+                    node_path(node, f"kubelet.{largest}.{resource}"),
+                    f"{' and '.join(parts.values())} are kept of {has} on {kind.name}: kubelet does not start, or "
+                    "leaves nothing for pods; keep less",
+                )

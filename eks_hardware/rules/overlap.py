@@ -1,0 +1,147 @@
+"""Rules about pools and groups that are too much alike: the same pods may land in either."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodePoolSpec
+from eks_hardware.resolve import zones
+from eks_hardware.resolve.node import taints
+from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
+from eks_hardware.suggestions import several
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A group or pool as its pods see it.
+
+    Attributes:
+        for_whom: what tells its pods from those of others: workload, labels and taints.
+    """
+
+    node: Node
+    types: frozenset[str]
+    zones: frozenset[str]
+    for_whom: tuple[str, frozenset[tuple[str, str]], frozenset[tuple[str, str, str]]]
+
+    @property
+    def noun(self) -> str:
+        return "pool" if isinstance(self.node, NodePoolSpec) else "group"
+
+
+def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
+    choice, region = context.zone_choice(), context.strategy.region
+    found = []
+    for node in nodes:
+        if kinds := context.types(node):
+            there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
+            # What only asks for other nodes keeps nobody off.
+            hard = [each for each in taints(node, kinds[0].hardware) if each.effect != "PREFER_NO_SCHEDULE"]
+            keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
+            for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
+            found.append(_Place(node, frozenset(kind.name for kind in kinds), frozenset(there), for_whom))
+    return found
+
+
+def _alike(one: _Place, other: _Place) -> frozenset[str]:
+    """Types on which the same pods may land in both; none where taints, labels, weights or zones tell them apart."""
+    if one.for_whom != other.for_whom or one.zones.isdisjoint(other.zones):
+        return frozenset()
+    if (
+        isinstance(one.node, NodePoolSpec)
+        and isinstance(other.node, NodePoolSpec)
+        and one.node.weight != other.node.weight
+    ):
+        return frozenset()
+    return one.types & other.types
+
+
+def _resource(node: Node) -> str:
+    """By what name pods ask for the node's GPUs, and whether those are whole.
+
+    MIG counts as shared on AL2023 too: until they are cut, such a node has whole GPUs.
+    """
+    sharing = node.gpu_sharing
+    if sharing is None:
+        return "whole"
+    return "renamed" if sharing.time_slicing and sharing.time_slicing.rename else "shared"
+
+
+def _difference(one: Node, other: Node) -> str:
+    """In what two nodes of one type differ that pods depend on."""
+    if {_resource(one), _resource(other)} == {"whole", "shared"}:
+        return _SHARING
+    return _EFA if one.efa != other.efa else ""
+
+
+_SHARING, _EFA = "GPU sharing", "EFA"
+
+
+@rule(
+    "POOL_OVERLAP",
+    "two pools make the same nodes for the same pods",
+    "https://karpenter.sh/docs/concepts/scheduling/#weighted-nodepools",
+    severity=Severity.WARNING,
+)
+def _overlap(context: Context) -> Iterator[Breach]:
+    places = _places(context, context.pools)
+    for index, place in enumerate(places):
+        shared = {
+            other.node.name: both
+            for other in places[:index]
+            if not _difference(other.node, place.node) and (both := _alike(other, place))
+        }
+        if shared:
+            types = sorted(frozenset[str]().union(*shared.values()))
+            yield (
+                node_path(place.node, hardware_field(place.node)),
+                f"{_makes(list(shared))} {several(types)} for the same pods, and Karpenter takes either; give one of "
+                "them a weight, a taint or a label",
+            )
+
+
+def _makes(names: list[str]) -> str:
+    return f"pool {names[0]} makes" if len(names) == 1 else f"pools {several(names)} make"
+
+
+@rule(
+    "POOL_OVERLAP_UNLIKE",
+    "the same pods land on whole and on shared GPUs",
+    "https://github.com/kubernetes-sigs/karpenter/issues/2140",
+)
+def _overlap_unlike(context: Context) -> Iterator[Breach]:
+    for place, other, types in _that_differ(context, _SHARING):
+        yield (
+            node_path(place.node, hardware_field(place.node)),
+            f"{other.noun} {other.node.name} has {several(types)} for the same pods, and GPUs are whole in one of the "
+            "two and shared in the other: what a pod gets would be chance; give one of them a taint or a label",
+        )
+
+
+@rule(
+    "POOL_OVERLAP_EFA",
+    "pods that do not ask for EFA land on nodes with and without it",
+    "https://github.com/aws/karpenter-provider-aws/issues/6296",
+    severity=Severity.WARNING,
+)
+def _overlap_efa(context: Context) -> Iterator[Breach]:
+    for place, other, types in _that_differ(context, _EFA):
+        yield (
+            node_path(place.node, hardware_field(place.node)),
+            f"{other.noun} {other.node.name} has {several(types)} for the same pods, and one of the two has EFA: pods "
+            "that do not ask for vpc.amazonaws.com/efa may land on either, and fill the nodes that have it; give one "
+            "of them a taint or a label",
+        )
+
+
+def _that_differ(context: Context, difference: str) -> Iterator[tuple[_Place, _Place, list[str]]]:
+    """Pools with a group or pool before them that takes the same pods on the same types, and differs in one way."""
+    groups, pools = _places(context, context.strategy.node_groups), _places(context, context.pools)
+    for index, place in enumerate(pools):
+        for other in (*groups, *pools[:index]):
+            if _difference(other.node, place.node) == difference and (types := _alike(other, place)):
+                yield place, other, sorted(types)
+                # One at a time: the same taint or label parts it from the others.
+                break

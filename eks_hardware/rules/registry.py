@@ -1,0 +1,194 @@
+"""What a rule is, and the list of all rules.
+
+A rule is a generator over a :class:`Context` that yields ``(path, message)`` for each place that breaks it. The
+decorator gives it a stable code, a severity, a one-line summary and the source of the fact behind it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, TypeAlias, cast
+
+from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.resolve import pool_types, zones
+from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
+
+Breach = tuple[str, str]
+"""Path of the field at fault, and the message."""
+
+Node: TypeAlias = NodeGroupSpec | NodePoolSpec
+"""What has the settings of a node, and instance types."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """What rules look at.
+
+    Examples:
+        >>> context = Context(strategy, load())
+        >>> [str(breach) for breach in RULES["EFA_UNSUPPORTED"].check(context)]
+        []
+    """
+
+    strategy: Strategy
+    catalogue: Catalogue
+    today: datetime.date = field(default_factory=datetime.date.today)
+    warned: list[Breach] = field(default_factory=list)
+    """Code and path of every warning so far; whole for rules that come ``last``."""
+    _types: dict[str, tuple[InstanceType, ...]] = field(default_factory=dict)
+
+    @property
+    def region_known(self) -> bool:
+        return self.strategy.region in self.catalogue.regions
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node group and node pool."""
+        return (*self.strategy.node_groups, *self.pools)
+
+    def types(self, node: Node) -> tuple[InstanceType, ...]:
+        """The instance types of a group or pool that the catalogue knows; a pool's by family too."""
+        found = self._types.get(node.name)
+        if found is None:
+            chosen = self.pool_types(node) if isinstance(node, NodePoolSpec) else ()
+            known = (self.catalogue.find(name) for name in node.instance_types or chosen)
+            found = self._types[node.name] = tuple(kind for kind in known if kind is not None)
+        return found
+
+    def demand(self, node: Node) -> zones.Demand:
+        """What a group or pool asks of the zones."""
+        if isinstance(node, NodeGroupSpec):
+            return zones.of_node_group(node)
+        return zones.of_node_pool(node, self.pool_types(node))
+
+    def zone_choice(self) -> zones.ZoneChoice:
+        """The zones of the network; only groups and pools whose types are all known take part."""
+        return self._zone_choice
+
+    @cached_property
+    def _zone_choice(self) -> zones.ZoneChoice:
+        groups = [group for group in self.strategy.node_groups if len(self.types(group)) == len(group.instance_types)]
+        demands = [zones.of_node_group(group) for group in groups]
+        demands += [zones.of_node_pool(pool, names) for pool in self.pools if (names := self.pool_types(pool))]
+        return zones.choose(self.strategy.network, demands, self.strategy.region, self.catalogue)
+
+    @property
+    def pools(self) -> tuple[NodePoolSpec, ...]:
+        """Karpenter's node pools."""
+        return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
+
+    @cached_property
+    def budgets(self) -> tuple[SubnetBudget, ...]:
+        """What takes addresses from each subnet that the stack makes."""
+        return strategy_budgets(self.strategy, self.catalogue)
+
+    def pool_types(self, pool: NodePoolSpec) -> tuple[str, ...]:
+        """Names of the instance types that a pool can make; empty where a rule says why."""
+        return self._types_of_pools[pool.name]
+
+    @cached_property
+    def _types_of_pools(self) -> dict[str, tuple[str, ...]]:
+        return {pool.name: pool_types(pool, self.strategy.region, self.catalogue) for pool in self.pools}
+
+
+class Watched:
+    """A strategy that remembers which of its sections were looked at."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self.read: set[str] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        self.read.add(name)
+        return getattr(self._strategy, name)
+
+    def context(self, catalogue: Catalogue, today: datetime.date) -> Context:
+        """What a rule looks at."""
+        return _WatchedContext(cast(Strategy, self), catalogue, today)
+
+    def node_pools(self) -> tuple[NodePoolSpec, ...]:
+        """The node pools, which are judged apart from the rest of Karpenter's section."""
+        self.read.add("karpenter.node_pools")
+        return self._strategy.karpenter.node_pools if self._strategy.karpenter else ()
+
+
+class _WatchedContext(Context):
+    @property
+    def pools(self) -> tuple[NodePoolSpec, ...]:
+        return cast(Watched, self.strategy).node_pools()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule with what is said about it in lists and documentation.
+
+    Examples:
+        >>> RULES["EFA_UNSUPPORTED"].severity
+        <Severity.ERROR: 'error'>
+    """
+
+    code: str
+    severity: Severity
+    summary: str
+    source: str
+    check: Callable[[Context], Iterator[Breach]]
+    last: bool = False
+    """Whether it is about what the other rules found."""
+
+
+RULES: dict[str, Rule] = {}
+"""Every rule by its code."""
+
+
+def rule(
+    code: str, summary: str, source: str, *, severity: Severity = Severity.ERROR, last: bool = False
+) -> Callable[[Callable[[Context], Iterator[Breach]]], Callable[[Context], Iterator[Breach]]]:
+    """Register a generator as the rule ``code``."""
+
+    def register(check: Callable[[Context], Iterator[Breach]]) -> Callable[[Context], Iterator[Breach]]:
+        if code in RULES:
+            raise ValueError(f"two rules are called {code}")
+        RULES[code] = Rule(code, severity, summary, source, check, last)
+        return check
+
+    return register
+
+
+def group_path(group: NodeGroupSpec, *rest: str) -> str:
+    """Path of a field of a node group: ``node_groups[gpu].instance_types[0]``."""
+    return ".".join([f"node_groups[{group.name}]", *rest])
+
+
+def pool_path(pool: NodePoolSpec, *rest: str) -> str:
+    """Path of a field of a node pool: ``karpenter.node_pools[gpu].limits``."""
+    return ".".join([f"karpenter.node_pools[{pool.name}]", *rest])
+
+
+def node_path(node: Node, *rest: str) -> str:
+    """Path of a field of a node group or node pool."""
+    return group_path(node, *rest) if isinstance(node, NodeGroupSpec) else pool_path(node, *rest)
+
+
+def hardware_field(node: Node) -> str:
+    """The field that says which instance types a group or pool has."""
+    if node.instance_types or isinstance(node, NodeGroupSpec):
+        return "instance_types"
+    return "instance_families" if node.instance_families else "accelerator"
+
+
+def zones_given(node: Node) -> Iterator[tuple[str, str]]:
+    """Every zone that is written in a group or pool, with the path of its field."""
+    if isinstance(node, NodeGroupSpec) and node.reservation:
+        yield group_path(node, "reservation.zone"), node.reservation.zone
+    else:
+        for zone in node.zones:
+            yield node_path(node, "zones"), zone
+    if isinstance(node, NodePoolSpec):
+        for index, reservation in enumerate(node.reservations):
+            if reservation.zone:
+                yield pool_path(node, f"reservations[{index}].zone"), reservation.zone

@@ -1,0 +1,104 @@
+"""Rules about shared storage: who can mount it, and from where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware.findings import Severity
+from eks_hardware.resolve import ami_family, zones
+from eks_hardware.resolve.storage import storage_addons
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+
+_LUSTRE_CLIENT = "https://github.com/kubernetes-sigs/aws-fsx-csi-driver/pull/460"
+_LUSTRE_ZONE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
+
+
+@rule(
+    "FSX_BOTTLEROCKET",
+    "Lustre is asked for on Bottlerocket, for which AWS documents no client",
+    "https://github.com/bottlerocket-os/bottlerocket/issues/4676",
+    severity=Severity.WARNING,
+)
+def _bottlerocket(context: Context) -> Iterator[Breach]:
+    if context.strategy.storage.fsx_lustre is None:
+        return
+    # Kernels 6.1 and 6.12 have it, 5.x of old and the first 6.1 had not: bottlerocket-os/bottlerocket#3459.
+    why = "Bottlerocket's newer kernels have a Lustre client, but AWS documents none for it"
+    training = [node for node in context.nodes if node.purpose == "training" and ami_family(node) == "bottlerocket"]
+    for node in training:
+        yield (
+            node_path(node, "ami"),
+            f"{why}, and {node.name} is for training; mount it in a trial first, or use AL2023 here",
+        )
+    workers = _workers(context)
+    if workers and all(ami_family(node) == "bottlerocket" for node in workers) and not training:
+        yield (
+            "storage.fsx_lustre",
+            f"{why}, and no group or pool but those of the system has AL2023; mount it in a trial first, or give one "
+            "AL2023",
+        )
+
+
+def _workers(context: Context) -> list[Node]:
+    return [node for node in context.nodes if node.purpose != "system"]
+
+
+@rule("FSX_NO_NODE", "Lustre is asked for where no node mounts it", _LUSTRE_CLIENT)
+def _no_node(context: Context) -> Iterator[Breach]:
+    if context.strategy.storage.fsx_lustre and not _workers(context):
+        yield (
+            "storage.fsx_lustre",
+            "there are only system nodes; add a group or pool for the pods that use it, or remove this",
+        )
+
+
+@rule("FSX_ZONE", "the Lustre file system is in a zone that the network is not in", _LUSTRE_ZONE)
+def _fsx_zone(context: Context) -> Iterator[Breach]:
+    fsx = context.strategy.storage.fsx_lustre
+    if fsx is None or fsx.zone is None or not context.region_known:
+        return
+    choice = context.zone_choice()
+    if fsx.zone not in choice.zone_ids:
+        yield (
+            "storage.fsx_lustre.zone",
+            f"the network has no subnet in {fsx.zone}; use one of {', '.join(choice.zone_ids)}, or add it there",
+        )
+
+
+@rule(
+    "FSX_ZONE_FAR",
+    "the Lustre file system is in another zone than the nodes with EFA",
+    _LUSTRE_ZONE,
+    severity=Severity.WARNING,
+)
+def _fsx_zone_far(context: Context) -> Iterator[Breach]:
+    fsx = context.strategy.storage.fsx_lustre
+    if fsx is None or fsx.zone is None or not context.region_known:
+        return
+    region, choice = context.strategy.region, context.zone_choice()
+    # A zone without a subnet is FSX_ZONE; what is wrong with other types is said elsewhere.
+    known = [each for each in context.nodes if each.efa and context.types(each)]
+    known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
+    found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
+    with_efa = sorted({zone for zone_ids in found.values() for zone in zone_ids})
+    if with_efa and fsx.zone in choice.zone_ids and fsx.zone not in with_efa:
+        yield (
+            "storage.fsx_lustre.zone",
+            f"the nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}: it works, "
+            "but each read takes longer and is billed as traffic between zones; remove this line",
+        )
+
+
+@rule(
+    "STORAGE_ADDON_OFF",
+    "storage is asked for, and the add-on that mounts it is off",
+    "https://docs.aws.amazon.com/eks/latest/userguide/storage.html",
+)
+def _addon_off(context: Context) -> Iterator[Breach]:
+    given = {str(name): addon for name, addon in context.strategy.cluster.addons.items()}
+    for name in storage_addons(context.strategy.storage):
+        if name in given and not given[name].enabled:
+            yield (
+                f"cluster.addons.{name}.enabled",
+                f"pods mount what 'storage' asks for through {name}; remove this line, or that storage",
+            )

@@ -1,0 +1,243 @@
+"""Rules about ``user_data``: names that nobody reads, values that nobody takes, and its size.
+
+AL2023 takes a NodeConfig, with a kubelet configuration in it, Bottlerocket its own settings: their names are in
+``config/facts/node_config.json`` and ``config/facts/bottlerocket_settings.json``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware
+from eks_hardware.findings import Severity
+from eks_hardware.resolve import ami_family, has_pod_subnets
+from eks_hardware.resolve import node as nodes
+from eks_hardware.resolve.storage import node_shell
+from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.unknown_keys import unknown_below
+
+_NODE_CONFIG = "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/"
+_SETTINGS = "config/facts/bottlerocket_settings.json and config/facts/node_config.json"
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_SAME = 0.85
+"""From this likeness on a name is taken for another one misspelt, and not for one that is not recorded here."""
+
+
+def setting_path(node: Node, keys: Sequence[str]) -> str:
+    """Path of a setting in a group's or pool's user data."""
+    path = "user_data"
+    for key in keys:
+        path += f".{key}" if _PLAIN.fullmatch(key) else f"[{key}]"
+    return node_path(node, path)
+
+
+def setting(settings: Any, keys: Sequence[str]) -> Any:
+    """A setting by its keys; None where there is none."""
+    for key in keys:
+        settings = settings.get(key) if isinstance(settings, Mapping) else None
+    return settings
+
+
+def with_user_data(context: Context, family: str) -> Iterator[Node]:
+    """Groups and pools of an operating system that have user data."""
+    for node in context.nodes:
+        if node.user_data and ami_family(node) == family:
+            yield node
+
+
+# --- names
+
+
+class _Fault(NamedTuple):
+    """A name that the operating system does not have.
+
+    Attributes:
+        sure: whether it is wrong for certain, or may be newer than what is recorded here.
+    """
+
+    path: str
+    message: str
+    sure: bool
+
+
+def _tree(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Names with types as leaves, as names alone."""
+    return {
+        name: _tree(below) if isinstance(below, Mapping) else ("*" if below in ("map", "*") else None)
+        for name, below in fields.items()
+    }
+
+
+def _misspelt(name: str, close: Sequence[str]) -> str | None:
+    """The name that was meant, where hardly anything else can have been."""
+    for other in close:
+        alike = difflib.SequenceMatcher(None, name, other).ratio()
+        if alike >= _SAME or _letters(name) == _letters(other):
+            return other
+    return None
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def _node_config_faults(context: Context) -> Iterator[_Fault]:
+    config = facts.node_config("node_config")["fields"]
+    kubelet = facts.node_config("kubelet_configuration")["fields"]
+    for node in with_user_data(context, "al2023"):
+        for found in unknown_below(node.user_data, _tree(config)):
+            *above, name = found.path
+            beside = setting(config, above)
+            # A mapping in place of a text: USER_DATA_VALUE says it.
+            if not isinstance(beside, Mapping):
+                continue
+            meant = found.close[0] if found.close else None
+            hint = f"did you mean {meant}?" if meant else f"it has {', '.join(beside)}"
+            where = f"{'.'.join(above)} of a NodeConfig" if above else "the spec of a NodeConfig"
+            yield _Fault(
+                setting_path(node, found.path),
+                f"{where} has no {name!r}, so that this has no effect; {hint}",
+                sure=True,
+            )
+        settings = setting(node.user_data, ("kubelet", "config"))
+        for found in unknown_below(settings, _tree(kubelet)) if isinstance(settings, Mapping) else ():
+            meant = _misspelt(found.path[-1], found.close)
+            hint = f"did you mean {meant}?" if meant else "see the KubeletConfiguration of your version"
+            yield _Fault(
+                setting_path(node, ("kubelet", "config", *found.path)),
+                f"kubelet has no setting {found.path[-1]!r}, and takes no notice of it; {hint}",
+                sure=meant is not None,
+            )
+
+
+def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
+    fact = facts.bottlerocket_settings("settings")
+    for node in with_user_data(context, "bottlerocket"):
+        for found in unknown_below(node.user_data, fact["fields"]):
+            name = ".".join(found.path)
+            if found.path == ("settings",):
+                yield _Fault(
+                    setting_path(node, found.path),
+                    "what stands here is written below [settings]; leave this level out",
+                    True,
+                )
+                continue
+            meant = _misspelt(found.path[-1], found.close)
+            hint = f"did you mean {meant}?" if meant else "see the settings of your version"
+            yield _Fault(
+                setting_path(node, found.path),
+                f"Bottlerocket has no setting {name!r}, takes none of the user data for it, and the node never joins; "
+                f"{hint}",
+                sure=meant is not None,
+            )
+        kinds = context.types(node)
+        for name in fact["nvidia_only"]:
+            if name in node.user_data and kinds and kinds[0].hardware is not Hardware.NVIDIA_GPU:
+                yield _Fault(
+                    setting_path(node, (name,)),
+                    f"only Bottlerocket's image for NVIDIA GPUs has {name}, and {kinds[0].name} takes another one; "
+                    "remove it",
+                    sure=True,
+                )
+
+
+def _faults(context: Context, *, sure: bool) -> Iterator[Breach]:
+    for fault in (*_node_config_faults(context), *_bottlerocket_faults(context)):
+        if fault.sure is sure:
+            yield fault.path, fault.message
+
+
+@rule("USER_DATA_FIELD", "a setting of user data has a name that there is not", _NODE_CONFIG)
+def _field(context: Context) -> Iterator[Breach]:
+    yield from _faults(context, sure=True)
+
+
+@rule(
+    "USER_DATA_UNKNOWN",
+    "a setting of user data is not among those that are recorded",
+    _SETTINGS,
+    severity=Severity.WARNING,
+)
+def _unknown(context: Context) -> Iterator[Breach]:
+    yield from _faults(context, sure=False)
+
+
+# --- values
+
+_TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
+    "text": (str, "text"),
+    "bool": (bool, "true or false"),
+    "list": ((list, tuple), "a list"),
+    "map": (Mapping, "a mapping"),
+}
+
+
+@rule("USER_DATA_VALUE", "a value of a NodeConfig is none that nodeadm takes", _NODE_CONFIG)
+def _value(context: Context) -> Iterator[Breach]:
+    fact = facts.node_config("node_config")
+    for node in with_user_data(context, "al2023"):
+        for keys, value, kind in _typed(node.user_data, fact["fields"], ()):
+            expected, words = _TYPES[kind]
+            if not isinstance(value, expected):
+                yield (
+                    setting_path(node, keys),
+                    f"nodeadm takes {words} here, reads none of the NodeConfig otherwise, and the node never joins",
+                )
+                continue
+            allowed = fact["values"].get(".".join(keys))
+            for each in value if isinstance(value, list | tuple) else (value,):
+                if allowed and each not in allowed:
+                    yield setting_path(node, keys), f"{each!r} is not one of {', '.join(allowed)}"
+
+
+def _typed(
+    values: Mapping[str, Any], fields: Mapping[str, Any], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any, str]]:
+    """Keys, value and type of each setting that a NodeConfig knows."""
+    for name, value in values.items():
+        kind, keys = fields.get(name), (*above, name)
+        if value is None or kind is None:
+            continue
+        if isinstance(kind, str):
+            yield keys, value, kind
+        elif isinstance(value, Mapping):
+            yield from _typed(value, kind, keys)
+        else:
+            yield keys, value, "map"
+
+
+@rule(
+    "USER_DATA_SIZE",
+    "user data is larger than EC2 takes",
+    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
+)
+def _size(context: Context) -> Iterator[Breach]:
+    most = facts.nodes("user_data")["most_bytes"]
+    for node in context.nodes:
+        if node.user_data and (kinds := context.types(node)):
+            bottlerocket = ami_family(node) == "bottlerocket"
+            pods = nodes.max_pods(node, kinds, custom_networking=has_pod_subnets(context.strategy.network))
+            settings = nodes.system_settings(
+                node,
+                kinds[0],
+                bottlerocket=bottlerocket,
+                max_pods=pods,
+                store=nodes.instance_store(node, kinds),
+            )
+            text = (
+                bottlerocket_toml(settings)
+                if bottlerocket
+                else node_config(settings, node_shell(context.strategy.storage))
+            )
+            if (size := len(text.encode())) > most:
+                yield (
+                    node_path(node, "user_data"),
+                    f"it makes {size} bytes of user data, and EC2 takes {most} before base64, with what EKS or "
+                    "Karpenter adds; fetch large files from a bucket when the node starts",
+                )

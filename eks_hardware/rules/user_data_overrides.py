@@ -1,0 +1,167 @@
+"""Rules about what does not belong in ``user_data``: what is written for a node, or has a field of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from eks_hardware import facts
+from eks_hardware.findings import Severity
+from eks_hardware.models import NodePoolSpec
+from eks_hardware.resolve import ami_family
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.user_data import setting, setting_path, with_user_data
+
+_MERGING = "https://karpenter.sh/docs/concepts/nodeclasses/#specuserdata"
+_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data"
+
+# Settings -> what EKS, Karpenter or this project writes.
+_CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "al2023": (("cluster",),),
+    "bottlerocket": (
+        ("kubernetes", "api-server"),
+        ("kubernetes", "cluster-certificate"),
+        ("kubernetes", "cluster-name"),
+        ("kubernetes", "standalone-mode"),
+    ),
+}
+
+
+@rule("USER_DATA_CLUSTER", "user data says which cluster to join", _MNG_TEMPLATES)
+def _cluster(context: Context) -> Iterator[Breach]:
+    named = [
+        (node, keys)
+        for family, places in _CLUSTER.items()
+        for node in with_user_data(context, family)
+        for keys in places
+    ]
+    for node, keys in named:
+        if setting(node.user_data, keys) is not None:
+            yield (
+                setting_path(node, keys),
+                "which cluster a node joins is written for it, and a second answer is lost or keeps it out; remove it",
+            )
+
+
+# Setting -> the field of a group or pool that says it.
+_OWN_FIELDS: Mapping[str, Mapping[tuple[str, ...], str]] = {
+    "al2023": {
+        ("instance", "localStorage", "strategy"): "instance_store",
+        ("kubelet", "config", "cpuManagerPolicy"): "kubelet.cpu_manager_policy",
+        ("kubelet", "config", "imageGCHighThresholdPercent"): "kubelet.image_gc_high_threshold_percent",
+        ("kubelet", "config", "imageGCLowThresholdPercent"): "kubelet.image_gc_low_threshold_percent",
+        ("kubelet", "config", "kubeReserved"): "kubelet.kube_reserved",
+        ("kubelet", "config", "maxPods"): "kubelet.max_pods",
+        ("kubelet", "config", "systemReserved"): "kubelet.system_reserved",
+        ("kubelet", "config", "topologyManagerPolicy"): "kubelet.topology_manager_policy",
+        ("kubelet", "maxPodsExpression"): "kubelet.max_pods",
+    },
+    "bottlerocket": {
+        ("kubelet-device-plugins", "nvidia", "mig"): "gpu_sharing",
+        ("kubelet-device-plugins", "nvidia", "time-slicing"): "gpu_sharing",
+        ("kubernetes", "cpu-manager-policy"): "kubelet.cpu_manager_policy",
+        ("kubernetes", "image-gc-high-threshold-percent"): "kubelet.image_gc_high_threshold_percent",
+        ("kubernetes", "image-gc-low-threshold-percent"): "kubelet.image_gc_low_threshold_percent",
+        ("kubernetes", "kube-reserved"): "kubelet.kube_reserved",
+        ("kubernetes", "max-pods"): "kubelet.max_pods",
+        ("kubernetes", "system-reserved"): "kubelet.system_reserved",
+        ("kubernetes", "topology-manager-policy"): "kubelet.topology_manager_policy",
+    },
+}
+_OWN_FLAGS = {
+    "--cpu-manager-policy": "kubelet.cpu_manager_policy",
+    "--image-gc-high-threshold": "kubelet.image_gc_high_threshold_percent",
+    "--image-gc-low-threshold": "kubelet.image_gc_low_threshold_percent",
+    "--kube-reserved": "kubelet.kube_reserved",
+    "--max-pods": "kubelet.max_pods",
+    "--system-reserved": "kubelet.system_reserved",
+    "--topology-manager-policy": "kubelet.topology_manager_policy",
+}
+_RAID10 = "RAID10"
+
+
+def kubelet_flags(node: Node) -> Iterator[tuple[str, str, str]]:
+    """Path, name and value of kubelet's command-line arguments in a NodeConfig."""
+    flags = setting(node.user_data, ("kubelet", "flags")) if ami_family(node) == "al2023" else None
+    for index, flag in enumerate(flags if isinstance(flags, list | tuple) else ()):
+        name, _, value = str(flag).partition("=")
+        yield node_path(node, f"user_data.kubelet.flags[{index}]"), name, value.strip("\"'")
+
+
+@rule(
+    "USER_DATA_OVERRIDES",
+    "user data sets what the strategy has a field for",
+    _MERGING,
+    severity=Severity.WARNING,
+)
+def _overrides(context: Context) -> Iterator[Breach]:
+    for family, settings in _OWN_FIELDS.items():
+        for node in with_user_data(context, family):
+            found = {
+                setting_path(node, keys): field
+                for keys, field in settings.items()
+                # No field of the strategy says RAID10.
+                if setting(node.user_data, keys) not in (None, _RAID10)
+            }
+            found |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
+            for path, field in found.items():
+                what = (
+                    "Karpenter's own value wins over it, or Karpenter reckons with another"
+                    if isinstance(node, NodePoolSpec)
+                    else "it wins over the field, unseen by what is checked and derived here"
+                )
+                yield (
+                    path,
+                    f"{what}; set {field} of the {'pool' if isinstance(node, NodePoolSpec) else 'group'} instead",
+                )
+
+
+_LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {
+    "al2023": {("kubelet", "config", "registerWithTaints"): "taints"},
+    "bottlerocket": {("kubernetes", "node-labels"): "labels", ("kubernetes", "node-taints"): "taints"},
+}
+
+
+@rule(
+    "USER_DATA_LABELS",
+    "user data gives nodes labels or taints",
+    _MNG_TEMPLATES,
+    severity=Severity.WARNING,
+)
+def _labels(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        found = [
+            (path, "labels" if name == "--node-labels" else "taints")
+            for path, name, _ in kubelet_flags(node)
+            if name in ("--node-labels", "--register-with-taints")
+        ]
+        found += [
+            (setting_path(node, keys), what)
+            for keys, what in _LABELS_AND_TAINTS[ami_family(node)].items()
+            if setting(node.user_data, keys)
+        ]
+        for path, what in found:
+            yield (
+                path,
+                f"daemonsets, autoscalers and queues learn of the {what} in the strategy, and not of these; "
+                f"set {what} instead",
+            )
+
+
+@rule(
+    "USER_DATA_DROPPED",
+    "Karpenter leaves a setting of Bottlerocket out",
+    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/amifamily/bootstrap/bottlerocketsettings.go",
+    severity=Severity.WARNING,
+)
+def _dropped(context: Context) -> Iterator[Breach]:
+    kept = set(facts.bottlerocket_settings("karpenter")["kubernetes"])
+    known = set(facts.bottlerocket_settings("settings")["fields"]["kubernetes"])
+    for node in with_user_data(context, "bottlerocket"):
+        settings = node.user_data.get("kubernetes") if isinstance(node, NodePoolSpec) else None
+        for name in settings if isinstance(settings, Mapping) else ():
+            if name in known - kept and ("kubernetes", name) not in _CLUSTER["bottlerocket"]:
+                yield (
+                    setting_path(node, ("kubernetes", name)),
+                    f"Karpenter writes [settings.kubernetes] anew and does not know {name}; "
+                    "use a node group for nodes that need it",
+                )

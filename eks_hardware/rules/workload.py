@@ -1,0 +1,176 @@
+"""Rules about workloads and hardware: training on inference chips, and jobs over several accelerators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from eks_hardware import facts, software
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.findings import Severity
+from eks_hardware.rules.needs import called, choices
+from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
+from eks_hardware.suggestions import several
+
+_CHIPS = "config/facts/software.json (neuron_chips)"
+_MIG = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-mig.html"
+_NCCL = "config/facts/software.json (collectives)"
+_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
+
+# The Qualcomm and media accelerators of the catalogue.
+_INFERENCE_KINDS = ("inference", "media")
+
+
+def _chip(kind: InstanceType) -> str:
+    return kind.accelerator.name if kind.accelerator else ""
+
+
+def _trains(kind: InstanceType) -> str | None:
+    """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None for what is no chip."""
+    if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
+        return "unsupported"
+    found: str | None = facts.software("neuron_chips")["training"].get(_chip(kind))
+    return found
+
+
+def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]:
+    """Groups and pools for training that have such chips, with the types and what would do."""
+    for node in context.nodes:
+        kinds = context.types(node) if node.purpose == "training" else ()
+        if bad := [kind for kind in kinds if _trains(kind) == verdict]:
+
+            def has(kind: InstanceType) -> bool:
+                return _trains(kind) in (None, "supported")
+
+            yield (
+                node,
+                several([called(each) for each in bad], 3),
+                choices(context, node, kinds, has, (Hardware.TRAINIUM,)),
+            )
+
+
+@rule("TRAINING_UNSUPPORTED", "training on an accelerator that only infers", _CHIPS)
+def _unsupported(context: Context) -> Iterator[Breach]:
+    for node, names, others in _training(context, "unsupported"):
+        yield (
+            node_path(node, "workload"),
+            f"{names} only infers: no framework trains on it{others}; choose Trainium or NVIDIA GPUs, or workload: "
+            "inference",
+        )
+
+
+@rule("TRAINING_INFERENTIA", "training on Inferentia2", _CHIPS, severity=Severity.WARNING)
+def _inferentia2(context: Context) -> Iterator[Breach]:
+    for node, names, others in _training(context, "small"):
+        yield (
+            node_path(node, "workload"),
+            f"{names} is made for inference: it has no EFA, so that a job stays on one node, and Neuron recommends "
+            f"Trainium for training{others}; choose that, or workload: inference",
+        )
+
+
+@rule("INFERENTIA_ARCHIVED", "the first Inferentia, whose software is archived", _CHIPS, severity=Severity.WARNING)
+def _archived(context: Context) -> Iterator[Breach]:
+    fact = facts.software("neuron_chips")
+    for node in context.nodes:
+        if bad := [kind for kind in context.types(node) if _chip(kind) in fact["archived"]]:
+            chip = _chip(bad[0])
+            yield (
+                node_path(node, hardware_field(node)),
+                f"the software of {several([each.name for each in bad], 3)} is archived: containers need Neuron "
+                f"{fact['archived'][chip]} or older, and the EKS image goes back to driver "
+                f"{fact['driver_at_boot'][chip]} when it boots; use inf2",
+            )
+
+
+# --- several accelerators
+
+
+def _reach(node: Node) -> tuple[str | None, str]:
+    """How far one job reaches, and the field that says it: training with EFA is over several nodes."""
+    if node.needs.distributed:
+        return node.needs.distributed, "needs.distributed"
+    return ("multi-node" if node.purpose == "training" and node.efa else None), "efa"
+
+
+@rule("DISTRIBUTED_IMPOSSIBLE", "the nodes cannot run a job over several accelerators", _MIG)
+def _impossible(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        reach, field = _reach(node)
+        kinds = [kind for kind in context.types(node) if kind.accelerator]
+        if reach and kinds and (reason := _why_impossible(node, reach, kinds)):
+            yield node_path(node, field), reason
+
+
+def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | None:
+    if node.gpu_sharing and node.gpu_sharing.mig_profile:
+        return "MIG slices do not reach each other, and NCCL does not run on them; take gpu_sharing out for such jobs"
+    # A Neuron device has several cores, which are a job's ranks.
+    gpus = [kind for kind in kinds if kind.hardware is Hardware.NVIDIA_GPU]
+    alone = [kind for kind in gpus if kind.accelerator and kind.accelerator.count == 1]
+    if reach == "single-node" and alone:
+        names = several([called(each) for each in alone], 3)
+        return f"a job over several GPUs of a node, and {names} has one; choose larger sizes"
+    without = [kind for kind in kinds if kind.hardware.is_neuron and not (node.efa and kind.supports_efa)]
+    if reach == "multi-node" and without:
+        names = several([called(each) for each in without], 3)
+        fix = "set efa: true" if all(each.supports_efa for each in without) else "choose trn1.32xlarge or trn2.48xlarge"
+        return f"Neuron's collectives take EFA between nodes, which {names} does not have here; {fix}"
+    return None
+
+
+@rule(
+    "DISTRIBUTED_SLOW",
+    "jobs over several nodes on GPUs that are slow at it",
+    _NCCL,
+    severity=Severity.WARNING,
+)
+def _slow(context: Context) -> Iterator[Breach]:
+    indirect = facts.software("collectives")["without_gpudirect_rdma"]
+    for node in context.nodes:
+        reach, field = _reach(node)
+        kinds = [kind for kind in context.types(node) if kind.hardware is Hardware.NVIDIA_GPU]
+        if reach != "multi-node" or not kinds:
+            continue
+        if small := [kind for kind in kinds if _smallness(kind)]:
+            yield (
+                node_path(node, field),
+                f"{several([called(each) for each in small], 3)} {_smallness(small[0])}: a job over several nodes "
+                "takes many times the nodes, and most of them wait; choose p4d, p5 or trn1",
+            )
+        elif not node.efa:
+            names = several([called(each) for each in kinds], 3)
+            fix = "set efa: true" if all(each.supports_efa for each in kinds) else "choose types with it, and efa: true"
+            yield (
+                node_path(node, field),
+                f"without EFA, NCCL of {names} goes over TCP, and GPUs wait for the network; {fix}",
+            )
+        elif slow := [kind.name for kind in kinds if kind.name in indirect]:
+            yield (
+                node_path(node, field),
+                f"{several(slow, 3)} has EFA without GPUDirect RDMA: NCCL copies through host memory; for large jobs "
+                "choose p4d.24xlarge, p5.48xlarge or later",
+            )
+
+
+def _smallness(kind: InstanceType) -> str | None:
+    """Why a GPU is too small for jobs over several nodes: T4 and older, and fractions of a GPU."""
+    if kind.accelerator and kind.accelerator.fraction:
+        return "has a fraction of a GPU"
+    return "computes neither in bf16 nor with FlashAttention-2" if software.computes(kind, "bf16") is False else None
+
+
+@rule(
+    "TIME_SLICING_TRAINING",
+    "training jobs take turns on one GPU",
+    _TIME_SLICING,
+    severity=Severity.WARNING,
+)
+def _time_slicing(context: Context) -> Iterator[Breach]:
+    for node in context.nodes:
+        sliced = node.gpu_sharing and node.gpu_sharing.time_slicing
+        if sliced and (node.purpose == "training" or node.needs.distributed):
+            yield (
+                node_path(node, "gpu_sharing.time_slicing"),
+                "pods that share a GPU share its memory and its faults: one that takes too much stops the others' "
+                "training, and two ranks of a job may get one GPU; use whole GPUs, or MIG for jobs on one slice",
+            )

@@ -1,0 +1,209 @@
+"""What software may ask of an accelerator, a driver or an SDK, by the facts: ``None`` where no source says.
+
+Versions are compared as far as both are written: driver 580 is enough for one who asks for 580.126.09.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType
+
+Gate = Mapping[str, Any]
+"""A set of CUDA compute capabilities: ``minimum``, ``only``, ``except``, ``unknown``."""
+
+
+def version(text: str) -> tuple[int, ...]:
+    """The numbers of a version: ``v1.53.0`` as (1, 53, 0)."""
+    return tuple(int(part) for part in re.findall(r"\d+", text))
+
+
+def older(one: str, other: str) -> bool:
+    """Whether a version is older than another, as far as both are written."""
+    ours, theirs = version(one), version(other)
+    both = min(len(ours), len(theirs))
+    return ours[:both] < theirs[:both]
+
+
+# --- accelerators
+
+
+def passes(gate: Gate, capability: float | None) -> bool | None:
+    """Whether GPUs of a compute capability pass a gate."""
+    if capability is None or capability in gate.get("unknown", ()):
+        return None
+    if "only" in gate:
+        return capability in gate["only"]
+    return capability >= gate.get("minimum", 0.0) and capability not in gate.get("except", ())
+
+
+def shown(gate: Gate) -> str:
+    """A gate in words: ``compute capability 8.0 or later``."""
+    if "only" in gate:
+        *rest, last = map(str, gate["only"])
+        return f"compute capability {', '.join(rest)} or {last}" if rest else f"compute capability {last}"
+    left_out = "".join(f" but {each}" for each in gate.get("except", ()))
+    return f"compute capability {gate['minimum']} or later{left_out}"
+
+
+def capability(kind: InstanceType) -> float | None:
+    """The CUDA compute capability of a type's GPUs."""
+    return kind.accelerator.compute_capability if kind.accelerator else None
+
+
+def computes(kind: InstanceType, precision: str) -> bool | None:
+    """Whether the accelerators of a type compute in a number format."""
+    fact = facts.software("precision")
+    if kind.accelerator is None:
+        return None
+    if kind.hardware is Hardware.NVIDIA_GPU:
+        return passes(fact["nvidia"][precision], capability(kind))
+    found: bool | None = fact["neuron"].get(kind.accelerator.name, {}).get(precision)
+    return found
+
+
+def attends(kind: InstanceType, kernel: str) -> bool | None:
+    """Whether an attention kernel runs on a type's GPUs."""
+    return passes(facts.software("attention")["kernels"][kernel], capability(kind))
+
+
+# --- CUDA and NVIDIA drivers
+
+
+@dataclass(frozen=True)
+class CudaSupport:
+    """The CUDA toolkits and drivers that know a GPU.
+
+    Attributes:
+        first: oldest toolkit, ``12.8``.
+        last: last major version of the toolkit; None while it goes on.
+        last_driver: last driver branch; None while it goes on.
+    """
+
+    first: str
+    last: int | None
+    last_driver: str | None
+
+    def knows(self, cuda: str) -> bool:
+        """Whether a toolkit makes code for the GPU."""
+        return not older(cuda, self.first) and (self.last is None or version(cuda)[0] <= self.last)
+
+
+def cuda_support(kind: InstanceType) -> CudaSupport | None:
+    """What CUDA knows of a type's GPUs."""
+    fact = facts.software("cuda")
+    for row in fact["architectures"]:
+        if capability(kind) in row["capabilities"]:
+            last_driver = fact["family_last_driver"].get(kind.family, row["last_driver"])
+            return CudaSupport(row["first"], row["last"], last_driver)
+    return None
+
+
+def driver_for_cuda(cuda: str) -> str | None:
+    """The oldest NVIDIA driver branch for a CUDA version; None for one that is newer than the facts."""
+    floor: str | None = facts.software("cuda")["driver_floor"].get(str(version(cuda)[0]))
+    return floor
+
+
+# --- Neuron
+
+
+@dataclass(frozen=True)
+class SdkRange:
+    """The Neuron SDKs in which a chip has a framework for one use.
+
+    Attributes:
+        first: oldest SDK; None for before those that were read.
+        last: last SDK; None while it goes on.
+        status: what stands against it, in words: ``beta``.
+        status_from: SDK from which on that holds.
+    """
+
+    first: str | None
+    last: str | None
+    status: str | None
+    status_from: str | None
+
+    def has(self, sdk: str) -> bool:
+        """Whether an SDK is among them."""
+        return not (self.first and older(sdk, self.first)) and not (self.last and older(self.last, sdk))
+
+
+def uses(workload: str) -> tuple[str, ...]:
+    """What a workload does with a framework: training, inference, or either."""
+    return (workload,) if workload in ("training", "inference") else ("training", "inference")
+
+
+def sdk_ranges(kind: InstanceType, framework: str, workload: str) -> tuple[SdkRange, ...] | None:
+    """The SDKs in which a Neuron chip has a framework, by use; empty where it has it in none, None where unknown."""
+    chips = facts.software("frameworks")["by_name"][framework]["neuron"]
+    if chips is None or kind.accelerator is None:
+        return None
+    rows = chips.get(kind.accelerator.name, {})
+    return tuple(SdkRange(**rows[use]) for use in uses(workload) if rows.get(use))
+
+
+def sdk_fits_driver(sdk: str, driver: str) -> bool:
+    """Whether the runtime of an SDK starts on a Neuron driver; True unless it is known not to."""
+    return not any(
+        _within(sdk, row["sdk_from"], row["sdk_to"]) and _within(driver, row["driver_from"], row["driver_to"])
+        for row in facts.software("neuron_driver")["conflicts"]
+    )
+
+
+def _within(given: str, first: str | None, last: str | None) -> bool:
+    return not (first and older(given, first)) and not (last and older(last, given))
+
+
+# --- images
+
+
+@dataclass(frozen=True)
+class ImageDriver:
+    """The driver in an EKS image.
+
+    Attributes:
+        driver: its version, or its branch.
+        release: the release of the image that it was read in.
+        read: whether that is the release in question; else it is the newest that was read.
+    """
+
+    driver: str
+    release: str
+    read: bool
+
+
+def image_driver(hardware: Hardware, family: str, release: str | None, kubernetes_version: str) -> ImageDriver | None:
+    """The driver that an EKS image has for a kind of hardware.
+
+    Args:
+        hardware: NVIDIA GPUs, Trainium or Inferentia.
+        family: ``al2023`` or ``bottlerocket``.
+        release: ``v20260714`` or ``v1.61.0``; None for the newest there is.
+        kubernetes_version: minor version of the cluster.
+    """
+    fact = facts.software("images")[family]
+    rows = fact["nvidia" if hardware is Hardware.NVIDIA_GPU else "neuron"]
+    newest = fact["read_to"]
+    read = release is not None and version(release) <= version(newest)
+    wanted = release if release is not None and read else newest
+    found: ImageDriver | None = None
+    for row in rows:
+        if version(row["from"]) > version(wanted):
+            break
+        driver = row.get("driver") or row["kubernetes"].get(kubernetes_version)
+        found = ImageDriver(driver, wanted, read) if driver else None
+    return found
+
+
+def known_releases(family: str, kubernetes_version: str) -> Iterator[tuple[str, str]]:
+    """Releases that can be pinned, newest first: as a pool and as a node group writes them."""
+    kubelets = facts.ami_releases(family).get("kubelets", {})
+    for day in sorted(kubelets, reverse=True):
+        for kubelet in kubelets[day].split():
+            if kubelet.startswith(f"{kubernetes_version}."):
+                yield f"v{day}", f"{kubelet}-{day}"

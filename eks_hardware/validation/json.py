@@ -1,0 +1,36 @@
+"""Findings as JSON with stable keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eks_hardware.findings import Finding
+from eks_hardware.validation import Validation
+
+_JSON_VERSION = 1
+
+
+def as_json(validation: Validation) -> dict[str, Any]:
+    """What was found, with stable keys: ``findings`` is in the order of the text, ignored warnings included."""
+    return {
+        "version": _JSON_VERSION,
+        "files": list(validation.files),
+        "errors": len(validation.errors),
+        "warnings": len(validation.warnings),
+        "ignored": len(validation.ignored),
+        "findings": [{**finding_as_json(each), "ignored": each.ignored or None} for each in validation.findings],
+    }
+
+
+def finding_as_json(finding: Finding) -> dict[str, Any]:
+    """A finding with stable keys; null where it has no place."""
+    position = finding.position
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "path": finding.path,
+        "message": finding.message,
+        "file": position.file if position else None,
+        "line": position.line if position and position.line else None,
+        "column": position.column if position and position.line else None,
+    }

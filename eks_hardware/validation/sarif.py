@@ -1,0 +1,89 @@
+"""Findings as SARIF, for code scanning.
+
+SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; what GitHub reads of it:
+https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from eks_hardware.findings import Finding, Severity
+from eks_hardware.rules.explanations import Explanation, explanations
+from eks_hardware.validation import Validation
+
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def as_sarif(validation: Validation, *, version: str) -> dict[str, Any]:
+    """One SARIF run; an ignored warning is a suppressed result, with its reason as the justification."""
+    codes = sorted({finding.code for finding in validation.findings})
+    return {
+        "$schema": _SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "eks-hardware",
+                        "semanticVersion": version,
+                        "rules": [_sarif_rule(code) for code in codes],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(each, codes.index(each.code)) for each in validation.findings],
+            }
+        ],
+    }
+
+
+def _sarif_rule(code: str) -> dict[str, Any]:
+    each = explanations()[code]
+    better = f"\n\nInstead of\n\n{each.breaks}\nwrite\n\n{each.fixed}" if each.fixed else ""
+    entry: dict[str, Any] = {
+        "id": code,
+        "shortDescription": {"text": each.summary},
+        "fullDescription": {"text": each.why},
+        "help": {"text": f"{each.why}{better}", "markdown": _markdown(each)},
+        "defaultConfiguration": {"level": each.severity.value},
+    }
+    if each.source.startswith("https://") and " " not in each.source:
+        entry["helpUri"] = each.source
+    return entry
+
+
+def _markdown(each: Explanation) -> str:
+    if not each.fixed:
+        return each.why
+    return f"{each.why}\n\nInstead of\n\n```yaml\n{each.breaks}```\n\nwrite\n\n```yaml\n{each.fixed}```\n"
+
+
+def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
+    file = finding.position.file if finding.position else ""
+    text = f"{finding.path}: {finding.message}" if finding.path else finding.message
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": rule_index,
+        "level": "error" if finding.severity is Severity.ERROR else "warning",
+        "message": {"text": text},
+        # The same finding after lines were added above it.
+        "partialFingerprints": {
+            "findingHash/v1": hashlib.sha256(f"{finding.code}\n{file}\n{finding.path}".encode()).hexdigest()
+        },
+    }
+    if finding.position:
+        # What is about the file as a whole stands in its first line.
+        region = {"startLine": max(1, finding.position.line), "startColumn": max(1, finding.position.column)}
+        place = {"artifactLocation": {"uri": _uri(file)}, "region": region}
+        result["locations"] = [{"physicalLocation": place}]
+    if finding.ignored:
+        result["suppressions"] = [{"kind": "inSource", "justification": finding.ignored}]
+    return result
+
+
+def _uri(file: str) -> str:
+    path = Path(file)
+    return path.as_uri() if path.is_absolute() else quote(path.as_posix())

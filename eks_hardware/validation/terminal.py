@@ -1,0 +1,76 @@
+"""Findings as text: one line that editors and CI logs can link, and the line of the file with a caret below it.
+
+mixed.yaml:28:22: error EFA_UNSUPPORTED node_groups[gpu].instance_types[0]: g6.4xlarge has no EFA; use ...
+   28 |     instance_types: [g6.4xlarge]
+      |                      ^^^^^^^^^^
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from eks_hardware.findings import Finding, Position, StrategyError
+from eks_hardware.loader.yaml_positions import read_text, shown
+
+_BEFORE = 50
+"""Characters of a long line that are shown before the place."""
+_WIDTH = 68
+_WORD = re.compile(r'"[^"]*"?|\'[^\']*\'?|\[[^\[\]]*\]?|\{[^{}]*\}?|[^\s,\[\]{}#:]+(?::+[^\s,\[\]{}#:]+)*')
+
+
+def as_text(findings: Iterable[Finding]) -> str:
+    """The findings, each followed by its line of the file where that can be read."""
+    return "\n".join(line for finding in findings for line in (str(finding), *_excerpt(finding.position)))
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 error``, ``2 errors``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _excerpt(position: Position | None) -> Iterator[str]:
+    if position is None or not position.line:
+        return
+    lines = _lines(position.file)
+    if position.line > len(lines) or not lines[position.line - 1].strip():
+        return
+    line, start = lines[position.line - 1], position.column - 1
+    word = _WORD.match(line, start)
+    end = word.end() if word else start + 1
+    cut = max(0, start - _BEFORE) if start >= _WIDTH else 0
+    # A word of thousands of characters is not for reading.
+    end = min(end, start + _WIDTH)
+    before, at, after = (_plain(part) for part in (line[cut:start], line[start:end], line[end:]))
+    dots = "..." if cut else ""
+    number = f"{position.line:>5} | "
+    # Marks only the word, so that what follows may be cut.
+    text = f"{dots}{before}{at}{after}"
+    limit = max(_WIDTH, len(f"{dots}{before}{at}"))
+    yield f"{number}{text if len(text) <= limit else text[:limit] + '...'}".rstrip()
+    yield f"{'|':>{len(number) - 1}} {' ' * (_columns(before) + len(dots))}{'^' * max(1, _columns(at))}"
+
+
+def _plain(text: str) -> str:
+    """One printable character for a tab; escapes for what would act on a terminal."""
+    return shown(text.replace("\t", " "), limit=len(text) + 1)
+
+
+def _columns(text: str) -> int:
+    """How many columns of a terminal the text takes."""
+    return sum(
+        0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
+    )
+
+
+@lru_cache(maxsize=16)
+def _lines(file: str) -> Sequence[str]:
+    """The lines of a file; none where it cannot be read (text from memory, an odd name, another folder)."""
+    try:
+        text = read_text(Path(file), file)
+    except StrategyError:
+        return ()
+    return re.split(r"\r\n|\r|\n", text.removeprefix("\ufeff"))

@@ -1,0 +1,170 @@
+"""The one way from a file to a checked strategy.
+
+``eks-hardware validate`` reports what is found here, and ``cdktf synth`` stops at its errors.
+
+    found = validate(["strategies"])                     # never raises for what is in a file
+    loaded = load_strategy("strategies/demo.yaml")       # raises StrategyError
+
+Groups and pools with ``workload: {...}`` get the hardware that the lock file beside the strategy names.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+
+from eks_hardware.advisor.strategies.filled import Filled
+from eks_hardware.findings import Finding, Position, Severity, StrategyError
+from eks_hardware.loader import LoadedStrategy, Remains, read_strategies, read_strategy
+from eks_hardware.loader.discovery import find
+from eks_hardware.loader.yaml_positions import display_name
+from eks_hardware.models.node_lists import lists_of, nodes_by_path, without
+from eks_hardware.rules import check_loaded, check_remains
+
+__all__ = ["Fill", "Validation", "load_strategy", "validate"]
+
+
+Fill = Callable[..., Filled]
+"""Puts instance types in place of ``workload: {...}``: takes the strategy and ``overlays``, their names."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What became of some strategy files.
+
+    Attributes:
+        files: how findings name the files.
+        strategies: each strategy that could be read, with its own findings.
+        findings: everything that was found, file by file, in the order of the lines; ignored warnings too.
+
+    Examples:
+        >>> found = validate(["config/strategies/gpu-training.yaml"])
+        >>> found.errors
+        ()
+    """
+
+    files: tuple[str, ...]
+    strategies: tuple[tuple[LoadedStrategy, tuple[Finding, ...]], ...]
+    findings: tuple[Finding, ...]
+
+    @cached_property
+    def errors(self) -> tuple[Finding, ...]:
+        """What stops everything."""
+        return tuple(each for each in self.findings if each.severity is Severity.ERROR)
+
+    @cached_property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What is shown, and stops nothing."""
+        return tuple(each for each in self.findings if each.severity is Severity.WARNING and not each.ignored)
+
+    @cached_property
+    def ignored(self) -> tuple[Finding, ...]:
+        """Warnings that a strategy ignores, with its reasons."""
+        return tuple(each for each in self.findings if each.ignored)
+
+    @property
+    def shown(self) -> tuple[Finding, ...]:
+        """Errors and warnings in order."""
+        return tuple(each for each in self.findings if not each.ignored)
+
+
+def validate(
+    files: Sequence[Path | str] | None = None,
+    overlays: Sequence[str] = (),
+    *,
+    default_folder: Path | str | None = None,
+    today: datetime.date | None = None,
+    fill: Fill | None = None,
+) -> Validation:
+    """Read and check strategy files; raises nothing for what is in them.
+
+    Args:
+        files: files and folders; None for ``default_folder``.
+        overlays: names of overlays, laid over each file in this order.
+        default_folder: folder of the strategies when nothing is named; by default ``strategies`` in the working
+            folder, and in a checkout of this project its own.
+        today: the day for rules about dates.
+        fill: puts instance types in place of ``workload: {...}``; by default those of the lock files.
+    """
+    paths, not_there = find(files, default_folder)
+    reading = read_strategies(paths, overlays)
+    fill = partial(fill or _from_lock, overlays=tuple(overlays))
+    strategies = tuple(_judged(fill(each), today) for each in reading.strategies)
+    in_order: dict[str, list[Finding]] = {}
+    for finding in (
+        *not_there,
+        *reading.findings,
+        *(each for remains in reading.remains for each in _judged_remains(remains, fill(remains.loaded), today)),
+        *(each for _, findings in strategies for each in findings),
+    ):
+        in_order.setdefault(finding.position.file if finding.position else "", []).append(finding)
+    names = tuple(display_name(path) for path in paths)
+    order = {name: index for index, name in enumerate(("", *names))}
+    findings = [
+        finding
+        for name in sorted(in_order, key=lambda name: (order.get(name, len(order)), name))
+        for finding in sorted(in_order[name], key=_place)
+    ]
+    return Validation(names, strategies, tuple(findings))
+
+
+def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy, tuple[Finding, ...]]:
+    """A strategy with its findings; without the groups that are left open, what is wrong in the rest."""
+    if filled.left_open:
+        found = check_remains(_closed(Remains(filled.loaded, frozenset(), frozenset()), filled), today=today)
+    else:
+        found = check_loaded(filled.loaded, today=today)
+    return filled.loaded, (*filled.findings, *found)
+
+
+def _judged_remains(remains: Remains, filled: Filled, today: datetime.date | None) -> tuple[Finding, ...]:
+    # What seems not to be used may be what the faulty part of the file uses.
+    errors = (each for each in filled.findings if each.severity is Severity.ERROR)
+    return (*errors, *check_remains(_closed(remains, filled), today=today))
+
+
+def _closed(remains: Remains, filled: Filled) -> Remains:
+    """The same without what is left open."""
+    strategy = without(filled.loaded.strategy, filled.left_open)
+    return Remains(
+        replace(filled.loaded, strategy=strategy), remains.sections, remains.lists | lists_of(filled.left_open)
+    )
+
+
+def load_strategy(file: Path | str, *, overlays: Sequence[str] = ()) -> LoadedStrategy:
+    """Load one strategy file, with the hardware that its lock file names.
+
+    Raises:
+        StrategyError: with every finding that keeps the hardware from being known; rules are not run.
+    """
+    filled = _from_lock(read_strategy(file, overlays=overlays), tuple(overlays))
+    if filled.left_open:
+        raise StrategyError(filled.findings)
+    return filled.loaded
+
+
+def _from_lock(loaded: LoadedStrategy, overlays: tuple[str, ...]) -> Filled:
+    if not _has_choices(loaded):
+        return Filled(loaded)
+    # Only here: most strategies ask nothing, and a command starts without the recommender.
+    from eks_hardware.advisor.strategies.fill import fill
+
+    return fill(loaded, overlays=overlays)
+
+
+def _has_choices(loaded: LoadedStrategy) -> bool:
+    """Whether a strategy asks for hardware, or did."""
+    if any(node.described for node in nodes_by_path(loaded.strategy).values()):
+        return True
+    if loaded.path is None:
+        return False
+    from eks_hardware.advisor.strategies.lock import lock_path
+
+    return lock_path(loaded.path).is_file()
+
+
+def _place(finding: Finding) -> tuple[Position, str, str]:
+    return finding.position or Position(""), finding.code, finding.path

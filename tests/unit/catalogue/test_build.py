@@ -1,0 +1,196 @@
+"""The generated files follow from their sources, and a build notices what changed."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+import json
+import shutil
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.catalogue import Catalogue, build, load
+from eks_hardware.catalogue.tables import DATA
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def moto() -> build.Ec2Data:
+    return build.from_moto()
+
+
+@pytest.fixture
+def few(moto: build.Ec2Data) -> build.Ec2Data:
+    """Four types in two regions; free to change."""
+    names = ["g6f.large", "p5.48xlarge", "trn2.48xlarge", "u7i-12tb.224xlarge"]
+    return build.Ec2Data(
+        source="test, 2026-11-20",
+        types={name: copy.deepcopy(moto.types[name]) for name in names},
+        zones={
+            region: {name: zones for name, zones in moto.zones[region].items() if name in names}
+            for region in ("us-east-2", "us-west-2")
+        },
+    )
+
+
+def test_committed_files_equal_a_rebuild(moto: build.Ec2Data) -> None:
+    built = build.build(moto)
+    assert built.warnings == []
+    assert build.stale(built) == [], "run `eks-hardware instances refresh` and commit the result"
+
+
+def test_files_are_small_and_sorted() -> None:
+    for path in (DATA / "catalogue").glob("*.json"):
+        text = path.read_text()
+        assert len(text) < 2 * MIB, path.name
+        json.loads(text)
+    names = list(load().names)
+    assert names == sorted(names, key=build.size_order)
+    for line in (DATA / "catalogue" / "instances.json").read_text().splitlines()[5:-2]:
+        assert line.startswith('  "'), "one type per line"
+
+
+def test_sizes_are_in_order() -> None:
+    sizes = [
+        "c8g.medium",
+        "c8g.large",
+        "c8g.xlarge",
+        "c8g.2xlarge",
+        "c8g.24xlarge",
+        "c8g.metal-24xl",
+        "c8g.metal-48xl",
+    ]
+    assert sorted(sizes, key=build.size_order) == sizes
+    assert sorted(["c6i.metal", "c6i.large"], key=build.size_order) == ["c6i.large", "c6i.metal"]
+
+
+def test_a_correction_that_is_not_needed_any_more_is_reported(few: build.Ec2Data) -> None:
+    few.types["trn2.48xlarge"]["NeuronInfo"]["NeuronDevices"][0]["MemoryInfo"]["SizeInMiB"] = 98304
+    (warning,) = [text for text in build.build(few).warnings if "corrections" in text]
+    assert "trn2.48xlarge accelerator.memory_mib_each is no longer 524288 but 98304" in warning
+
+
+def test_hardware_without_a_row_is_reported(few: build.Ec2Data) -> None:
+    item = few.types["p5.48xlarge"]
+    item["GpuInfo"]["Gpus"][0]["Name"] = "X900"
+    few.types["dl9.48xlarge"] = item
+    warnings = build.build(few).warnings
+    assert "accelerators.json has no row for 'X900'" in warnings
+    assert "ami_types.json has no row for dl9" in warnings
+
+
+def test_local_zones_do_not_count_and_lost_regions_are_reported(few: build.Ec2Data, tmp_path: Path) -> None:
+    few.zones["us-west-2"]["p5.48xlarge"] = ["usw2-az3", "usw2-lax1-az1", "usw2-az1"]
+    built = build.build(few)
+    assert "offerings.json: eu-west-1 left out, it was not asked" in built.warnings
+    for name in ("catalogue", "prices", "quotas"):
+        shutil.copytree(DATA / name, tmp_path / name)
+    assert build.write(built, tmp_path) == ["catalogue/instances.json", "catalogue/offerings.json"]
+    assert build.write(built, tmp_path) == []
+    catalogue = Catalogue(tmp_path)
+    assert catalogue.regions == ("us-east-2", "us-west-2")
+    assert catalogue.offered("p5.48xlarge", "us-west-2") == ("usw2-az1", "usw2-az3")
+    assert "u7i-12tb.224xlarge" not in catalogue
+    assert "p6e-gb200.36xlarge" in catalogue
+    assert catalogue.get("p5.48xlarge").source == "test, 2026-11-20"
+
+
+def test_prices_from_aws_replace_the_figures_they_are_of(few: build.Ec2Data) -> None:
+    few.prices = {"us-west-2": {"p5.48xlarge": 50.0, "i4i.large": 0.1}}
+    table = json.loads(build.build(few).files["prices/on_demand.json"])
+    assert table["types"]["p5.48xlarge"]["aws-2026-11-20"] == {"us-west-2": 50.0}
+    assert table["types"]["p5.48xlarge"]["karpenter"] == {"us-east-1": 55.04}
+    assert table["sources"]["aws-2026-11-20"]["as_of"] == "2026-11-20"
+    assert "i4i.large" not in table["types"]
+
+
+class StubbedSession:
+    """A boto3 session whose clients answer what a Stubber was told, request by request."""
+
+    region_name = "us-west-2"
+
+    def __init__(self, answers: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]) -> None:
+        # By name: neither package carries types.
+        stubber_of = import_module("botocore.stub").Stubber
+        real = import_module("boto3").Session("x", "x", region_name=self.region_name)
+        self.clients = {}
+        for service, calls in answers.items():
+            client = real.client(service, region_name=self.region_name)
+            stubber = stubber_of(client)
+            for operation, request, response in calls:
+                stubber.add_response(operation, response, request)
+            stubber.activate()
+            self.clients[service] = (client, stubber)
+
+    def client(self, service: str, region_name: str) -> Any:
+        assert region_name in {"us-west-2", "us-east-1"}
+        return self.clients[service][0]
+
+
+def test_from_aws(moto: build.Ec2Data) -> None:
+    names = ["g6f.large", "p5.48xlarge"]
+    offers = [
+        {"InstanceType": name, "LocationType": "availability-zone-id", "Location": zone}
+        for name in names
+        for zone in moto.zones["us-west-2"][name]
+    ]
+    product = {
+        "product": {"attributes": {"instanceType": "p5.48xlarge"}},
+        "terms": {
+            "OnDemand": {"t": {"priceDimensions": {"d": {"unit": "Hrs", "pricePerUnit": {"USD": "55.0400000000"}}}}}
+        },
+    }
+    pricing = {
+        "regionCode": "us-west-2",
+        "operatingSystem": "Linux",
+        "tenancy": "Shared",
+        "preInstalledSw": "NA",
+        "capacitystatus": "Used",
+        "marketoption": "OnDemand",
+    }
+    filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in pricing.items()]
+    session = StubbedSession(
+        {
+            "ec2": [
+                ("describe_regions", {}, {"Regions": [{"RegionName": "us-west-2"}]}),
+                (
+                    "describe_instance_type_offerings",
+                    {"LocationType": "availability-zone-id"},
+                    {"InstanceTypeOfferings": offers[:3], "NextToken": "more"},
+                ),
+                (
+                    "describe_instance_type_offerings",
+                    {"LocationType": "availability-zone-id", "NextToken": "more"},
+                    {"InstanceTypeOfferings": offers[3:]},
+                ),
+                (
+                    "describe_instance_types",
+                    {},
+                    {"InstanceTypes": [moto.types[names[0]]], "NextToken": "more"},
+                ),
+                ("describe_instance_types", {"NextToken": "more"}, {"InstanceTypes": [moto.types[names[1]]]}),
+            ],
+            "pricing": [
+                (
+                    "get_products",
+                    {"ServiceCode": "AmazonEC2", "Filters": filters},
+                    {"PriceList": [json.dumps(product)]},
+                )
+            ],
+        }
+    )
+    data = build.from_aws(session, today=datetime.date(2026, 11, 20))
+    for _, stubber in session.clients.values():
+        stubber.assert_no_pending_responses()
+    assert data.source == "EC2 DescribeInstanceTypes, 2026-11-20"
+    assert data.prices == {"us-west-2": {"p5.48xlarge": 55.04}}
+    files = build.build(data).files
+    ours = json.loads(files["catalogue/instances.json"])["types"]
+    committed = json.loads((DATA / "catalogue" / "instances.json").read_text())["types"]
+    assert {name: ours[name] for name in names} == {name: committed[name] for name in names}
+    places = json.loads(files["catalogue/offerings.json"])["types"]["p5.48xlarge"]
+    assert places == "us-west-2:" + "".join(zone[-1] for zone in sorted(moto.zones["us-west-2"]["p5.48xlarge"]))

@@ -1,0 +1,212 @@
+"""Peak compute, memory bandwidth and the shares of them that are reached."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from eks_hardware.catalogue import Accelerator, Catalogue, load
+from eks_hardware.catalogue.performance import performance, utilization
+from eks_hardware.catalogue.tables import read
+
+TABLE = read("performance/accelerators")
+SIXTEEN_BITS = ("fp16", "bf16")
+EIGHT_BITS = ("fp8", "int8")
+
+
+@pytest.fixture(scope="module")
+def catalogue() -> Catalogue:
+    return load()
+
+
+def chip(catalogue: Catalogue, instance_type: str) -> Accelerator:
+    found = catalogue.get(instance_type).accelerator
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "bf16", "fp8", "gb_per_second", "link", "link_gb_per_second"),
+    [
+        ("p4d.24xlarge", 312, None, 1555, "NVLink", 600),
+        ("p4de.24xlarge", 312, None, 2039, "NVLink", 600),
+        ("p5.48xlarge", 989, 1978, 3350, "NVLink", 900),
+        ("p5.4xlarge", 989, 1978, 3350, "NVLink", 900),
+        ("p5en.48xlarge", 989, 1978, 4800, "NVLink", 900),
+        ("p6-b200.48xlarge", 2250, 4500, 7700, "NVLink", 1800),
+        ("p6-b300.48xlarge", 2250, 4500, 7750, "NVLink", 1800),
+        ("p6e-gb200.36xlarge", 2500, 5000, 8000, "NVLink", 1800),
+        ("g5.xlarge", 70, None, 600, "PCIe", None),
+        ("g6.xlarge", 121, 242, 300, "PCIe", 64),
+        ("g6e.xlarge", 362.05, 733, 864, "PCIe", 64),
+        ("g7.2xlarge", None, None, 800, "PCIe", None),
+        ("g7e.2xlarge", 467.8, 935.6, 1597, "PCIe", 128),
+        ("g4dn.xlarge", None, None, 320, "PCIe", None),
+        ("g5g.xlarge", None, None, None, None, None),
+        ("p3dn.24xlarge", None, None, 900, "NVLink", 300),
+        ("inf1.xlarge", 64, None, 50, "NeuronLink-v1", 32),
+        ("inf2.48xlarge", 190, 190, 820, "NeuronLink-v2", 192),
+        ("trn1.32xlarge", 190, 190, 820, "NeuronLink-v2", 384),
+        ("trn2.48xlarge", 667, 1299, 2900, "NeuronLink-v3", 1024),
+    ],
+)
+def test_figures(
+    catalogue: Catalogue,
+    instance_type: str,
+    bf16: float | None,
+    fp8: float | None,
+    gb_per_second: float | None,
+    link: str | None,
+    link_gb_per_second: float | None,
+) -> None:
+    known = performance(chip(catalogue, instance_type))
+    assert (known.tflops.get("bf16"), known.tflops.get("fp8")) == (bf16, fp8)
+    assert known.bandwidth_gb_per_second == gb_per_second
+    assert (known.link, known.link_gb_per_second) == (link, link_gb_per_second)
+
+
+def test_every_accelerator_that_can_be_had_has_a_row(catalogue: Catalogue) -> None:
+    to_be_had = {
+        item.accelerator.name
+        for item in catalogue.select()
+        if item.accelerator and not item.withdrawn and item.accelerator.kind in ("gpu", "neuron")
+    }
+    assert {row["accelerator"] for row in TABLE["accelerators"]} == to_be_had
+
+
+def test_every_type_of_theirs_finds_it(catalogue: Catalogue) -> None:
+    names = {row["accelerator"] for row in TABLE["accelerators"]}
+    lost = [
+        item.name
+        for item in catalogue.select()
+        if item.accelerator
+        and item.accelerator.name in names
+        and item.accelerator.fraction is None
+        and not performance(item.accelerator).tflops
+    ]
+    assert lost == []
+
+
+def test_formats_agree_with_the_features_of_the_accelerator(catalogue: Catalogue) -> None:
+    for item in catalogue.select():
+        accelerator = item.accelerator
+        if accelerator is not None and (known := performance(accelerator)).tflops:
+            assert ("bf16" in known.tflops) is accelerator.bf16, item.name
+            assert ("fp8" in known.tflops) is accelerator.fp8, item.name
+
+
+def test_no_figure_is_one_with_sparsity() -> None:
+    """That would double it: 8 bits are at most twice as fast as 16, and TF32 is not faster than them."""
+    for row in TABLE["accelerators"]:
+        peaks = {name: value for name, value in row["tflops"].items() if value is not None}
+        sixteen = [peaks[name] for name in SIXTEEN_BITS if name in peaks]
+        assert len(set(sixteen)) <= 1, row["accelerator"]
+        for name in EIGHT_BITS:
+            if sixteen and name in peaks:
+                assert peaks[name] <= 2.05 * sixteen[0], row["accelerator"]
+        if sixteen and "tf32" in peaks:
+            assert peaks["tf32"] <= sixteen[0], row["accelerator"]
+
+
+def test_every_figure_has_a_dated_source() -> None:
+    used: set[str] = set()
+    for row in TABLE["accelerators"]:
+        figures = [*row["tflops"].values(), row["bandwidth_gb_per_second"], row["link_gb_per_second"]]
+        assert bool(row["sources"]) is any(figure is not None for figure in figures), row["accelerator"]
+        used.update(row["sources"])
+    assert used == set(TABLE["sources"])
+    for row in [*TABLE["sources"].values(), *TABLE["utilization"]]:
+        assert re.fullmatch(r"20[0-9]{2}(-[01][0-9](-[0-3][0-9])?)?", row["as_of"])
+        assert "https://" in row.get("url", row.get("source"))
+
+
+def test_sources_come_with_the_figures(catalogue: Catalogue) -> None:
+    known = performance(chip(catalogue, "p4de.24xlarge"))
+    assert [source.as_of for source in known.sources] == ["2026-11", "2026-08-21"]
+
+
+def test_what_is_not_known_is_none(catalogue: Catalogue) -> None:
+    h100 = chip(catalogue, "p5.48xlarge")
+    a100 = chip(catalogue, "p4d.24xlarge")
+    for accelerator in (
+        chip(catalogue, "dl2q.24xlarge"),
+        chip(catalogue, "p2.xlarge"),
+        replace(h100, name="H999"),
+        replace(a100, memory_gib_each=None),
+        replace(a100, memory_gib_each=60.0),
+    ):
+        known = performance(accelerator)
+        assert (known.peak_tflops("bf16"), known.bandwidth_gb_per_second, known.sources) == (None, None, ())
+
+
+def test_a_fraction_of_a_gpu_has_no_known_speed(catalogue: Catalogue) -> None:
+    known = performance(chip(catalogue, "g6f.xlarge"))
+    assert known.peak_tflops("fp16") is None
+    assert known.bandwidth_gb_per_second is None
+    assert known.note is not None
+
+
+@pytest.mark.parametrize(
+    ("instance_type", "weights", "computed_in", "tflops"),
+    [
+        ("p5.48xlarge", "bf16", "bf16", 989),
+        ("p5.48xlarge", "fp16", "fp16", 989),
+        ("p5.48xlarge", "fp8", "fp8", 1978),
+        ("p5.48xlarge", "int8", "bf16", 989),
+        ("p5.48xlarge", "int4", "bf16", 989),
+        ("p5.48xlarge", "fp32", "fp32", 66.9),
+        ("p4d.24xlarge", "fp8", "bf16", 312),
+        ("g4dn.xlarge", "bf16", "fp16", 65),
+        ("g4dn.xlarge", "int4", "fp16", 65),
+        ("g5g.xlarge", "fp16", "fp16", None),
+        ("inf1.xlarge", "fp32", "bf16", 64),
+        ("trn2.48xlarge", "fp8", "fp8", 1299),
+        ("dl2q.24xlarge", "fp16", None, None),
+    ],
+)
+def test_peak_by_the_format_of_the_weights(
+    catalogue: Catalogue, instance_type: str, weights: str, computed_in: str | None, tflops: float | None
+) -> None:
+    known = performance(chip(catalogue, instance_type))
+    assert known.compute_format(weights) == computed_in
+    assert known.peak_tflops(weights) == tflops
+
+
+def test_shares_lie_within_what_was_measured() -> None:
+    for step in ("training", "prefill", "decode"):
+        for kind in ("gpu", "neuron"):
+            known = utilization(step, kind)
+            assert known is not None
+            assert 0 < known.low <= known.share <= known.high < 1
+            assert known.how in ("published", "derived")
+    assert utilization("training", "gaudi") is None
+    assert utilization("cooking", "gpu") is None
+
+
+def test_shares_of_neuron_follow_from_the_benchmarks() -> None:
+    """The sums behind the derived rows, from AWS's tables as their notes name them."""
+    training = utilization("training", "neuron")
+    decode = utilization("decode", "neuron")
+    prefill = utilization("prefill", "neuron")
+    assert training is not None
+    assert decode is not None
+    assert prefill is not None
+    trn1_cluster = 32 * 16 * 190e12
+    assert 47.95 * 8192 * 6 * 8.03e9 / trn1_cluster == pytest.approx(training.low, abs=0.005)
+    assert 7.94 * 8192 * 6 * 70.6e9 / trn1_cluster == pytest.approx(training.high, abs=0.005)
+    inf2 = 12
+    assert 2 * 6.74e9 / (inf2 * 820e9) / 6.47e-3 == pytest.approx(decode.low, abs=0.005)
+    assert 2 * 70.6e9 / (inf2 * 820e9) / 32.2e-3 == pytest.approx(decode.high, abs=0.005)
+    assert 2 * 8.03e9 * 8 * 4096 / (inf2 * 190e12) / 1.99259 == pytest.approx(prefill.low, abs=0.005)
+    assert 2 * 70.6e9 * 1024 / (inf2 * 190e12) / 0.31018 == pytest.approx(prefill.high, abs=0.005)
+
+
+def test_the_catalogue_does_not_wait_for_it() -> None:
+    code = "import sys; from eks_hardware import catalogue; catalogue.load().get('p5.48xlarge');print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert "eks_hardware.catalogue.store" in loaded
+    assert "eks_hardware.catalogue.performance" not in loaded

@@ -1,0 +1,127 @@
+"""``eks-hardware instances`` and ``eks-hardware instances refresh``."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from eks_hardware.catalogue import build
+from eks_hardware.catalogue.tables import DATA
+from eks_hardware.cli import instances
+
+runner = CliRunner()
+# Mounted as in eks_hardware.cli: a sub-application with a callback behaves differently from a lone command.
+app = typer.Typer()
+app.add_typer(instances.app, name="instances")
+
+
+read_moto_once = cache(build.from_moto)
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    result = runner.invoke(app, ["instances", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_table() -> None:
+    code, out, err = run("--accelerator", "H100", "--region", "us-west-2")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].split() == ["Type", "Accelerator", "vCPU", "GiB", "EFA", "Zones", "$/h"]
+    assert lines[2] == "p5.48xlarge  8 x H100      192  2048   32  az1 az2 az3 az4  55.0400"
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        ["--hardware", "other", "--region", "us-west-2"],
+        ["--family", "p6e-gb200"],
+        ["--accelerator", "rtx-pro-server-6000", "--region", "us-west-2"],
+    ],
+)
+def test_table_fits_80_columns(filters: list[str]) -> None:
+    _, out, _ = run(*filters)
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_withdrawn_types_are_marked() -> None:
+    code, out, _ = run("--family", "p3")
+    assert code == 0
+    assert "p3.2xlarge †" in out
+    assert "† withdrawn" in out
+
+
+def test_json_of_a_region() -> None:
+    code, out, _ = run("--family", "p5", "--efa", "--region", "us-west-2", "--json")
+    assert code == 0
+    rows = json.loads(out)
+    assert [row["name"] for row in rows] == ["p5.48xlarge", "p5.4xlarge"]
+    big = rows[0]
+    assert big["efa_interfaces"][:3] == [[0, 0, "interface"], [0, 1, "efa-only"], [1, 0, "efa-only"]]
+    assert big["ami_types"][0] == "AL2023_x86_64_NVIDIA"
+    assert big["architecture"] == "x86_64"
+    assert big["accelerator"]["label_name"] == "h100"
+    assert big["zone_ids"] == ["usw2-az1", "usw2-az2", "usw2-az3", "usw2-az4"]
+    assert big["price"]["usd_per_hour"] == 55.04
+    assert big["hardware"] == "nvidia-gpu"
+
+
+def test_json_of_all_regions() -> None:
+    _, out, _ = run("--family", "trn2u", "--json")
+    (row,) = json.loads(out)
+    assert list(row["zone_ids"]) == ["ap-south-2"]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "hint"),
+    [
+        ("--family", "g6z", "did you mean g6"),
+        ("--region", "us-wst-2", "did you mean us-west-2"),
+        ("--accelerator", "h10", "did you mean h100"),
+        ("--hardware", "nvidia", "did you mean nvidia-gpu"),
+        ("--hardware", "zzz", "known: nvidia-gpu, trainium"),
+    ],
+)
+def test_unknown_filter_values(option: str, value: str, hint: str) -> None:
+    code, out, err = run(option, value)
+    assert (code, out) == (2, "")
+    assert hint in err
+
+
+def test_nothing_matches() -> None:
+    assert run("--family", "inf2", "--efa") == (0, "No instance type meets all conditions.\n", "")
+    assert run("--family", "inf2", "--efa", "--json") == (0, "[]\n", "")
+
+
+def test_refresh_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "from_moto", read_moto_once)
+    assert run("refresh", "--check") == (0, "The catalogue is up to date.\n", "")
+
+
+def test_refresh_writes_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "from_moto", read_moto_once)
+    code, _, err = run("refresh", "--check", "--output", str(tmp_path))
+    assert code == 1
+    assert "out of date: catalogue/instances.json, catalogue/offerings.json" in err
+    assert list(tmp_path.iterdir()) == []
+    assert run("refresh", "--output", str(tmp_path))[0] == 0
+    for name in ("catalogue/instances.json", "catalogue/offerings.json"):
+        assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
+
+
+def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "nowhere")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "nowhere")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    code, out, err = run("refresh", "--from", "aws", "--check")
+    assert (code, out) == (1, "")
+    assert "AWS did not answer" in err

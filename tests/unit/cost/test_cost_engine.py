@@ -1,0 +1,241 @@
+"""What a strategy costs: totals that were added up by hand, and what is said where no source has a price."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware import data, facts
+from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, cost_of
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
+from helpers.paths import SHIPPED, SPECIAL, TESTS
+from helpers.strategies import TODAY, gpu_pool, group, pool, pools, strategy
+
+ALL = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("*.yaml")])
+
+
+def cost(*groups: dict[str, Any], today: datetime.date = TODAY, **fields: Any) -> StrategyCost:
+    return cost_of(resolve(strategy(*groups, **fields)), today=today)
+
+
+def line(cost: StrategyCost, path: str, kind: str = "instances") -> CostLine:
+    (found,) = (each for each in cost.lines if each.path == path and each.kind == kind)
+    return found
+
+
+# --- added up by hand
+
+
+def test_total_of_groups() -> None:
+    """us-west-2, with prices of prices.json, volumes.json and facts/prices.json of November 2026."""
+    found = cost(
+        group("g6.xlarge", name="l4", scaling={"min": 1, "desired": 2, "max": 5}),
+        group(["c7i.4xlarge", "c6i.4xlarge"], name="cpu", scaling={"max": 3}),
+    )
+    # system: m6i.xlarge 0.192 with gp3 of 50 GiB; g6.xlarge 0.8048 with gp3 of 200 GiB and 500 MiB/s:
+    # (200 x 0.08 + 375/1024 x 40.96) / 730 = 31 / 730; c7i.4xlarge 0.714 is the dearer one.
+    system, l4, cpu = 0.192 + 50 * 0.08 / 730, 0.8048 + 31 / 730, 0.714 + 50 * 0.08 / 730
+    fixed = 0.10 + 1 / 730 + 0.045 + 0.005  # control plane, KMS key, NAT gateway and its address
+    assert found.usd_per_hour("min") == pytest.approx(2 * system + 1 * l4 + fixed)
+    assert found.usd_per_hour("desired") == pytest.approx(2 * system + 2 * l4 + fixed)
+    assert found.usd_per_hour("max") == pytest.approx(4 * system + 5 * l4 + 3 * cpu + fixed)
+    assert found.usd_per_month("max") == pytest.approx(5_355.32, abs=0.005)
+    assert [found.unknown(level) for level in LEVELS] == [(), (), ()]
+
+
+def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
+    """us-east-1: endpoints in place of NAT gateways, Bottlerocket with two volumes, io2, FSx for Lustre, a tier."""
+    found = cost(
+        group(
+            "trn1.32xlarge",
+            name="train",
+            scaling={"max": 2},
+            ami={"family": "bottlerocket"},
+            disk={"type": "io2", "size_gib": 500, "iops": 70_000},
+        ),
+        region="us-east-1",
+        network={"private": True, "zones": 2, "interface_endpoints": ["ecr.api", "ecr.dkr", "ec2"]},
+        cluster={"creator_is_admin": True, "control_plane_tier": "tier-xl"},
+        storage={"fsx_lustre": {"size_gib": 2400, "throughput_mibps_per_tib": 250, "zone": "use1-az4"}},
+        **pools(gpu_pool(instance_types=["g5.xlarge"], limits={"nvidia.com/gpu": 3})),
+    )
+    system = 0.192 + 50 * 0.08 / 730
+    # 4 GiB of gp3 for the system; 500 GiB of io2, 32,000 IOPS at 0.065, 32,000 at 0.0455 and 6,000 at 0.03185.
+    volumes = (4 * 0.08 + 500 * 0.125 + 32_000 * 0.065 + 32_000 * 0.0455 + 6_000 * 0.03185) / 730
+    node = 1.006 + 31 / 730
+    fixed = 0.10 + 1.65 + 1 / 730 + 3 * 2 * 0.01 + 2400 * 0.21 / 730
+    assert found.usd_per_hour("min") == pytest.approx(2 * system + fixed)
+    assert found.usd_per_hour("max") == pytest.approx(4 * system + 2 * (21.50 + volumes) + 3 * node + fixed)
+    assert found.unknown("max") == ()
+
+
+# --- every strategy there is
+
+
+@pytest.mark.parametrize("file", ALL, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_every_strategy_has_a_cost(file: Path) -> None:
+    found = cost_of(resolve(load_strategy(file).strategy), today=TODAY)
+    least, desired, most = (found.usd_per_hour(level) for level in LEVELS)
+    assert 0 < least <= desired <= most
+    assert found.usd_per_month("max") == most * HOURS_PER_MONTH
+    for each in found.lines:
+        assert each.units["min"] <= each.units["desired"] <= each.units["max"] > 0
+        assert each.is_unknown("max") == (each.usd_per_hour("max") is None or bool(each.unpriced))
+        assert "\n" not in f"{each.path}{each.name}{each.note}"
+    assert found.not_counted
+
+
+@pytest.mark.parametrize("file", sorted(SHIPPED.glob("*.yaml")), ids=lambda file: file.stem)
+def test_everything_that_ships_has_a_price(file: Path) -> None:
+    assert cost_of(resolve(load_strategy(file).strategy), today=TODAY).unknown("max") == ()
+
+
+# --- groups
+
+
+def test_spot_is_the_median_of_the_zones_and_on_demand_at_max() -> None:
+    found = line(cost(group("p4d.24xlarge", capacity="spot", scaling={"min": 1, "max": 2})), "node_groups[gpu]")
+    assert found.usd_per_hour("min") == pytest.approx((8.1481 + 8.6803) / 2)
+    assert found.usd_per_hour("max") == pytest.approx(2 * 21.95764)
+
+
+def test_spot_without_a_figure_is_on_demand() -> None:
+    found = line(cost(group("g6.xlarge", capacity="spot", scaling={"min": 1, "max": 1})), "node_groups[gpu]")
+    assert found.usd_per_hour("min") == found.usd_per_hour("max") == 0.8048
+    assert "no source has a spot price" in str(found.note)
+
+
+def test_the_first_type_counts_until_max() -> None:
+    found = line(cost(group(["g6.xlarge", "g5.xlarge"], scaling={"min": 1, "max": 1})), "node_groups[gpu]")
+    assert (found.usd_per_hour("min"), found.usd_per_hour("max")) == (0.8048, 1.006)
+
+
+def test_a_capacity_block_has_no_price() -> None:
+    block = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
+    found = cost(group("p5en.48xlarge", **block, scaling={"min": 1, "max": 2}))
+    assert line(found, "node_groups[gpu]").usd_per_hour("min") is None
+    assert [each.path for each in found.unknown("min")] == ["node_groups[gpu]"]
+    # Its volumes are billed all the same.
+    assert line(found, "node_groups[gpu].disk", "volumes").usd_per_hour("max") == pytest.approx(2 * 31 / 730)
+
+
+def test_a_reservation_is_billed_whether_it_is_used() -> None:
+    reserved = {"capacity": "reserved", "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
+    found = line(cost(group("p4d.24xlarge", **reserved)), "node_groups[gpu]")
+    assert found.usd_per_hour("max") == pytest.approx(4 * 21.95764)
+    assert "whether it is used or not" in str(found.note)
+
+
+def test_no_price_is_never_zero() -> None:
+    found = cost(group("p5e.48xlarge", scaling={"min": 0, "max": 2}))
+    gpu = line(found, "node_groups[gpu]")
+    assert (gpu.usd_per_hour("min"), gpu.usd_per_hour("max")) == (0.0, None)
+    assert found.unknown("min") == ()
+    assert found.unknown("max") == (gpu,)
+
+
+# --- pools
+
+
+@pytest.mark.parametrize(
+    ("fields", "name", "nodes"),
+    [
+        # Whole nodes of the one type.
+        ({"instance_types": ["g6.12xlarge"], "limits": {"nvidia.com/gpu": 11}}, "g6.12xlarge", 2),
+        # A GPU costs the most in a g6.16xlarge: 3.3968; in a g6.48xlarge 13.3504 / 8.
+        ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 8}}, "g6.16xlarge", 8),
+        # But 100 CPUs are fewer than two of them.
+        ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 8, "cpu": 4}}, "g6.xlarge", 1),
+        # Larger than the limit: never launched.
+        ({"instance_types": ["g5.xlarge", "g5.48xlarge"], "limits": {"nvidia.com/gpu": 4}}, "g5.xlarge", 4),
+        ({"instance_types": ["p4d.24xlarge"], "limits": {"nodes": 3}}, "p4d.24xlarge", 3),
+        # Karpenter sees 7.5 % less memory than a node has: 64 GiB x 0.925 four times, not three.
+        ({"instance_types": ["m7i.4xlarge"], "limits": {"memory": "250Gi"}}, "m7i.4xlarge", 4),
+    ],
+    ids=["whole", "dearest", "cpu", "larger", "nodes", "memory"],
+)
+def test_pools_at_their_limits(fields: dict[str, Any], name: str, nodes: float) -> None:
+    found = line(cost(**pools(pool("pool", **fields))), "karpenter.node_pools[pool]")
+    assert found.name == f"{name}, on demand"
+    assert found.units == {"min": 0, "desired": 0, "max": nodes}
+
+
+def test_a_pool_costs_no_less_than_any_nodes_within_its_limits() -> None:
+    """Five GPUs: a node of four and one of one cost more than five of one, and the bound is above both."""
+    types = ["g5.xlarge", "g5.12xlarge"]
+    bound = line(
+        cost(**pools(gpu_pool("pool", instance_types=types, limits={"nvidia.com/gpu": 5}))),
+        "karpenter.node_pools[pool]",
+    ).usd_per_hour("max")
+    assert bound is not None
+    assert bound >= max(5.672 + 1.006, 5 * 1.006)
+    assert bound == pytest.approx(5 / 4 * 5.672)
+
+
+def test_shared_gpus_are_counted_as_gpus() -> None:
+    shared = {"instance_types": ["g6.xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 4}}}
+    found = line(cost(**pools(gpu_pool("pool", **shared))), "karpenter.node_pools[pool]")
+    assert found.units["max"] == 8
+
+
+def test_a_pool_with_a_type_without_a_price_is_not_wholly_known() -> None:
+    found = cost(**pools(gpu_pool("pool", instance_types=["p5en.48xlarge", "p5e.48xlarge"], limits={"nodes": 2})))
+    of_pool = line(found, "karpenter.node_pools[pool]")
+    assert of_pool.usd_per_hour("max") == pytest.approx(2 * 63.296)
+    assert of_pool.unpriced == ("p5e.48xlarge",)
+    assert found.unknown("max") == (of_pool,)
+
+
+def test_a_reserved_pool_may_be_of_capacity_blocks() -> None:
+    reserved = {"capacity": ["reserved"], "reservations": [{"id": "cr-01234567", "zone": "usw2-az2"}]}
+    found = cost(**pools(gpu_pool("pool", instance_types=["p5en.48xlarge"], **reserved)))
+    assert line(found, "karpenter.node_pools[pool]").unpriced == ("p5en.48xlarge",)
+
+
+# --- control plane
+
+
+@pytest.mark.parametrize(
+    ("policy", "days", "usd_per_hour"),
+    [("standard", 0, 0.10), ("standard", 1, 0.10), ("extended", 0, 0.10), ("extended", 1, 0.60)],
+)
+def test_extended_support(policy: str, days: int, usd_per_hour: float) -> None:
+    """Days after the end of standard support."""
+    end = datetime.date.fromisoformat(facts.eks("versions")["supported"]["1.34"]["standard_until"])
+    cluster = {"creator_is_admin": True, "kubernetes_version": "1.34", "upgrade_policy": policy}
+    found = line(cost(cluster=cluster, today=end + datetime.timedelta(days=days)), "cluster", "control-plane")
+    assert found.usd_per_hour("min") == usd_per_hour
+    assert ("extended support" in found.name) == (usd_per_hour == 0.60)
+    if policy == "extended" and not days:
+        assert f"0.60 an hour from {end} on" in str(found.note)
+
+
+def test_a_key_of_the_user_is_not_paid_twice() -> None:
+    arn = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
+    cluster = {"creator_is_admin": True, "secrets_encryption": {"kms_key_arn": arn}}
+    assert [each for each in cost(cluster=cluster).lines if each.kind == "keys"] == []
+
+
+# --- regions
+
+
+def test_what_a_region_has_no_price_of_is_unknown() -> None:
+    found = cost(region="ap-southeast-5", storage={"fsx_lustre": {}})
+    unknown = {each.kind for each in found.unknown("min")}
+    assert unknown == {"volumes", "nat", "storage"}
+    # The nodes, the control plane, the key, and the address of the NAT gateway.
+    assert found.usd_per_hour("min") == pytest.approx(2 * 0.204 + 0.10 + 1 / 730 + 0.005)
+
+
+def test_every_price_has_a_source_and_a_day() -> None:
+    sections = json.loads((data.FOLDER / "prices" / "services.json").read_text(encoding="utf-8"))
+    del sections["_about"]
+    for name, section in sections.items():
+        assert section["source"].startswith("https://"), name
+        assert section["as_of"] == "undated" or datetime.date.fromisoformat(f"{section['as_of']}-01"[:10]), name
+        assert ("regions" in section) != ("every_region" in section), name

@@ -1,0 +1,85 @@
+"""Ways to buy an instance, and where no source has a price."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from eks_hardware.catalogue import load
+from eks_hardware.catalogue.tables import DATA, read
+from eks_hardware.cost import PURCHASES, Purchase, instance_figure, why_unknown
+
+CATALOGUE = load()
+
+
+@pytest.mark.parametrize(
+    ("type_name", "region", "purchase", "usd_per_hour"),
+    [
+        ("g5.xlarge", "us-east-1", "on-demand", 1.006),
+        ("g5.xlarge", "us-east-1", "reserved-1y", 0.63378),
+        ("g5.xlarge", "us-east-1", "reserved-3y", 0.43459),
+        ("trn1.32xlarge", "us-east-1", "reserved-1y", 13.22895),
+        ("m6i.xlarge", "us-east-1", "reserved-3y", 0.08709),
+        ("p5.48xlarge", "us-east-1", "spot", (19.197 + 22.9825) / 2),
+        ("p5.48xlarge", "us-east-2", "spot", 11.7542),
+        ("p6-b300.48xlarge", "us-west-2", "spot", 35.2661),
+    ],
+)
+def test_figures(type_name: str, region: str, purchase: Purchase, usd_per_hour: float) -> None:
+    figure = instance_figure(CATALOGUE, type_name, region, purchase)
+    assert figure is not None
+    assert figure.usd_per_hour == pytest.approx(usd_per_hour)
+    assert figure.as_of.startswith("202")
+    assert figure.source
+
+
+@pytest.mark.parametrize(
+    ("type_name", "purchase", "why"),
+    [
+        ("p5e.48xlarge", "on-demand", "no source has the price"),
+        ("g5.xlarge", "spot", "no source has the price"),
+        ("p5en.48xlarge", "reserved-1y", "no source has the price"),
+        ("m5.xlarge", "reserved-1y", "no source has the price"),
+        ("zz9.plural", "on-demand", "no source has the price"),
+        ("g5.xlarge", "savings-plan-1y", "no source"),
+        ("g5.xlarge", "savings-plan-3y", "no source"),
+    ],
+)
+def test_unknown(type_name: str, purchase: Purchase, why: str) -> None:
+    assert instance_figure(CATALOGUE, type_name, "us-east-1", purchase) is None
+    assert why in why_unknown(CATALOGUE, type_name, "us-east-1", purchase)
+
+
+@pytest.mark.parametrize("type_name", ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"])
+def test_a_reserved_price_is_outdated_when_the_on_demand_price_changed(type_name: str) -> None:
+    """Prices of 2025-04 are there, but p4 and p5 became cheaper on demand since."""
+    assert read("prices/reserved")["types"][type_name]["3y"]["us-east-1"]
+    for region in ("us-east-1", "us-west-2"):
+        assert instance_figure(CATALOGUE, type_name, region, "reserved-3y") is None
+    assert "is outdated" in why_unknown(CATALOGUE, type_name, "us-east-1", "reserved-3y")
+
+
+def test_commitments_are_cheaper_than_on_demand() -> None:
+    for name in read("prices/reserved")["types"]:
+        for region in CATALOGUE.offered_regions(name):
+            by_purchase = {each: instance_figure(CATALOGUE, name, region, each) for each in PURCHASES}
+            usd = {each: figure.usd_per_hour for each, figure in by_purchase.items() if figure}
+            if {"on-demand", "reserved-1y", "reserved-3y"} <= usd.keys():
+                assert usd["reserved-3y"] < usd["reserved-1y"] < usd["on-demand"], (name, region)
+
+
+def test_spot_is_never_dearer_than_on_demand() -> None:
+    for name, by_region in read("prices/spot")["types"].items():
+        for region, by_zone in by_region.items():
+            on_demand = instance_figure(CATALOGUE, name, region)
+            assert by_zone == sorted(by_zone)
+            assert on_demand is None or by_zone[-1] <= on_demand.usd_per_hour + 1e-4, (name, region)
+
+
+@pytest.mark.parametrize("table", ["reserved", "spot", "volumes"])
+def test_tables_name_source_and_day(table: str) -> None:
+    content = json.loads((DATA / "prices" / f"{table}.json").read_text(encoding="utf-8"))
+    assert content["source"]
+    assert content["as_of"].startswith("202")
+    assert set(content.get("types", ())) <= set(CATALOGUE.names)

@@ -1,0 +1,74 @@
+"""Groups and pools in the words of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.catalogue import load
+from eks_hardware.html_report.nodes import NodeSet, node_sets
+from eks_hardware.resolve import resolve
+from helpers.strategies import group, pool, strategy
+
+
+def of_group(instance_types: str | list[str], **fields: Any) -> NodeSet:
+    return node_sets(resolve(strategy(group(instance_types, **fields))), load())[1]
+
+
+def of_pool(**fields: Any) -> NodeSet:
+    found = node_sets(resolve(strategy(karpenter={"node_pools": [pool(**fields)]})), load())
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("instance_types", "types", "devices"),
+    [
+        ("m7i.xlarge", "m7i.xlarge", None),
+        ("p4d.24xlarge", "p4d.24xlarge", (8, 8, "8 × A100, 40 GiB each")),
+        (["g6.xlarge", "g5.12xlarge"], "g6.xlarge, g5.12xlarge", (1, 4, "1 to 4 × L4 or A10G, 22.4 GiB each")),
+        (["g4dn.xlarge", "g6.xlarge", "g5.xlarge"], None, (1, 1, "1 × T4, L4 or A10G, 16 to 22.4 GiB each")),
+        (["g6.xlarge", "g6.2xlarge", "g6.4xlarge", "g6.8xlarge"], "g6: 4 types", (1, 1, "1 × L4, 22.4 GiB each")),
+        ("gr6f.4xlarge", "gr6f.4xlarge", (1, 1, "1/2 of 1 × L4, 11.2 GiB each")),
+        ("inf2.48xlarge", "inf2.48xlarge", (12, 12, "12 × Inferentia2, 32 GiB each")),
+    ],
+)
+def test_hardware(instance_types: Any, types: str | None, devices: tuple[int, int, str] | None) -> None:
+    found = of_group(instance_types)
+    if types:
+        assert found.types == types
+    assert (found.devices and (found.devices.fewest, found.devices.most, found.devices.text)) == devices
+
+
+def test_a_training_group() -> None:
+    found = of_group("p4d.24xlarge", efa=True, scaling={"min": 1, "desired": 2, "max": 1000})
+    assert (found.kind, found.size, found.capacity) == ("node group", "min 1, desired 2, max 1,000", "on demand")
+    assert (found.efa, found.marks, len(found.zone_ids)) == (4, ("placement group",), 1)
+    assert found.taints == ("nvidia.com/gpu=true:NoSchedule",)
+    assert found.most_devices == 8000
+
+
+def test_shared_gpus() -> None:
+    assert of_group("g6.xlarge", gpu_sharing={"time_slicing": {"replicas": 4}}).marks == ("4 pods share a GPU",)
+
+
+@pytest.mark.parametrize(
+    ("fields", "most"),
+    [
+        ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 10}}, 10),
+        # Nodes of 8 GPUs: a second one would pass the limit.
+        ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 15}}, 8),
+        # 192 vCPUs a node.
+        ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 64, "cpu": 400}}, 16),
+        ({"accelerator": "inferentia2", "limits": {"aws.amazon.com/neuron": 12}}, 12),
+        ({"instance_families": ["m7i"], "limits": {"cpu": 64}}, 0),
+    ],
+)
+def test_what_the_limits_of_a_pool_allow(fields: dict[str, Any], most: int) -> None:
+    found = of_pool(**fields)
+    assert (found.kind, found.most_devices) == ("node pool", most)
+
+
+def test_a_pool_says_its_limits_and_how_it_buys() -> None:
+    found = of_pool(instance_families=["g6"], capacity=["spot", "on-demand"], limits={"nvidia.com/gpu": 8, "cpu": 400})
+    assert (found.size, found.capacity) == ("at most nvidia.com/gpu 8, cpu 400", "spot, on demand")

@@ -1,0 +1,122 @@
+"""Whatever the text: a document or findings, never another exception."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from eks_hardware.findings import StrategyError
+from eks_hardware.loader import LoadedStrategy, parse_strategy
+from eks_hardware.loader import yaml_positions as ys
+
+STRATEGY = """\
+version: 1
+name: mixed
+region: us-west-2
+cluster: &c {kubernetes_version: "1.35"}
+network: {cidr: 10.0.0.0/16, nat_gateways: single, zones: [usw2-az1, usw2-az2]}
+backend: {type: s3, bucket: my-bucket}
+node_groups:
+  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
+  - name: gpu   # a comment
+    workload: training
+    instance_types: [p4d.24xlarge]
+    scaling:
+      max: 4
+    tags:
+      'a': "b"
+"""
+
+# Text that means something to YAML or to the model, so that mutations get past the scanner.
+PIECES = st.sampled_from(
+    ["- ", ": ", "\n", "\n  ", "{", "}", "[", "]", ", ", "&c ", "*c", "<<: *c", "!x ", "|", ">", "? ", "'",
+     '"', "#", "---\n", "...", "%", "\n- name: x\n- y", "\t", "\r\n", "1", "1.30", "yes", "~", "null", "name",
+     "@", "type: ", "\\", "\u0000", "\ufeff", "é", "s3", "local", "[key]", "0x", ".inf", "-",
+     "version: 1\n"]
+)  # fmt: skip
+TEXTS = st.one_of(st.text(max_size=200), st.lists(PIECES, max_size=40).map("".join))
+
+
+@st.composite
+def mutated(draw: st.DrawFn) -> str:
+    text = STRATEGY
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        end = min(len(text), start + draw(st.integers(0, 12)))
+        text = text[:start] + draw(st.one_of(PIECES, st.text(max_size=3))) + text[end:]
+    return text
+
+
+def outcome(text: str) -> LoadedStrategy | StrategyError:
+    try:
+        return parse_strategy(text)
+    except StrategyError as error:
+        return error
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(mutated(), TEXTS))
+def test_a_strategy_or_findings(text: str) -> None:
+    result = outcome(text)
+    if isinstance(result, StrategyError):
+        assert result.findings
+        for finding in result.findings:
+            assert finding.code
+            assert str(finding).isprintable()
+            assert finding.position is not None
+            assert finding.position.line <= text.count("\n") + text.count("\r") + 2
+    else:
+        assert result.source.locate("node_groups") is not None
+
+
+def reference(text: str) -> Any:
+    """ruamel's own reading, as (kind, value) pairs with positions."""
+    loader = YAML(typ="safe", pure=True)
+    loader.max_depth = ys.MAX_DEPTH
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        node = loader.compose(text)
+    return _shape_of_ruamel(node)
+
+
+def _shape_of_ruamel(node: Any) -> Any:
+    if node is None:
+        return None
+    here = (node.start_mark.line + 1, node.start_mark.column + 1)
+    if node.id == "scalar":
+        return here, node.value
+    if node.id == "sequence":
+        return here, [_shape_of_ruamel(item) for item in node.value]
+    return here, {key.value: _shape_of_ruamel(value) for key, value in node.value}
+
+
+def _shape_of_ours(node: ys.Node) -> Any:
+    here = (node.position.line, node.position.column)
+    if isinstance(node, ys.Scalar):
+        return here, node.raw
+    if isinstance(node, ys.Sequence):
+        return here, [_shape_of_ours(item) for item in node.items]
+    assert isinstance(node, ys.Mapping)
+    return here, {key: _shape_of_ours(entry.node) for key, entry in node.entries.items()}
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.one_of(mutated(), TEXTS))
+def test_the_fast_scanner_reads_as_ruamel_does(text: str) -> None:
+    parsed = ys.parse(text, "f")
+    syntax = [finding for finding in parsed.findings if finding.code == "YAML_SYNTAX"]
+    if "<<" in text or "%" in text or "\ufeff" in text or "\\" in text or (parsed.findings and not syntax):
+        return  # what is refused, or read in another way, on purpose
+    try:
+        expected = reference(text)
+    except YAMLError:
+        assert syntax
+    else:
+        assert not syntax
+        assert parsed.root is not None
+        assert _shape_of_ours(parsed.root) == expected

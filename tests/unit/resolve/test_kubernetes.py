@@ -1,0 +1,214 @@
+"""Which charts are installed for which hardware and options, and that what the strategy says of them counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from eks_hardware.resolve import ResolvedKubernetes, ResolvedTeam, resolve
+from helpers.strategies import gpu_pool, group, pool, pools, strategy
+
+BOTTLEROCKET = {"family": "bottlerocket"}
+NEURON_LIMIT = {"aws.amazon.com/neuron": 32}
+SHARED = {"time_slicing": {"replicas": 4}}
+KARPENTER = ["karpenter-crd", "karpenter"]
+
+
+def built(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **fields: Any) -> ResolvedKubernetes:
+    return resolve(strategy(*groups, kubernetes=kubernetes or {}, **fields)).kubernetes
+
+
+@pytest.mark.parametrize(
+    ("groups", "fields", "kubernetes", "expected"),
+    [
+        # --- by hardware
+        ([], {}, {}, []),
+        ([group("g5.xlarge")], {}, {}, ["nvidia-device-plugin"]),
+        ([group("g5.xlarge", ami=BOTTLEROCKET)], {}, {}, []),  # has a device plugin of its own
+        (
+            [group("g5.xlarge", ami=BOTTLEROCKET), group("g6.xlarge", "al2023")],
+            {},
+            {},
+            ["nvidia-device-plugin"],
+        ),
+        ([group("inf2.xlarge")], {}, {}, ["neuron-helm-chart"]),
+        ([group("trn1.32xlarge", ami=BOTTLEROCKET)], {}, {}, ["neuron-helm-chart"]),
+        ([group("trn1.32xlarge", efa=True)], {}, {}, ["neuron-helm-chart", "aws-efa-k8s-device-plugin"]),
+        ([group("c6i.32xlarge", efa=True)], {}, {}, ["aws-efa-k8s-device-plugin"]),
+        ([group("p5.48xlarge", efa=True, ami=BOTTLEROCKET)], {}, {}, ["aws-efa-k8s-device-plugin"]),
+        # --- pools count like groups
+        ([], pools(), {}, KARPENTER),
+        ([], pools(pool()), {}, KARPENTER),
+        ([], pools(gpu_pool(accelerator="l4")), {}, [*KARPENTER, "nvidia-device-plugin"]),
+        ([], pools(gpu_pool(accelerator="l4", ami=BOTTLEROCKET)), {}, KARPENTER),
+        (
+            [],
+            pools(pool(instance_types=["trn1.32xlarge"], efa=True, limits=NEURON_LIMIT)),
+            {},
+            [*KARPENTER, "neuron-helm-chart", "aws-efa-k8s-device-plugin"],
+        ),
+        # --- what is asked for
+        ([group("g5.xlarge")], {}, {"gpu_operator": True}, ["gpu-operator"]),
+        ([group("g5.xlarge")], {}, {"gpu_operator": True, "dcgm_exporter": True}, ["gpu-operator"]),
+        ([group("g5.xlarge")], {}, {"dcgm_exporter": True}, ["nvidia-device-plugin", "dcgm-exporter"]),
+        ([], {}, {"prometheus": True}, ["kube-prometheus-stack"]),
+        ([], {}, {"kueue": True}, ["kueue"]),
+        ([], {}, {"load_balancer_controller": True}, ["aws-load-balancer-controller"]),
+        ([], {}, {"cluster_autoscaler": True}, ["cluster-autoscaler"]),
+        ([group("inf2.xlarge")], {}, {"neuron_monitor": True}, ["neuron-helm-chart"]),  # a part of that chart
+        (
+            [group("p5.48xlarge", efa=True), group("inf2.xlarge", "inf2")],
+            pools(),
+            {"prometheus": True, "dcgm_exporter": True, "kueue": True},
+            [
+                "kube-prometheus-stack",
+                *KARPENTER,
+                "nvidia-device-plugin",
+                "neuron-helm-chart",
+                "aws-efa-k8s-device-plugin",
+                "dcgm-exporter",
+                "kueue",
+            ],
+        ),
+    ],
+)
+def test_charts(
+    groups: list[dict[str, Any]], fields: dict[str, Any], kubernetes: dict[str, Any], expected: list[str]
+) -> None:
+    assert expected == list(built(*groups, kubernetes=kubernetes, **fields).charts)
+
+
+def test_a_chart_is_as_recorded() -> None:
+    for key, chart in built(group("p5.48xlarge", efa=True), **pools(), kubernetes={"prometheus": True}).charts.items():
+        fact = facts.chart(key)
+        assert (key, fact["chart"], fact["repository"], fact["version"], fact["namespace"], {}) == (
+            chart.key,
+            chart.chart,
+            chart.repository,
+            chart.version,
+            chart.namespace,
+            chart.values,
+        )
+
+
+def test_a_chart_is_as_the_strategy_says() -> None:
+    given = {"version": "0.19.0", "repository": "oci://mirror.example.com/charts", "values": {"a": {"b": [1]}}}
+    charts = built(group("g5.xlarge"), **pools(), kubernetes={"charts": {"nvidia-device-plugin": given}}).charts
+    found = charts["nvidia-device-plugin"]
+    assert (found.version, found.repository, found.chart) == (
+        "0.19.0",
+        "oci://mirror.example.com/charts",
+        "nvidia-device-plugin",
+    )
+    assert found.values == {"a": {"b": (1,)}}
+    assert charts["karpenter"].version == facts.chart("karpenter")["version"]
+
+
+@pytest.mark.parametrize(
+    ("given", "controller", "definitions"),
+    [
+        ({"karpenter": {"version": "1.13.0"}}, "1.13.0", "1.13.0"),  # the definitions go with the controller
+        ({"karpenter": {"version": "1.13.0"}, "karpenter-crd": {"version": "1.13.1"}}, "1.13.0", "1.13.1"),
+        ({"karpenter": {"repository": "oci://mirror.example.com"}}, None, None),
+    ],
+)
+def test_version_of_karpenter(given: dict[str, Any], controller: str | None, definitions: str | None) -> None:
+    charts = built(**pools(), kubernetes={"charts": given}).charts
+    recorded = facts.chart("karpenter")["version"]
+    assert charts["karpenter"].version == (controller or recorded)
+    assert charts["karpenter-crd"].version == (definitions or recorded)
+
+
+def test_karpenter_is_where_the_strategy_wants_it() -> None:
+    charts = built(**pools(namespace="karpenter")).charts
+    assert {charts[key].namespace for key in KARPENTER} == {"karpenter"}
+    assert {each.namespace for each in built(**pools()).charts.values()} == {"kube-system"}
+
+
+# --- Karpenter's options
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, {}),
+        (pools(), {}),
+        (pools(gpu_pool(accelerator="l4", gpu_sharing=SHARED)), {"nodeOverlay": True}),
+        (pools(gpu_pool(instance_families=["g6f"])), {"nodeOverlay": True}),
+        (
+            pools(gpu_pool(accelerator="l4", gpu_sharing=SHARED), feature_gates={"node_overlay": False}),
+            {"nodeOverlay": False},
+        ),
+        (
+            pools(
+                feature_gates={
+                    "node_repair": True,
+                    "spot_to_spot_consolidation": True,
+                    "static_capacity": False,
+                    "capacity_buffer": True,
+                }
+            ),
+            {"nodeRepair": True, "spotToSpotConsolidation": True, "staticCapacity": False, "capacityBuffer": True},
+        ),
+    ],
+)
+def test_feature_gates(fields: dict[str, Any], expected: dict[str, bool]) -> None:
+    found = built(**fields).feature_gates
+    assert expected == found
+    assert set(found) <= set(facts.karpenter("settings")["feature_gates"])
+
+
+@pytest.mark.parametrize(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])
+def test_replicas(fields: dict[str, Any], expected: int) -> None:
+    assert expected == built(**fields).karpenter_replicas
+
+
+# --- delivery, teams, roles
+
+
+def test_delivery() -> None:
+    plain = resolve(strategy()).kubernetes
+    assert plain.stack == "same"
+    chosen = built(kubernetes={"delivery": "helm", "stack": "separate"})
+    assert (chosen.delivery, chosen.stack) == ("helm", "separate")
+
+
+def test_teams() -> None:
+    team = {
+        "name": "research",
+        "quota": {"nvidia.com/gpu": 8, "cpu": "64", "pods": 20, "persistentvolumeclaims": 5},
+        "container_defaults": {"requests": {"cpu": "100m"}, "limits": {"memory": "1Gi"}},
+    }
+    assert built(kubernetes={"teams": [team, {"name": "empty"}]}).teams == (
+        ResolvedTeam(
+            "research",
+            {
+                "requests.nvidia.com/gpu": "8",
+                "requests.cpu": "64",
+                "pods": "20",
+                "persistentvolumeclaims": "5",
+            },
+            {"cpu": "100m"},
+            {"memory": "1Gi"},
+        ),
+        ResolvedTeam("empty", {}, {}, {}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("kubernetes", "expected"),
+    [
+        ({}, []),
+        ({"load_balancer_controller": True}, ["aws-load-balancer-controller"]),
+        ({"cluster_autoscaler": True}, ["cluster-autoscaler"]),
+    ],
+)
+def test_roles_are_for_charts_that_are_installed(kubernetes: dict[str, Any], expected: list[str]) -> None:
+    found = built(kubernetes=kubernetes)
+    assert expected == [role.key for role in found.service_roles]
+    for role in found.service_roles:
+        assert role.namespace == found.charts[role.key].namespace
+        assert role.service_account
+        assert len(role.role_name) <= 64

@@ -1,0 +1,137 @@
+"""Every resolved value has a reason, and nothing that is resolved can be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import Origin, Resolved, resolve
+from helpers.strategies import SHIPPED, group, shipped, strategy
+
+EVERYTHING = strategy(
+    group(
+        "p5.48xlarge",
+        efa=True,
+        capacity="capacity-block",
+        reservation={"id": "cr-0123456789abcdef0", "zone": "usw2-az1"},
+        ami={"family": "bottlerocket"},
+        user_data={"container-registry": {"mirrors": [{"registry": "*", "endpoint": ["https://mirror"]}]}},
+        tags={"a": "b"},
+    ),
+    network={"pod_cidr": "100.64.0.0/16", "flow_logs": {}},
+    cluster={
+        "admins": ["arn:aws:iam::111122223333:role/admin"],
+        "addons": {"coredns": {"configuration": {"tolerations": [{"key": "a", "operator": "Exists"}]}}},
+    },
+    karpenter={
+        "node_pools": [
+            {
+                "name": "pool",
+                "instance_types": ["g5.xlarge", "g6f.xlarge"],
+                "capacity": ["reserved", "spot"],
+                "reservations": [{"tags": {"team": "a"}}],
+                "limits": {"nvidia.com/gpu": 4},
+                "kubelet": {"system_reserved": {"memory": "1Gi"}, "cpu_manager_policy": "static"},
+                "user_data": {"kubelet": {"config": {"evictionHard": {"memory.available": "1Gi"}}}},
+                "disruption": {"budgets": [{"nodes": "1", "reasons": ["Drifted"]}]},
+                "gpu_sharing": {"time_slicing": {"replicas": 2}},
+            }
+        ]
+    },
+    kubernetes={
+        "prometheus": True,
+        "load_balancer_controller": True,
+        "charts": {"karpenter": {"values": {"controller": {"env": [{"name": "A", "value": "b"}]}}}},
+        "teams": [{"name": "a", "quota": {"cpu": 4}}],
+    },
+    storage={"fsx_lustre": {"size_gib": 1200}, "efs": {}, "s3_buckets": [{"name": "models"}]},
+    backend={"type": "s3", "bucket": "state"},
+    aws={"assume_role": {"role_arn": "arn:aws:iam::111122223333:role/deploy"}},
+)
+STRATEGIES = [pytest.param(shipped(name), id=name) for name in SHIPPED] + [pytest.param(EVERYTHING, id="everything")]
+EXISTING = strategy(
+    network={
+        "existing": {
+            "vpc_id": "vpc-01234567",
+            "private_subnets": {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"},
+        }
+    }
+)
+STRATEGIES.append(pytest.param(EXISTING, id="existing"))
+
+
+def resolved_within(value: Any) -> Iterator[Resolved]:
+    if isinstance(value, Resolved):
+        yield value
+        for each in fields(value):
+            yield from resolved_within(getattr(value, each.name))
+    elif isinstance(value, tuple | MappingProxyType):
+        for item in value.values() if isinstance(value, MappingProxyType) else value:
+            yield from resolved_within(item)
+
+
+def mutable_within(value: Any, path: str) -> Iterator[str]:
+    """Paths of everything that could be changed."""
+    if value is None or isinstance(value, str | int | float | Enum):
+        return
+    if isinstance(value, tuple):
+        children: dict[str, Any] = {str(index): item for index, item in enumerate(value)}
+    elif isinstance(value, MappingProxyType):
+        children = dict(value)
+    elif is_dataclass(value):
+        if not getattr(type(value), "__dataclass_params__").frozen:  # noqa: B009
+            yield path
+        children = {each.name: getattr(value, each.name) for each in fields(value)}
+    elif isinstance(value, BaseModel):
+        if not value.model_config.get("frozen"):
+            yield path
+        children = {name: getattr(value, name) for name in type(value).model_fields}
+    else:
+        yield path
+        return
+    for name, child in children.items():
+        yield from mutable_within(child, f"{path}.{name}")
+
+
+@pytest.mark.parametrize("given", STRATEGIES)
+def test_every_value_has_a_reason(given: Strategy) -> None:
+    for each in resolved_within(resolve(given)):
+        names = [field.name for field in fields(each) if field.name != "reasons"]
+        assert names == [name for name, _, _ in each.explained()]
+        assert set(names) == set(each.reasons)
+        for name, value, reason in each.explained():
+            assert value is getattr(each, name)
+            assert reason is each.why(name)
+            assert reason.text.strip() == reason.text != ""
+            assert str(reason) == f"{reason.text} [{reason.origin.value}]"
+            assert isinstance(reason.origin, Origin)
+
+
+@pytest.mark.parametrize("given", STRATEGIES)
+def test_nothing_can_be_changed(given: Strategy) -> None:
+    assert list(mutable_within(resolve(given), "resolved")) == []
+
+
+@pytest.mark.parametrize("given", STRATEGIES)
+def test_the_same_strategy_resolves_to_the_same(given: Strategy) -> None:
+    first, second = resolve(given), resolve(Strategy.model_validate(given.model_dump(exclude_unset=True)))
+    assert first == second
+    pairs = zip(resolved_within(first), resolved_within(second), strict=True)
+    assert all(one.reasons == other.reasons for one, other in pairs)
+
+
+def test_every_class_is_met() -> None:
+    met = {type(each) for each in resolved_within(resolve(EVERYTHING))}
+    assert set(Resolved.__subclasses__()) == met
+
+
+def test_why_of_an_unknown_field() -> None:
+    with pytest.raises(KeyError):
+        resolve(EVERYTHING).why("nonsense")

@@ -1,0 +1,193 @@
+"""User data as text: golden files, and that any settings give a document that parses."""
+
+from __future__ import annotations
+
+import email
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware.resolve import ResolvedNodeGroup, resolve
+from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
+from helpers.strategies import group, strategy
+
+tomllib = pytest.importorskip("tomllib")  # Python 3.11
+
+GOLDEN = Path(__file__).parent / "golden"
+LUSTRE = "al2023-lustre.txt"
+KUBELET = {
+    "max_pods": 42,
+    "cpu_manager_policy": "static",
+    "topology_manager_policy": "single-numa-node",
+    "image_gc_high_threshold_percent": 90,
+    "image_gc_low_threshold_percent": 70,
+    "system_reserved": {"memory": "1Gi", "cpu": "500m"},
+    "kube_reserved": {"ephemeral-storage": "10Gi"},
+}
+MIRRORS = {"container-registry": {"mirrors": [{"registry": "*", "endpoint": ["https://mirror.example"]}]}}
+BOTTLEROCKET = {"family": "bottlerocket"}
+
+
+def resolved(instance_type: str, **fields: Any) -> ResolvedNodeGroup:
+    return resolve(strategy(group(instance_type, **fields))).node_groups[1]
+
+
+def text_of(group_: ResolvedNodeGroup) -> str:
+    write = bottlerocket_toml if group_.ami_family == "bottlerocket" else node_config
+    return write(group_.user_data)
+
+
+def parsed_mime(text: str) -> dict[str, Any]:
+    message = email.message_from_string(text)
+    assert message.get_content_type() == "multipart/mixed"
+    assert message.defects == []
+    _, part = message.walk()
+    assert part.get_content_type() == "application/node.eks.aws"
+    document: dict[str, Any] = json.loads(str(part.get_payload()))
+    return document
+
+
+CASES: dict[str, dict[str, Any]] = {
+    "al2023-cpu": {"instance_type": "m6i.xlarge"},
+    "al2023-gpu-efa": {"instance_type": "p5.48xlarge", "efa": True},
+    "al2023-kubelet": {"instance_type": "g5.xlarge", "kubelet": KUBELET, "instance_store": "mount"},
+    "al2023-user-data": {
+        "instance_type": "inf2.xlarge",
+        "user_data": {"containerd": {"config": "version = 3\n"}, "featureGates": {"FastImagePull": True}},
+    },
+    "bottlerocket-cpu": {"instance_type": "m7g.xlarge", "ami": BOTTLEROCKET},
+    "bottlerocket-gpu": {"instance_type": "p5.48xlarge", "efa": True, "ami": BOTTLEROCKET},
+    "bottlerocket-neuron": {"instance_type": "inf2.xlarge", "ami": BOTTLEROCKET},
+    "bottlerocket-kubelet": {
+        "instance_type": "g5.xlarge",
+        "kubelet": KUBELET,
+        "ami": BOTTLEROCKET,
+        "user_data": MIRRORS,
+    },
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden(case: str, request: pytest.FixtureRequest) -> None:
+    group_ = resolved(**CASES[case])
+    text = text_of(group_)
+    if group_.ami_family == "bottlerocket":
+        tomllib.loads(text)
+    else:
+        parsed_mime(text)
+    file = GOLDEN / f"{case}.txt"
+    if request.config.getoption("--update-golden"):
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_a_script_runs_beside_the_node_config(request: pytest.FixtureRequest) -> None:
+    group_ = resolve(strategy(group("g5.xlarge"), storage={"fsx_lustre": {}})).node_groups[1]
+    text = node_config(group_.user_data, group_.shell)
+    _, settings_part, script = email.message_from_string(text).walk()
+    assert settings_part.get_content_type() == "application/node.eks.aws"
+    assert json.loads(str(settings_part.get_payload()))["spec"] == dict(group_.user_data)
+    assert script.get_content_type() == "text/x-shellscript"
+    assert str(script.get_payload()).splitlines()[2:] == list(group_.shell)
+    file = GOLDEN / LUSTRE
+    if request.config.getoption("--update-golden"):
+        file.write_text(text, encoding="utf-8")
+    assert file.read_text(encoding="utf-8") == text
+
+
+def test_a_script_alone_needs_no_node_config() -> None:
+    _, script = email.message_from_string(node_config({}, ["true"])).walk()
+    assert script.get_content_type() == "text/x-shellscript"
+    assert script.get_payload() == "#!/bin/bash\nset -o errexit -o nounset -o pipefail\ntrue"
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {f"{case}.txt" for case in CASES} | {LUSTRE} == {file.name for file in GOLDEN.iterdir()}
+
+
+def test_kubelet_settings_on_both_systems() -> None:
+    al2023 = parsed_mime(text_of(resolved(**CASES["al2023-kubelet"])))["spec"]
+    bottlerocket = tomllib.loads(text_of(resolved(**CASES["bottlerocket-kubelet"])))["settings"]
+    assert al2023 == {
+        "kubelet": {
+            "config": {
+                "maxPods": 42,
+                "cpuManagerPolicy": "static",
+                "topologyManagerPolicy": "single-numa-node",
+                "imageGCHighThresholdPercent": 90,
+                "imageGCLowThresholdPercent": 70,
+                "systemReserved": {"memory": "1Gi", "cpu": "500m"},
+                "kubeReserved": {"ephemeral-storage": "10Gi"},
+            }
+        },
+        "instance": {"localStorage": {"strategy": "Mount"}},
+    }
+    assert bottlerocket["kubernetes"] == {
+        "max-pods": 42,
+        "cpu-manager-policy": "static",
+        "topology-manager-policy": "single-numa-node",
+        "image-gc-high-threshold-percent": "90",
+        "image-gc-low-threshold-percent": "70",
+        "system-reserved": {"memory": "1Gi", "cpu": "500m"},
+        "kube-reserved": {"ephemeral-storage": "10Gi"},
+    }
+    assert bottlerocket["container-registry"] == MIRRORS["container-registry"]
+
+
+# --- whatever the settings, the text parses to them
+
+HOSTILE = [
+    '"',
+    "\\",
+    "'",
+    "\n--eks-hardware--\n",
+    "\t",
+    "[settings]",
+    "]]>",
+    "# x",
+    "=",
+    "é",
+    "😀",
+    "\x7f",
+    "",
+    "--",
+    "1",
+]
+TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
+SCALARS = st.one_of(
+    TEXTS, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
+    max_leaves=8,
+)
+SETTINGS = st.dictionaries(TEXTS, VALUES, max_size=4)
+
+
+def without_empty_tables(value: dict[str, Any]) -> dict[str, Any]:
+    """An empty table is not written; in a list it is."""
+    kept = {k: without_empty_tables(v) if isinstance(v, dict) else v for k, v in value.items()}
+    return {k: v for k, v in kept.items() if v != {}}
+
+
+@settings(max_examples=60, deadline=None)
+@given(SETTINGS)
+def test_toml_reads_back(given_settings: dict[str, Any]) -> None:
+    read = tomllib.loads(bottlerocket_toml(given_settings)).get("settings", {})
+    assert without_empty_tables(given_settings) == read
+
+
+@settings(max_examples=40, deadline=None)
+@given(SETTINGS)
+def test_mime_reads_back(given_settings: dict[str, Any]) -> None:
+    assert given_settings == parsed_mime(node_config(given_settings))["spec"]
+
+
+def test_null_is_left_out_of_toml() -> None:
+    text = bottlerocket_toml({"a": None, "b": {"c": None, "d": [1, None, {"e": None, "f": 2}]}})
+    assert tomllib.loads(text) == {"settings": {"b": {"d": [1, {"f": 2}]}}}

@@ -1,0 +1,204 @@
+"""Zones: they fit the hardware, and a change elsewhere never moves them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware.catalogue import load
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve
+from eks_hardware.resolve.zones import control_plane_excluded
+from helpers.strategies import OVERLAYS, SHIPPED, group, shipped, strategy
+
+CATALOGUE = load()
+EXCLUDED = {"use1-az3", "usw1-az2", "cac1-az3"}
+
+
+def zones_of(resolved: ResolvedStrategy, name: str = "gpu") -> tuple[str, ...]:
+    return next(each.zone_ids for each in resolved.node_groups if each.name == name)
+
+
+def cidrs_of(resolved: ResolvedStrategy) -> dict[str, str]:
+    return {subnet.key: subnet.cidr for subnet in resolved.network.subnets}
+
+
+def test_excluded_zones() -> None:
+    assert control_plane_excluded() == EXCLUDED
+
+
+@pytest.mark.parametrize("region", CATALOGUE.regions)
+@pytest.mark.parametrize("count", [2, 6])
+def test_the_automatic_choice(region: str, count: int) -> None:
+    # trap: aws-samples/amazon-eks-scaling-with-keda-and-karpenter#2
+    network = resolve(strategy(region=region, network={"zones": count})).network
+    known = CATALOGUE.zone_ids(region)
+    allowed = tuple(zone for zone in known if zone not in EXCLUDED)
+    assert allowed[:count] == network.zone_ids
+    assert len(network.zone_ids) >= 2
+
+
+@pytest.mark.parametrize("overlay", [None, *OVERLAYS])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | None) -> None:
+    # trap: eksctl-io/eksctl#6461
+    resolved = resolve(shipped(name, overlay))
+    for each in resolved.node_groups:
+        assert each.zone_ids
+        assert set(each.zone_ids) <= set(resolved.network.zone_ids)
+        for kind in each.instance_types:
+            assert set(each.zone_ids) <= set(CATALOGUE.offered(kind, resolved.region))
+        if each.efa_interfaces:
+            assert len(each.zone_ids) == 1
+
+
+@pytest.mark.parametrize(
+    ("region", "before", "after", "groups"),
+    [
+        ("us-east-1", {}, {}, [group("p6-b200.48xlarge", "b200", efa=True)]),
+        ("us-west-2", {}, {}, [group("trn1n.32xlarge", "trn1n", efa=True)]),
+        ("us-west-2", {"zones": 2}, {"zones": 3}, []),
+        ("us-west-2", {"zones": ["usw2-az3", "usw2-az2"]}, {"zones": ["usw2-az3", "usw2-az2", "usw2-az1"]}, []),
+    ],
+    ids=["group", "other-group", "count", "list"],
+)
+def test_a_zone_more_leaves_the_control_plane_where_it_is(
+    region: str, before: dict[str, Any], after: dict[str, Any], groups: list[dict[str, Any]]
+) -> None:
+    """EKS refuses another set of zones for a cluster that exists (aws/containers-roadmap#170)."""
+    first = resolve(strategy(region=region, network=before)).network
+    second = resolve(strategy(*groups, region=region, network=after)).network
+    assert len(second.zone_ids) > len(first.zone_ids)
+    assert first.control_plane_zone_ids == second.control_plane_zone_ids
+    assert first.of_role(SubnetRole.CONTROL_PLANE) == second.of_role(SubnetRole.CONTROL_PLANE)
+    assert len(second.control_plane_zone_ids) == 2
+
+
+TRN1 = {"instance_types": "trn1.32xlarge", "efa": True}
+BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "usw2-az4"}}
+
+
+@pytest.mark.parametrize(
+    ("region", "network", "fields", "expected"),
+    [
+        ("us-west-2", {}, {"instance_types": "m6i.xlarge"}, ("usw2-az1", "usw2-az2", "usw2-az3")),
+        ("us-west-2", {}, {"instance_types": "p5.48xlarge", "efa": True}, ("usw2-az1",)),
+        (
+            "us-west-2",
+            {"zones": ["usw2-az3", "usw2-az1"]},
+            {"instance_types": "p5.48xlarge", "efa": True},
+            ("usw2-az3",),
+        ),
+        # usw2-az1 and -az4 have it.
+        ("us-west-2", {}, TRN1, ("usw2-az1",)),
+        ("us-west-2", {"zones": ["usw2-az2", "usw2-az3", "usw2-az4"]}, TRN1, ("usw2-az4",)),
+        # No zone of the first three has it: one is added.
+        ("us-east-1", {}, TRN1, ("use1-az4",)),
+        ("us-east-1", {"zones": 2}, {"instance_types": "trn1.32xlarge"}, ("use1-az4",)),
+        ("us-west-2", {}, {"instance_types": "p5.48xlarge", "efa": True, **BLOCK}, ("usw2-az4",)),
+        ("us-east-1", {}, {"instance_types": "m6i.xlarge", "zones": ["use1-az3"]}, ("use1-az3",)),
+        (
+            "us-west-2",
+            {},
+            {"instance_types": "m6i.xlarge", "zones": ["usw2-az4", "usw2-az1"]},
+            ("usw2-az1", "usw2-az4"),
+        ),
+        # A cluster placement group is in one zone.
+        ("us-west-2", {}, {"instance_types": "c6i.8xlarge", "placement_group": "cluster"}, ("usw2-az1",)),
+    ],
+)
+def test_zones_of_a_group(
+    region: str, network: dict[str, Any], fields: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    resolved = resolve(strategy(group(**fields), region=region, network=network))
+    assert expected == zones_of(resolved)
+    assert set(expected) <= set(resolved.network.zone_ids)
+
+
+def test_a_zone_without_control_plane_holds_nodes_only() -> None:
+    resolved = resolve(strategy(group(zones=["use1-az3"]), region="us-east-1"))
+    of_zone = {subnet.role for subnet in resolved.network.subnets if subnet.zone_id == "use1-az3"}
+    assert {SubnetRole.PRIVATE, SubnetRole.PUBLIC} == of_zone
+
+
+@pytest.mark.parametrize("listed", [["usw2-az2", "usw2-az3"], ["usw2-az4", "usw2-az2"]])
+@pytest.mark.parametrize("more", ["usw2-az1", "usw2-az3", "usw2-az4"])
+def test_a_zone_listed_behind_moves_nothing(listed: list[str], more: str) -> None:
+    def built(zones: list[str]) -> ResolvedStrategy:
+        return resolve(strategy(group("p5.48xlarge", efa=True), network={"zones": zones, "nat_gateways": "single"}))
+
+    before, after = built(listed), built([*listed, more])
+    assert cidrs_of(before).items() <= cidrs_of(after).items()
+    assert (listed[0],) == before.network.nat_zone_ids == after.network.nat_zone_ids
+    assert zones_of(before) == zones_of(after)
+
+
+def test_an_existing_subnet_listed_behind_does_not_move_an_efa_group() -> None:
+    def built(*zones: str) -> ResolvedStrategy:
+        subnets = {zone: f"subnet-0000000{zone[-1]}" for zone in zones}
+        existing = {"vpc_id": "vpc-01234567", "private_subnets": subnets}
+        return resolve(strategy(group("p5.48xlarge", efa=True), network={"existing": existing}))
+
+    assert zones_of(built("usw2-az3", "usw2-az2")) == ("usw2-az3",)
+    assert zones_of(built("usw2-az3", "usw2-az2", "usw2-az1")) == ("usw2-az3",)
+
+
+# --- adding a group changes nothing else
+
+# Those with more zones than the two that a network starts from here.
+SOME_REGIONS = ("us-east-1", "us-west-2")
+
+
+def _rare(region: str) -> list[str]:
+    """Accelerated types, offered in few zones: one for every set of up to three."""
+    accelerated = (kind.name for kind in map(CATALOGUE.get, CATALOGUE.names) if kind.accelerator)
+    by_zones = {CATALOGUE.offered(name, region): name for name in accelerated}
+    return [name for zones, name in sorted(by_zones.items()) if 1 <= len(zones) <= 3]
+
+
+RARE = {region: _rare(region) for region in SOME_REGIONS}
+
+
+@st.composite
+def growing(draw: st.DrawFn) -> tuple[Strategy, Strategy]:
+    region = draw(st.sampled_from(SOME_REGIONS))
+    types = st.sampled_from(RARE[region])
+    nowhere: list[str] = []
+    zones = st.one_of(st.just(nowhere), st.lists(st.sampled_from(CATALOGUE.zone_ids(region)), min_size=1, max_size=1))
+    groups = [
+        group(draw(types), name=f"g{index}", efa=draw(st.booleans()), zones=draw(zones))
+        for index in range(draw(st.integers(2, 5)))
+    ]
+    network = {"zones": 2}
+    place = draw(st.integers(0, len(groups) - 1))
+    without = [each for index, each in enumerate(groups) if index != place]
+    return (
+        strategy(*without, region=region, network=network),
+        strategy(*groups, region=region, network=network),
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(growing())
+def test_another_group_moves_nothing(pair: tuple[Strategy, Strategy]) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#3044
+    before, after = (resolve(each) for each in pair)
+    assert cidrs_of(before).items() <= cidrs_of(after).items()
+    assert before.network.nat_zone_ids == after.network.nat_zone_ids
+    zones_before = {each.name: each.zone_ids for each in before.node_groups}
+    zones_after = {each.name: each.zone_ids for each in after.node_groups}
+    assert zones_before.items() <= zones_after.items()
+    for each in after.node_groups:
+        assert each.zone_ids
+        assert set(each.zone_ids) <= set(after.network.zone_ids)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_pinned_group_does_not_take_another_group_along(place: int) -> None:
+    trainium = group("trn1.32xlarge", name="trn", efa=True)
+    groups = [trainium]
+    groups.insert(place, group("m6i.xlarge", name="pinned", zones=["use1-az6"]))
+    assert zones_of(resolve(strategy(*groups, region="us-east-1", network={"zones": 2})), "trn") == ("use1-az4",)

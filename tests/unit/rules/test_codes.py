@@ -1,0 +1,170 @@
+"""Every code that something can raise is explained, and none that nothing raises: read from the source itself."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+from eks_hardware.rules import RULES
+from eks_hardware.rules.explanations import explanations
+from helpers.paths import ROOT
+
+FOLDERS = ("config", "constructs", "eks_hardware", "stacks")
+
+# What makes a finding, and which of its arguments is the code. A model's error type is its code in lower case.
+MAKERS = {
+    "Diagnosis": 0,
+    "Finding": 0,
+    "LockError": 0,
+    "PydanticCustomError": 0,
+    "ShapeError": 0,
+    "_Translated": 1,
+}
+SHARED_HELPERS = {"refuse_second": 2}
+DOCTOR_MAKERS = {"error": 0, "warning": 0}
+
+# Functions that hand on what stands elsewhere: in the registry, in a table, or in a pair of code and message.
+FORWARDING = {
+    ("eks_hardware/loader/pydantic_errors.py", "_finding"),
+    ("eks_hardware/loader/pydantic_errors.py", "_union_findings"),
+    ("eks_hardware/models/base.py", "_is_not_evaluated"),
+    ("eks_hardware/models/base.py", "_json"),
+    ("eks_hardware/models/base.py", "_no_control_characters_or_template"),
+    ("eks_hardware/rules/check.py", "_all"),
+    ("eks_hardware/rules/check.py", "_rest"),
+    ("eks_hardware/advisor/strategies/fill.py", "_of_lock"),
+    ("eks_hardware/advisor/strategies/questions.py", "_shape"),
+    ("eks_hardware/advisor/ranking/workload_file.py", "request_of"),
+}
+
+# What a rule finds in a strategy, and these in a file of another kind.
+LIKE_A_RULE = {"REGION_UNKNOWN"}
+
+_CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
+_ERROR_TYPE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
+
+
+class Raised(NamedTuple):
+    """A place in the source that makes a finding; ``code`` is empty where it is not written there."""
+
+    file: str
+    function: str
+    code: str
+
+
+def _functions(node: ast.AST, name: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Every node, with the name of the innermost function that it is in."""
+    for child in ast.iter_child_nodes(node):
+        inner = child.name if isinstance(child, ast.FunctionDef) else name
+        yield inner, child
+        yield from _functions(child, inner)
+
+
+def _called(node: ast.Call) -> str:
+    function = node.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def _text(node: ast.AST | None) -> str:
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+
+
+def _helpers(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """A file's own functions and classes that take a ``code``, and where among their arguments."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            made_by = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+        else:
+            made_by = [node] if isinstance(node, ast.FunctionDef) else []
+        for function in made_by:
+            arguments = [each for each in function.args.args if each.arg not in ("self", "cls")]
+            codes = [index for index, each in enumerate(arguments) if each.arg == "code" and _is_text(each)]
+            if codes and re.match(r"_[^_]", getattr(node, "name", "")):
+                yield getattr(node, "name", ""), codes[0]
+
+
+def _is_text(argument: ast.arg) -> bool:
+    return isinstance(argument.annotation, ast.Name) and argument.annotation.id == "str"
+
+
+def _of_calls(file: str, tree: ast.AST, makers: dict[str, int]) -> Iterator[Raised]:
+    for function, node in _functions(tree):
+        if isinstance(node, ast.Call) and _called(node) in makers:
+            position = makers[_called(node)]
+            given = [each.value for each in node.keywords if each.arg == "code"]
+            argument = given[0] if given else node.args[position] if position < len(node.args) else None
+            # `code`: whoever calls this function has written it down.
+            if not (isinstance(argument, ast.Name) and argument.id == "code"):
+                yield Raised(file, function, _text(argument).upper())
+
+
+def _of_faults(file: str, tree: ast.AST) -> Iterator[Raised]:
+    """Models put some errors together before they raise them: ``("text_template", "contains ...")``."""
+    for function, node in _functions(tree):
+        if isinstance(node, ast.Tuple) and len(node.elts) == 2:
+            kind, message = map(_text, node.elts)
+            if _ERROR_TYPE.fullmatch(kind) and " " in message:
+                yield Raised(file, function, kind.upper())
+
+
+def _of_translation(file: str, tree: ast.AST) -> Iterator[Raised]:
+    """The codes of pydantic's own errors: in a table, and what a function returns for the rest."""
+    for function, node in _functions(tree):
+        if isinstance(node, ast.Tuple) and node.elts and _CODE.fullmatch(_text(node.elts[0])):
+            yield Raised(file, function, _text(node.elts[0]))
+        elif isinstance(node, ast.Return) and _CODE.fullmatch(_text(node.value)):
+            yield Raised(file, function, _text(node.value))
+
+
+def _in_file(path: Path) -> Iterator[Raised]:
+    file = path.relative_to(ROOT).as_posix()
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    doctor = DOCTOR_MAKERS if file.startswith("eks_hardware/doctor/") else {}
+    # The codes of the advisor's gates and misses are no findings.
+    helpers = {} if file.startswith("eks_hardware/advisor/") else dict(_helpers(tree))
+    yield from _of_calls(file, tree, {**SHARED_HELPERS, **helpers, **MAKERS, **doctor})
+    if file.startswith("eks_hardware/models/"):
+        yield from _of_faults(file, tree)
+    if file == "eks_hardware/loader/pydantic_errors.py":
+        yield from _of_translation(file, tree)
+
+
+@cache
+def raised() -> tuple[Raised, ...]:
+    """Every place that makes a finding, but for the rules of the registry, whose codes stand in the registry."""
+    files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
+    return tuple(each for path in files for each in _in_file(path))
+
+
+def codes_outside_the_registry() -> set[str]:
+    return {each.code for each in raised() if each.code}
+
+
+def test_every_code_can_be_read_from_the_source() -> None:
+    """A code that is put together at run time would be missed by the tests below: write it out, or forward it."""
+    assert {(each.file, each.function) for each in raised() if not each.code} - FORWARDING == set()
+
+
+def test_the_source_is_read_rightly() -> None:
+    """One of each way to raise a finding, and nothing that is no code."""
+    found = codes_outside_the_registry()
+    assert {"FILE_EMPTY", "FILE_UNREADABLE", "YAML_DEPTH", "OVERLAY_NAME", "STRATEGY_PATH"} <= found
+    assert {"FIELD_MISSING", "FIELD_UNKNOWN", "FIELD_RANGE", "FIELD_VALUE"} <= found
+    assert {"NAME_DUPLICATE", "ITEM_DUPLICATE", "SCALING_BOUNDS", "TEXT_TEMPLATE", "JSON_KEY"} <= found
+    assert [code for code in found if not _CODE.fullmatch(code)] == []
+
+
+def test_no_rule_has_the_code_of_another_finding() -> None:
+    assert codes_outside_the_registry() & set(RULES) <= LIKE_A_RULE
+
+
+def test_every_code_is_explained() -> None:
+    assert (codes_outside_the_registry() | set(RULES)) - set(explanations()) == set()
+
+
+def test_no_explanation_is_of_a_code_that_is_gone() -> None:
+    assert set(explanations()) - codes_outside_the_registry() - set(RULES) == set()

@@ -1,0 +1,62 @@
+"""What ``eks-hardware rules CODE`` says is so: each example breaks its rule, and its fix mends it."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from eks_hardware.findings import Severity
+from eks_hardware.rules import RULES, examples
+from eks_hardware.rules.explanations import explanations
+from helpers.paths import ROOT
+from helpers.strategies import TODAY
+
+EXPLAINED = explanations()
+SHOWN = sorted(code for code, each in EXPLAINED.items() if not each.example)
+_WIDTH = 88
+
+
+def test_every_rule_is_explained() -> None:
+    assert sorted(set(RULES) - set(EXPLAINED)) == []
+
+
+def test_no_code_is_explained_twice() -> None:
+    codes = Counter(
+        line.rstrip(":\n")
+        for file in (ROOT / "eks_hardware/rules/explained").glob("*.yaml")
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line[:1].isupper()
+    )
+    assert [code for code, count in codes.items() if count > 1] == []
+    assert set(codes) == set(EXPLAINED)
+
+
+def test_nothing_is_found_in_the_base() -> None:
+    assert examples.findings(examples.BASE, TODAY) == []
+
+
+@pytest.mark.parametrize("code", sorted(EXPLAINED))
+def test_says_enough(code: str) -> None:
+    explained = EXPLAINED[code]
+    assert len(explained.why) > 40
+    assert explained.why.endswith((".", "?"))
+    assert explained.summary
+    assert explained.source.startswith("https://") or (ROOT / explained.source.split(" ")[0]).exists()
+    assert bool(explained.example) != bool(explained.breaks and explained.fixed)
+    assert max(len(line) for text in (explained.breaks, explained.fixed) for line in [*text.splitlines(), ""]) <= _WIDTH
+
+
+@pytest.mark.parametrize("code", SHOWN)
+def test_example_breaks_its_rule(code: str) -> None:
+    explained = EXPLAINED[code]
+    found = [each for each in examples.findings(explained.breaks, explained.today or TODAY) if each.code == code]
+    assert found
+    assert {each.severity for each in found} == {explained.severity}
+
+
+@pytest.mark.parametrize("code", SHOWN)
+def test_fix_mends_it(code: str) -> None:
+    explained = EXPLAINED[code]
+    found = examples.findings(explained.fixed, explained.today or TODAY)
+    assert [each for each in found if each.severity is Severity.ERROR or each.code == code] == []

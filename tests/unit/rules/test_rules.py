@@ -1,0 +1,647 @@
+"""Each rule with what breaks it and what just does not."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.catalogue import Catalogue
+from eks_hardware.findings import Severity
+from eks_hardware.loader import parse_strategy
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.rules import RULES, check, check_loaded
+from helpers.rules import Case, check_case, codes, module_of, rules_of, warnings_of
+from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, shipped
+
+ADMIN = "arn:aws:iam::111122223333:role/admin"
+RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
+MINIMAL = {"strategy": "minimal"}
+EVERY_ENDPOINT = ["ec2", "ecr.api", "ecr.dkr", "eks", "eks-auth", "sts"]
+
+
+def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
+
+
+def network(**fields: Any) -> dict[str, Any]:
+    return {"network": fields}
+
+
+def cluster(**fields: Any) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, **fields}}
+
+
+def existing(*zones: str, **fields: Any) -> dict[str, Any]:
+    return network(existing={"vpc_id": "vpc-01234567", "private_subnets": subnets(*zones), **fields})
+
+
+def subnets(*zones: str) -> dict[str, str]:
+    return {zone: f"subnet-{index:08x}" for index, zone in enumerate(zones)}
+
+
+def version(text: str) -> dict[str, Any]:
+    return cluster(kubernetes_version=text)
+
+
+def entry(name: str, arn: str) -> dict[str, Any]:
+    return {"name": name, "principal_arn": arn}
+
+
+def storage(**fields: Any) -> dict[str, Any]:
+    return {"storage": fields}
+
+
+def pool(family: str, **fields: Any) -> dict[str, Any]:
+    limits = {"nvidia.com/gpu": 8}
+    return {"karpenter": {"node_pools": [{"name": "pool", "instance_families": [family], "limits": limits, **fields}]}}
+
+
+def key(region: str) -> str:
+    return f"arn:aws:kms:{region}:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab"
+
+
+GPU = "node_groups[gpu]"
+FIRST = f"{GPU}.instance_types[0]"
+BOTTLEROCKET = {"family": "bottlerocket"}
+
+CRITICAL = {"key": "CriticalAddonsOnly", "value": "true"}
+CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane"}
+
+
+def tainted(*taints: dict[str, Any]) -> dict[str, Any]:
+    """A cluster whose only nodes have some taints."""
+    return {"node_groups": [group(scaling={"min": 2, "max": 2}, taints=list(taints))]}
+
+
+def coredns(*tolerations: Any) -> dict[str, Any]:
+    """The add-on with tolerations."""
+    return cluster(addons={"coredns": {"configuration": {"tolerations": list(tolerations)}}})
+
+
+CASES = [
+    Case("REGION_UNKNOWN", "region", {"region": "us-iso-east-1"}, {"region": "us-east-1"}),
+    Case("REGION_UNKNOWN", "region", {"region": "us-west-9"}, {}),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.30"), version("1.36")),
+    Case("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version", version("1.29"), version("1.37")),
+    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", version("1.37"), version("1.36")),
+    Case("KUBERNETES_VERSION_UNREAD", "cluster.kubernetes_version", version("1.99"), version("1.30")),
+    Case("KUBERNETES_VERSION_ENDING", "cluster.kubernetes_version", version("1.34"), version("1.35")),
+    Case(
+        "PROVIDER_VERSION_IMPOSSIBLE",
+        "aws.version",
+        {"aws": {"version": ">= 6.2, < 6.2"}},
+        {"aws": {"version": ">= 6.2, <= 6.2"}},
+    ),
+    Case(
+        "KMS_KEY_REGION",
+        "backend.kms_key_arn",
+        {"backend": {"type": "s3", "bucket": "acme-terraform", "kms_key_arn": key("eu-west-1")}},
+        {"backend": {"type": "s3", "bucket": "acme-terraform", "kms_key_arn": key("eu-west-1"), "region": "eu-west-1"}},
+    ),
+    Case("PROVIDER_VERSION_TOO_LOW", "aws.version", {"aws": {"version": ">= 5.99.0"}}, {"aws": {"version": "5.100.0"}}),
+    Case(
+        "KMS_KEY_REGION",
+        "cluster.secrets_encryption.kms_key_arn",
+        cluster(secrets_encryption={"kms_key_arn": key("eu-west-1")}),
+        cluster(secrets_encryption={"kms_key_arn": key("us-west-2")}),
+    ),
+    Case(
+        "KMS_KEY_REGION",
+        f"{GPU}.disk.kms_key_arn",
+        one(disk={"kms_key_arn": key("us-east-1")}),
+        one(disk={"kms_key_arn": key("us-west-2")}),
+    ),
+    Case("INSTANCE_TYPE_UNKNOWN", FIRST, one("p5.49xlarge"), one("p5.48xlarge")),
+    Case("INSTANCE_TYPE_UNKNOWN", f"{GPU}.instance_types[1]", one(["m6i.xlarge", "zz9.metal"]), one()),
+    Case("INSTANCE_TYPE_WITHDRAWN", FIRST, one("p3.2xlarge"), one("p4d.24xlarge")),
+    Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**one("g6.xlarge"), "region": "eu-west-1"}, one("g6.xlarge")),
+    Case(
+        "GROUP_MIXED_ARCHITECTURE",
+        f"{GPU}.instance_types",
+        one(["m6i.xlarge", "m7g.xlarge"]),
+        one(["m6i.xlarge", "m7i.xlarge"]),
+    ),
+    Case(
+        "GROUP_MIXED_ARCHITECTURE",
+        f"{GPU}.instance_types",
+        one(["g5g.xlarge", "inf2.xlarge"]),
+        one("g5g.xlarge"),
+        frozenset({"GROUP_MIXED_HARDWARE"}),
+    ),
+    Case("GROUP_MIXED_HARDWARE", f"{GPU}.instance_types", one(["g5.xlarge", "m6i.xlarge"]), one(["g5.xlarge"])),
+    Case(
+        "GROUP_MIXED_HARDWARE",
+        f"{GPU}.instance_types",
+        one(["trn1.2xlarge", "inf2.xlarge"]),
+        one(["inf2.xlarge", "inf2.8xlarge"]),
+    ),
+    Case("AMI_NONE", FIRST, one("g7.2xlarge"), one("g7.2xlarge", ami={"image_id": "ami-01234567"})),
+    Case(
+        "AMI_NONE",
+        FIRST,
+        {**one("hpc7a.96xlarge", ami=BOTTLEROCKET), "region": "us-east-2"},
+        {**one("hpc7a.96xlarge"), "region": "us-east-2"},
+    ),
+    Case(
+        "AMI_TYPE_MISMATCH",
+        f"{GPU}.ami.type",
+        one("g5g.xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
+        one("g5g.xlarge", ami={"type": "AL2023_ARM_64_NVIDIA"}),
+    ),
+    Case(
+        "AMI_TYPE_MISMATCH",
+        f"{GPU}.ami.type",
+        one("trn1.32xlarge", ami={"type": "AL2023_x86_64_NVIDIA"}),
+        one("trn1.32xlarge", ami={"type": "BOTTLEROCKET_x86_64"}),
+    ),
+    Case("EFA_UNSUPPORTED", FIRST, one("g5.xlarge", efa=True), one("g5.8xlarge", efa=True)),
+    Case("EFA_UNSUPPORTED", FIRST, one("inf2.48xlarge", efa=True), one("inf2.48xlarge", efa=False)),
+    Case(
+        "EFA_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(["p4d.24xlarge", "p5.48xlarge"], efa=True),
+        one(["g5.8xlarge", "g5.12xlarge"], efa=True),
+    ),
+    Case(
+        "EFA_ONE_ZONE",
+        f"{GPU}.zones",
+        one("p5.48xlarge", efa=True, zones=["usw2-az1", "usw2-az2"]),
+        one("p5.48xlarge", efa=True, zones=["usw2-az2"]),
+    ),
+    Case(
+        "PLACEMENT_GROUP_ONE_ZONE",
+        f"{GPU}.zones",
+        one("c6i.8xlarge", placement_group="cluster", zones=["usw2-az1", "usw2-az2"]),
+        one("c6i.8xlarge", placement_group="cluster", zones=["usw2-az2"]),
+    ),
+    Case(
+        "EFA_SPOT",
+        f"{GPU}.capacity",
+        one("p5.48xlarge", efa=True, capacity="spot"),
+        one("p5.48xlarge", efa=False, capacity="spot"),
+    ),
+    Case(
+        "PLACEMENT_GROUP_UNSUPPORTED",
+        f"{GPU}.placement_group",
+        one("t3.large", placement_group="cluster"),
+        one("c6i.8xlarge", placement_group="cluster"),
+    ),
+    Case(
+        "PLACEMENT_GROUP_RESERVED",
+        f"{GPU}.placement_group",
+        one("p5.48xlarge", placement_group="cluster", capacity="reserved", reservation=RESERVATION, update=MINIMAL),
+        one("p5.48xlarge", placement_group="auto", capacity="reserved", reservation=RESERVATION),
+    ),
+    Case(
+        "POD_NETWORK_NO_INTERFACE",
+        FIRST,
+        {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=True)},
+        {**network(pod_cidr="100.64.0.0/16"), **one("p5.48xlarge", efa=False)},
+    ),
+    Case(
+        "POD_NETWORK_NO_INTERFACE",
+        FIRST,
+        {
+            **existing("usw2-az1", "usw2-az2", pod_subnets=subnets("usw2-az1", "usw2-az2")),
+            **one("p5.48xlarge", efa=True),
+        },
+        {**existing("usw2-az1", "usw2-az2"), **one("p5.48xlarge", efa=True)},
+    ),
+    Case(
+        "INSTANCE_STORE_UNSUPPORTED",
+        f"{GPU}.instance_store",
+        one("g5.xlarge", ami=BOTTLEROCKET, instance_store="mount"),
+        one("g5.xlarge", ami=BOTTLEROCKET, instance_store="raid0"),
+    ),
+    Case(
+        "INSTANCE_STORE_UNSUPPORTED",
+        f"{GPU}.instance_store",
+        one("g5.xlarge", ami={"type": "BOTTLEROCKET_x86_64_NVIDIA"}, instance_store="mount"),
+        one("g5.xlarge", instance_store="mount"),
+    ),
+    Case(
+        "CAPACITY_UNSUPPORTED",
+        f"{GPU}.capacity",
+        one("g5.xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
+        one("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION),
+    ),
+    Case(
+        "CAPACITY_UNSUPPORTED",
+        f"{GPU}.capacity",
+        {**one("hpc7a.96xlarge", capacity="spot", workload="development"), "region": "us-east-2"},
+        {**one("hpc7a.96xlarge"), "region": "us-east-2"},
+    ),
+    Case(
+        "CAPACITY_BLOCK_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(["p4d.24xlarge", "p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
+        one("p5.48xlarge", capacity="capacity-block", reservation=RESERVATION, update=MINIMAL),
+    ),
+    Case(
+        "CAPACITY_BLOCK_MINIMUM",
+        f"{GPU}.scaling.min",
+        one(
+            ["p5.48xlarge"],
+            capacity="capacity-block",
+            reservation=RESERVATION,
+            scaling={"min": 1, "max": 2},
+            update=MINIMAL,
+        ),
+        one(["p5.48xlarge"], capacity="capacity-block", reservation=RESERVATION, scaling={"max": 2}),
+    ),
+    Case(
+        "ZONE_NOT_OFFERED",
+        f"{GPU}.zones",
+        one("trn1.32xlarge", zones=["usw2-az2"]),
+        one("trn1.32xlarge", zones=["usw2-az4"]),
+    ),
+    Case(
+        "ZONE_NOT_RECORDED",
+        f"{GPU}.reservation.zone",
+        one(
+            "trn1.32xlarge",
+            capacity="capacity-block",
+            reservation={**RESERVATION, "zone": "usw2-az3"},
+            update=MINIMAL,
+        ),
+        one("trn1.32xlarge", capacity="capacity-block", reservation=RESERVATION),
+    ),
+    Case(
+        "GROUP_NO_ZONE",
+        f"{GPU}.instance_types",
+        {**network(zones=["usw2-az2", "usw2-az3"]), **one("trn1.32xlarge")},
+        {**network(zones=["usw2-az2", "usw2-az4"]), **one("trn1.32xlarge")},
+    ),
+    Case(
+        "GROUP_NO_ZONE",
+        f"{GPU}.instance_types",
+        {**existing("usw2-az2", "usw2-az3"), **one("trn1.32xlarge")},
+        {**network(zones=2), **one("trn1.32xlarge"), "region": "us-east-1"},
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        {"node_groups": [group("g5.xlarge", scaling={"min": 1, "max": 2})]},
+        {"node_groups": [group("g5.xlarge", scaling={"min": 1, "max": 2}, accelerator_taint=False)]},
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        f"{GPU}.scaling",
+        {"node_groups": [group("m6i.xlarge", scaling={"max": 2})]},
+        {"node_groups": [group("m6i.xlarge", scaling={"desired": 1, "max": 2})]},
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a"}])]},
+        {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a", "effect": "PREFER_NO_SCHEDULE"}])]},
+    ),
+    # What CoreDNS tolerates by itself.
+    Case("NODES_ALL_TAINTED", "node_groups", tainted(CRITICAL, {"key": "a"}), tainted(CRITICAL)),
+    Case(
+        "NODES_ALL_TAINTED",
+        "node_groups",
+        tainted({**CONTROL_PLANE, "effect": "NoExecute"}),
+        tainted({**CONTROL_PLANE, "effect": "NO_SCHEDULE"}),
+    ),
+    # What the strategy makes it tolerate.
+    *(
+        Case(
+            "NODES_ALL_TAINTED",
+            "node_groups",
+            {**tainted({"key": "team", "value": "a"}), **coredns(bad)},
+            {**tainted({"key": "team", "value": "a"}), **coredns(good)},
+        )
+        for bad, good in [
+            ({"key": "other", "operator": "Exists"}, {"operator": "Exists"}),
+            ({"key": "team", "value": "b"}, {"key": "team", "operator": "Equal", "value": "a"}),
+            ({"key": "team", "operator": "Equal"}, {"key": "team", "operator": "Exists"}),
+            (
+                {"key": "team", "operator": "Exists", "effect": "NoExecute"},
+                {"key": "team", "operator": "Exists", "effect": "NoSchedule"},
+            ),
+            (["team"], {"operator": "Exists", "key": None, "effect": None}),
+        ]
+    ),
+    Case(
+        "NODES_ALL_TAINTED",
+        f"{GPU}.scaling",
+        {"node_groups": [group(taints=[CRITICAL])]},
+        {"node_groups": [group(taints=[CRITICAL], scaling={"desired": 1, "max": 2})]},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        f"{GPU}.ami",
+        {**storage(fsx_lustre={}), **one("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
+        {**storage(efs={}), **one("g5.xlarge", workload="training", ami=BOTTLEROCKET)},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        f"{GPU}.ami",
+        {**storage(fsx_lustre={}), **one("c7i.xlarge", workload="training", ami={"type": "BOTTLEROCKET_x86_64"})},
+        {**storage(fsx_lustre={}), **one("c7i.xlarge", workload="training")},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        "karpenter.node_pools[pool].ami",
+        {**storage(fsx_lustre={}), **pool("g6", workload="training", ami=BOTTLEROCKET)},
+        {**storage(fsx_lustre={}), **pool("g6", workload="inference", ami=BOTTLEROCKET)},
+    ),
+    Case(
+        "FSX_BOTTLEROCKET",
+        "storage.fsx_lustre",
+        {
+            **storage(fsx_lustre={}),
+            "node_groups": [{**SYSTEM, "workload": "system"}, group("g5.xlarge", ami=BOTTLEROCKET)],
+        },
+        {**storage(fsx_lustre={}), "node_groups": [{**SYSTEM, "workload": "system"}, group("g5.xlarge")]},
+    ),
+    Case(
+        "FSX_NO_NODE",
+        "storage.fsx_lustre",
+        {**storage(fsx_lustre={}), "node_groups": [{**SYSTEM, "workload": "system"}]},
+        {**storage(fsx_lustre={}), "node_groups": [{**SYSTEM, "workload": "system"}], **pool("g6")},
+    ),
+    Case(
+        "FSX_ZONE",
+        "storage.fsx_lustre.zone",
+        {**network(zones=["usw2-az1", "usw2-az2"]), **storage(fsx_lustre={"zone": "usw2-az3"})},
+        {**network(zones=["usw2-az1", "usw2-az2"]), **storage(fsx_lustre={"zone": "usw2-az2"})},
+    ),
+    Case(
+        "FSX_ZONE_FAR",
+        "storage.fsx_lustre.zone",
+        {**storage(fsx_lustre={"zone": "usw2-az1"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+        {**storage(fsx_lustre={"zone": "usw2-az2"}), **one("p5.48xlarge", efa=True, zones=["usw2-az2"])},
+    ),
+    Case(
+        "STORAGE_ADDON_OFF",
+        "cluster.addons.aws-efs-csi-driver.enabled",
+        {**storage(efs={}), **cluster(addons={"aws-efs-csi-driver": {"enabled": False}})},
+        {**storage(efs={}), **cluster(addons={"aws-efs-csi-driver": {}, "aws-fsx-csi-driver": {"enabled": False}})},
+    ),
+    Case(
+        "KMS_KEY_REGION",
+        "storage.efs.kms_key_arn",
+        storage(efs={"kms_key_arn": key("us-east-1")}),
+        storage(efs={"kms_key_arn": key("us-west-2")}),
+    ),
+]
+
+# EFA_UNKNOWN_LAYOUT: every type of the catalogue has a layout; test_efa_unknown_layout takes one away.
+OWN_TEST = {"EFA_UNKNOWN_LAYOUT"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+# Modules of eks_hardware/rules whose rules stand in this table; the others have a table in a file of their own.
+HERE = ("cluster", "hardware", "storage")
+ELSEWHERE = {
+    "access": "access",
+    "addons": "addons",
+    "budget": "budget",
+    "capacity": "node_settings",
+    "charts": "charts",
+    "delivery": "delivery",
+    "drivers": "needs",
+    "frameworks": "needs",
+    "gpu": "gpu",
+    "ignore": "ignore",
+    "images": "images",
+    "karpenter": "karpenter",
+    "needs": "needs",
+    "network": "network",
+    "node_pools": "karpenter",
+    "node_settings": "node_settings",
+    "overlap": "karpenter",
+    "platform": "platform",
+    "user_data": "user_data",
+    "user_data_overrides": "user_data",
+    "workload": "needs",
+}
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} | OWN_TEST == rules_of(*HERE)
+
+
+def test_every_module_of_rules_has_a_table() -> None:
+    assert {module_of(rule) for rule in RULES.values()} == {*HERE, *ELSEWHERE}
+    for table in ELSEWHERE.values():
+        assert (Path(__file__).parent / f"test_rules_{table}.py").is_file()
+
+
+def test_rules_are_described() -> None:
+    for code, rule in RULES.items():
+        assert code == rule.code
+        assert code.isupper()
+        assert rule.summary
+        assert rule.source
+        assert isinstance(rule.severity, Severity)
+
+
+WARNINGS = {
+    "CAPACITY_BLOCK_MINIMUM",
+    "EFA_SPOT",
+    "FSX_BOTTLEROCKET",
+    "FSX_ZONE_FAR",
+    "KUBERNETES_VERSION_ENDING",
+    "KUBERNETES_VERSION_UNREAD",
+    "PLACEMENT_GROUP_RESERVED",
+    "ZONE_NOT_RECORDED",
+}
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of(*HERE) == WARNINGS
+
+
+class OneTypeWithoutLayout(Catalogue):
+    def find(self, name: str) -> Any:
+        found = super().find(name)
+        return dataclasses.replace(found, efa_interfaces=()) if found and name == "p5.48xlarge" else found
+
+
+def test_efa_unknown_layout() -> None:
+    given = Strategy.model_validate(document(group("p5.48xlarge", efa=True), group("p4d.24xlarge", "a", efa=True)))
+    found = check(given, OneTypeWithoutLayout(), today=TODAY)
+    assert [(finding.code, finding.path) for finding in found] == [("EFA_UNKNOWN_LAYOUT", FIRST)]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_strategies_have_one_finding(name: str) -> None:
+    """Their API is open, so that the first apply works from anywhere; who reads the warning narrows it."""
+    assert [finding.code for finding in check(shipped(name), today=TODAY)] == ["ENDPOINT_OPEN"]
+
+
+# --- dates
+
+
+@pytest.mark.parametrize(
+    ("kubernetes_version", "today", "expected"),
+    [
+        ("1.34", "2026-09-02", set()),
+        ("1.34", "2026-09-03", {"KUBERNETES_VERSION_ENDING"}),  # 90 days before 2026-12-02
+        ("1.34", "2026-12-02", {"KUBERNETES_VERSION_ENDING"}),
+        ("1.34", "2027-12-02", {"KUBERNETES_VERSION_ENDING"}),  # the last day of extended support
+        ("1.34", "2027-12-03", {"KUBERNETES_VERSION_UNSUPPORTED"}),
+        ("1.31", "2026-11-26", {"KUBERNETES_VERSION_ENDING"}),
+        ("1.31", "2026-11-27", {"KUBERNETES_VERSION_UNSUPPORTED"}),
+        ("1.36", "2030-01-01", {"KUBERNETES_VERSION_ENDING"}),  # the end of extended support is not known
+        ("1.35", "2026-12-26", set()),
+        ("1.35", "2026-12-27", {"KUBERNETES_VERSION_ENDING"}),
+    ],
+)
+def test_versions_end(kubernetes_version: str, today: str, expected: set[str]) -> None:
+    given = Strategy.model_validate(document(**version(kubernetes_version)))
+    found = check(given, today=datetime.date.fromisoformat(today))
+    assert expected == {finding.code for finding in found}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_version_that_was_not_read_can_be_resolved(name: str) -> None:
+    given = shipped(name)
+    newer = given.cluster.model_copy(update={"kubernetes_version": "1.37"})
+    assert resolve(given.model_copy(update={"cluster": newer})).cluster.kubernetes_version == "1.37"
+
+
+# --- provider versions
+
+
+@pytest.mark.parametrize(
+    ("wanted", "enough"),
+    [
+        ("~> 6.0", True),
+        ("= 5.100.0", True),
+        ("5.100.0", True),
+        (">= 5.100", True),
+        ("> 5.100.0", True),
+        (">6", True),
+        (">= 5.100.0, < 7.0.0, != 6.1.0", True),
+        ("< 7, >= 6", True),
+        (" ~>  5.100 ", True),
+        ("< 7", False),
+        ("<= 6.9.0", False),
+        ("!= 6.1", False),
+        ("!= 6.1, < 7", False),
+        (">= 5, < 7", False),
+        ("~> 5.0", False),
+        ("= 5.99.0", False),
+        ("5", False),
+        ("> 5.99.0", False),
+    ],
+)
+def test_provider_range(wanted: str, enough: bool) -> None:
+    assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == codes({"aws": {"version": wanted}})
+
+
+@pytest.mark.parametrize(
+    ("wanted", "empty"),
+    [
+        (">= 6, < 5", True),
+        ("> 6.1, < 6.1.1", True),
+        ("> 6.1, < 6.1.2", False),
+        (">= 6.1, <= 6.1", False),
+        (">= 6.1, <= 6.1, != 6.1.0", True),
+        (">= 6.1, < 6.1.3, != 6.1.0, != 6.1.1", False),
+        ("~> 6.1, >= 7", True),
+        ("~> 6.1, >= 6.9", False),
+        ("~> 6.1.0, >= 6.2", True),
+        ("~> 6, >= 7", False),
+        ("6.1, 6.2", True),
+        ("= 6.1, 6.1.0", False),
+        ("!= 6.1", False),
+        (" >=6.9 ,  <6.8", True),
+    ],
+)
+def test_provider_range_without_a_version(wanted: str, empty: bool) -> None:
+    found = {code for code, _ in codes({"aws": {"version": wanted}})}
+    assert empty == ("PROVIDER_VERSION_IMPOSSIBLE" in found)
+
+
+@pytest.mark.parametrize(
+    ("setting", "wanted", "enough"),
+    [
+        ({"deletion_protection": False}, ">= 6.0", False),
+        ({"deletion_protection": False}, ">= 6.9", True),
+        ({"control_plane_tier": "tier-xl"}, "~> 6.9", False),
+        ({"control_plane_tier": "tier-xl"}, "~> 6.23", True),
+    ],
+)
+def test_provider_range_of_a_setting(setting: dict[str, Any], wanted: str, enough: bool) -> None:
+    found = codes({**cluster(**setting), "aws": {"version": wanted}})
+    assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == found
+
+
+# --- all at once
+
+
+def test_mistakes_do_not_hide_each_other() -> None:
+    groups = [
+        SYSTEM,
+        group("p5.49xlarge", "unknown", efa=True, zones=["usw2-az7", "usw2-az1"]),
+        group(["g5.xlarge", "m7g.xlarge"], "mixed", efa=True),
+        group("p3.2xlarge", "withdrawn"),
+        group("g7.2xlarge", "image"),
+        group("trn1.32xlarge", "zone", zones=["usw2-az3"]),
+    ]
+    found = codes(
+        {
+            "node_groups": groups,
+            "cluster": {"kubernetes_version": "1.29", "service_cidr": "8.0.0.0/16"},
+            "network": {"cidr": "10.0.0.0/24", "pod_cidr": "10.1.0.0/16"},
+            "aws": {"version": "< 7"},
+        }
+    )
+    assert {
+        ("KUBERNETES_VERSION_UNSUPPORTED", "cluster.kubernetes_version"),
+        ("CLUSTER_NO_ADMIN", "cluster"),
+        ("SERVICE_CIDR", "cluster.service_cidr"),
+        ("NETWORK_CIDR_SIZE", "network.cidr"),
+        ("NETWORK_POD_CIDR", "network.pod_cidr"),
+        ("PROVIDER_VERSION_TOO_LOW", "aws.version"),
+        ("INSTANCE_TYPE_UNKNOWN", "node_groups[unknown].instance_types[0]"),
+        ("EFA_ONE_ZONE", "node_groups[unknown].zones"),
+        ("ZONE_UNKNOWN", "node_groups[unknown].zones"),
+        ("GROUP_MIXED_ARCHITECTURE", "node_groups[mixed].instance_types"),
+        ("GROUP_MIXED_HARDWARE", "node_groups[mixed].instance_types"),
+        ("EFA_UNSUPPORTED", "node_groups[mixed].instance_types[0]"),
+        ("EFA_UNSUPPORTED", "node_groups[mixed].instance_types[1]"),
+        ("INSTANCE_TYPE_WITHDRAWN", "node_groups[withdrawn].instance_types[0]"),
+        ("AMI_NONE", "node_groups[image].instance_types[0]"),
+        ("ZONE_NOT_OFFERED", "node_groups[zone].zones"),
+    } == set(found)
+
+
+def test_errors_come_before_warnings() -> None:
+    given = Strategy.model_validate(document(group("p5.49xlarge"), cluster={}))
+    found = check(given, today=TODAY)
+    assert [finding.code for finding in found] == ["INSTANCE_TYPE_UNKNOWN", "CLUSTER_NO_ADMIN"]
+
+
+TEXT = """\
+version: 1
+name: demo
+region: us-west-2
+node_groups:
+  - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
+  - name: gpu
+    instance_types: [p5.48xlarge, p5.49xlarge]
+    scaling: {max: 4}
+kubernetes: {delivery: manifests}
+"""
+
+
+def test_findings_have_their_place_in_the_file() -> None:
+    loaded = parse_strategy(TEXT, file="demo.yaml")
+    found = {finding.code: finding.position for finding in check_loaded(loaded)}
+    assert found["INSTANCE_TYPE_UNKNOWN"] is not None
+    assert found["INSTANCE_TYPE_UNKNOWN"] == ("demo.yaml", 7, 35)

@@ -1,0 +1,241 @@
+"""Rules about access entries, ARNs and accounts: each with what breaks it and what just does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from eks_hardware.resolve.cluster import ADMIN_POLICY
+from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.strategies import SYSTEM, group, pool, pools
+
+ADMIN = "arn:aws:iam::111122223333:role/admin"
+OTHER = "arn:aws:iam::444455556666:role/deploy"
+SSO = "AWSReservedSSO_AdministratorAccess_0123456789abcdef"
+BOUNDARY = "arn:aws:iam::111122223333:policy/boundary"
+KEY = "arn:aws-us-gov:kms:us-west-2:111122223333:key/1234abcd"
+BUCKET = {"type": "s3", "bucket": "acme-terraform"}
+CLUSTER_ADMIN = {"policy": ADMIN_POLICY}
+VIEW = {"policy": "AmazonEKSViewPolicy"}
+
+
+def cluster(**fields: Any) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, **fields}}
+
+
+def entry(name: str, arn: str = ADMIN, *policies: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"name": name, "principal_arn": arn, "policies": list(policies or (VIEW,)), **fields}
+
+
+def entries(*given: dict[str, Any]) -> dict[str, Any]:
+    return cluster(access_entries=list(given))
+
+
+def aws(**fields: Any) -> dict[str, Any]:
+    return {"aws": fields}
+
+
+def role(arn: str, **fields: Any) -> dict[str, Any]:
+    return aws(assume_role={"role_arn": arn}, **fields)
+
+
+CASES = [
+    Case("CLUSTER_NO_ADMIN", "cluster", {"cluster": {}}, {"cluster": {"admins": [ADMIN]}}),
+    Case(
+        "CLUSTER_NO_ADMIN",
+        "cluster",
+        {"cluster": {}},
+        {"cluster": {"access_entries": [entry("a", ADMIN, CLUSTER_ADMIN)]}},
+    ),
+    Case(
+        "ACCESS_ENTRY_DUPLICATE",
+        "cluster.access_entries[a].principal_arn",
+        cluster(admins=[ADMIN], access_entries=[entry("a", ADMIN)]),
+        cluster(admins=[ADMIN, ADMIN], access_entries=[entry("a", ADMIN + "2")]),
+    ),
+    Case(
+        "ACCESS_ENTRY_DUPLICATE",
+        "cluster.access_entries[b].principal_arn",
+        cluster(access_entries=[entry("a", ADMIN), entry("b", ADMIN)]),
+        cluster(access_entries=[entry("a", ADMIN), entry("b", ADMIN + "2")]),
+    ),
+    Case(
+        "CLUSTER_NO_ADMIN",
+        "cluster",
+        {"cluster": {"access_entries": [entry("a", ADMIN, VIEW)]}},
+        {"cluster": {"creator_is_admin": True, "access_entries": [entry("a", ADMIN, VIEW)]}},
+    ),
+    Case(
+        "CLUSTER_NO_ADMIN",
+        "cluster",
+        {"cluster": {"access_entries": [entry("a", ADMIN, {**CLUSTER_ADMIN, "namespaces": ["demo"]})]}},
+        {"cluster": {"access_entries": [entry("a", ADMIN, CLUSTER_ADMIN)]}},
+    ),
+    Case(
+        "ACCESS_ENTRY_PRINCIPAL",
+        "cluster.admins[1]",
+        cluster(admins=[ADMIN, f"arn:aws:iam::111122223333:role/{SSO}"]),
+        cluster(admins=[ADMIN, f"arn:aws:iam::111122223333:role/aws-reserved/sso.amazonaws.com/eu-west-1/{SSO}"]),
+    ),
+    Case(
+        "ACCESS_ENTRY_PRINCIPAL",
+        "cluster.access_entries[a].principal_arn",
+        entries(
+            entry("a", "arn:aws:iam::111122223333:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForX")
+        ),
+        entries(entry("a", "arn:aws:iam::111122223333:role/service-role/AWSServiceRoleForX")),
+    ),
+    Case(
+        "ACCESS_ENTRY_CREATOR",
+        "cluster.admins[0]",
+        {**cluster(admins=[ADMIN]), **role(ADMIN)},
+        {"cluster": {"admins": [ADMIN]}, **role(ADMIN)},
+    ),
+    Case(
+        "ACCESS_ENTRY_CREATOR",
+        "cluster.access_entries[a].principal_arn",
+        {**entries(entry("a")), **role(ADMIN)},
+        {**entries(entry("a")), **role(ADMIN + "2")},
+    ),
+    Case(
+        "ACCESS_ENTRY_EMPTY",
+        "cluster.access_entries[a]",
+        entries({"name": "a", "principal_arn": ADMIN}),
+        entries({"name": "a", "principal_arn": ADMIN, "kubernetes_groups": ["operators"]}),
+    ),
+    Case(
+        "ACCESS_POLICY_UNKNOWN",
+        "cluster.access_entries[a].policies[1].policy",
+        entries(entry("a", ADMIN, VIEW, {"policy": "AmazonEKSEditorPolicy"})),
+        entries(entry("a", ADMIN, VIEW, {"policy": "AmazonEKSEditPolicy"})),
+    ),
+    Case(
+        "ACCESS_POLICY_UNKNOWN",
+        "cluster.access_entries[a].policies[0].policy",
+        entries(entry("a", ADMIN, {"policy": "AmazonEKSHybridPolicy"})),
+        entries(entry("a", ADMIN, {"policy": "AmazonSagemakerHyperpodClusterPolicy"})),
+    ),
+    Case(
+        "ARN_PARTITION",
+        "cluster.admins[0]",
+        cluster(admins=["arn:aws-us-gov:iam::111122223333:role/admin"]),
+        cluster(admins=[ADMIN]),
+    ),
+    Case(
+        "ARN_PARTITION",
+        "cluster.secrets_encryption.kms_key_arn",
+        cluster(secrets_encryption={"kms_key_arn": KEY}),
+        cluster(secrets_encryption={"kms_key_arn": KEY.replace("-us-gov", "")}),
+    ),
+    Case(
+        "ARN_PARTITION",
+        "node_groups[gpu].disk.kms_key_arn",
+        {"node_groups": [SYSTEM, group(disk={"kms_key_arn": KEY})]},
+        {"node_groups": [SYSTEM, group(disk={"kms_key_arn": KEY.replace("-us-gov", "")})]},
+    ),
+    Case(
+        "ARN_PARTITION",
+        "node_groups[gpu].reservation.resource_group_arn",
+        {
+            "node_groups": [
+                SYSTEM,
+                group(
+                    capacity="reserved",
+                    update={"strategy": "minimal"},
+                    reservation={
+                        "resource_group_arn": "arn:aws-cn:resource-groups:us-west-2:111122223333:group/h100",
+                        "zone": "usw2-az1",
+                    },
+                ),
+            ]
+        },
+        {
+            "node_groups": [
+                SYSTEM,
+                group(
+                    capacity="reserved",
+                    update={"strategy": "minimal"},
+                    reservation={
+                        "resource_group_arn": "arn:aws:resource-groups:us-west-2:111122223333:group/h100",
+                        "zone": "usw2-az1",
+                    },
+                ),
+            ]
+        },
+    ),
+    Case(
+        "ARN_PARTITION",
+        "karpenter.node_policies[0]",
+        pools(pool(), node_policies=["arn:aws-cn:iam::aws:policy/ReadOnlyAccess"]),
+        pools(pool(), node_policies=["arn:aws:iam::aws:policy/ReadOnlyAccess"]),
+    ),
+    Case(
+        "ARN_PARTITION",
+        "backend.role_arn",
+        {"backend": {**BUCKET, "role_arn": ADMIN, "region": "us-gov-west-1"}},
+        {"backend": {**BUCKET, "role_arn": ADMIN, "region": "us-east-1"}},
+    ),
+    Case(
+        "ARN_PARTITION",
+        "aws.permissions_boundary_arn",
+        aws(permissions_boundary_arn=BOUNDARY.replace(":aws:", ":aws-cn:")),
+        aws(permissions_boundary_arn=BOUNDARY),
+    ),
+    Case(
+        "ROLE_ARN",
+        "aws.assume_role.role_arn",
+        role("arn:aws:sts::111122223333:assumed-role/deploy/session"),
+        role("arn:aws:iam::111122223333:role/ci/deploy"),
+    ),
+    Case(
+        "ROLE_ARN",
+        "backend.role_arn",
+        {"backend": {**BUCKET, "role_arn": "arn:aws:iam::111122223333:user/deploy"}},
+        {"backend": {**BUCKET, "role_arn": ADMIN}},
+    ),
+    Case(
+        "ACCOUNT_MISMATCH",
+        "aws.assume_role.role_arn",
+        role(OTHER, account_id="111122223333"),
+        role(OTHER, account_id="444455556666"),
+    ),
+    Case(
+        "ACCOUNT_MISMATCH",
+        "aws.permissions_boundary_arn",
+        role(OTHER, permissions_boundary_arn=BOUNDARY),
+        role(ADMIN, permissions_boundary_arn=BOUNDARY),
+    ),
+    Case(
+        "ACCOUNT_MISMATCH",
+        "karpenter.node_policies[1]",
+        {
+            **aws(account_id="111122223333"),
+            **pools(pool(), node_policies=[BOUNDARY, "arn:aws:iam::444455556666:policy/logs"]),
+        },
+        {
+            **aws(account_id="111122223333"),
+            **pools(pool(), node_policies=[BOUNDARY, "arn:aws:iam::aws:policy/ReadOnlyAccess"]),
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("access")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("access") == {"ACCESS_ENTRY_EMPTY", "CLUSTER_NO_ADMIN"}
+
+
+def test_policies_that_are_known() -> None:
+    known = facts.eks("access_policies")
+    assert ADMIN_POLICY in known["names"]
+    assert known["names"] == sorted(set(known["names"]) - set(known["service_linked"]))

@@ -1,0 +1,187 @@
+"""Rules about EKS add-ons: each with what breaks it and what just does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.strategies import SYSTEM, group, pool, pools
+
+CNI = "cluster.addons.vpc-cni"
+EFA = {"node_groups": [SYSTEM, group("p5.48xlarge", efa=True)]}
+PODS = {"network": {"pod_cidr": "100.64.0.0/16"}}
+
+
+def cluster(**fields: Any) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, **fields}}
+
+
+def pinned(name: str, version: str, kubernetes_version: str = "1.35") -> dict[str, Any]:
+    return cluster(addons={name: {"version": f"v{version}-eksbuild.1"}}, kubernetes_version=kubernetes_version)
+
+
+def configured(name: str, **configuration: Any) -> dict[str, Any]:
+    return cluster(addons={name: {"configuration": configuration}})
+
+
+def environment(**values: Any) -> dict[str, Any]:
+    return configured("vpc-cni", env=values)
+
+
+def monitoring(**fields: Any) -> dict[str, Any]:
+    return {**cluster(addons={"eks-node-monitoring-agent": {"enabled": False}}), **fields}
+
+
+def gpu(**fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group("g6.xlarge", **fields)]}
+
+
+def max_pods(most: int) -> dict[str, Any]:
+    return {"node_groups": [{**SYSTEM, "kubelet": {"max_pods": most}}]}
+
+
+PREFIXES_OFF = environment(ENABLE_PREFIX_DELEGATION="false")
+
+CASES = [
+    Case(
+        "ADDON_REQUIRED",
+        "cluster.addons.vpc-cni.enabled",
+        cluster(addons={"vpc-cni": {"enabled": False}}),
+        cluster(addons={"coredns": {"enabled": False}, "vpc-cni": {}}),
+    ),
+    Case(
+        "ADDON_DNS_OFF",
+        "cluster.addons.coredns.enabled",
+        cluster(addons={"coredns": {"enabled": False}}),
+        cluster(addons={"coredns": {"enabled": True}}),
+    ),
+    Case(
+        "ADDON_VERSION",
+        f"{CNI}.version",
+        {**EFA, **pinned("vpc-cni", "1.18.4")},
+        {**EFA, **pinned("vpc-cni", "1.18.5")},
+    ),
+    Case("ADDON_VERSION", f"{CNI}.version", pinned("vpc-cni", "1.13.9"), pinned("vpc-cni", "1.14.0")),
+    Case(
+        "ADDON_VERSION",
+        "cluster.addons.aws-mountpoint-s3-csi-driver.version",
+        pinned("aws-mountpoint-s3-csi-driver", "1.15.0"),
+        pinned("aws-mountpoint-s3-csi-driver", "2.0.0"),
+    ),
+    Case(
+        "ADDON_VERSION",
+        "cluster.addons.kube-proxy.version",
+        pinned("kube-proxy", "1.36.0"),
+        pinned("kube-proxy", "1.35.3"),
+    ),
+    Case(
+        "ADDON_VERSION",
+        "cluster.addons.kube-proxy.version",
+        pinned("kube-proxy", "1.31.0"),
+        pinned("kube-proxy", "1.32.0"),
+    ),
+    Case(
+        "ADDON_VERSION_BEHIND",
+        "cluster.addons.kube-proxy.version",
+        pinned("kube-proxy", "1.34.9"),
+        pinned("kube-proxy", "1.35.0"),
+    ),
+    Case(
+        "ADDON_ENVIRONMENT_TEXT",
+        f"{CNI}.configuration.env.WARM_PREFIX_TARGET",
+        environment(WARM_PREFIX_TARGET=1),
+        environment(WARM_PREFIX_TARGET="1"),
+    ),
+    Case(
+        "ADDON_ENVIRONMENT_TEXT",
+        f"{CNI}.configuration.env.ENABLE_POD_ENI",
+        environment(ENABLE_POD_ENI=True),
+        environment(ENABLE_POD_ENI="true"),
+    ),
+    # m6i.xlarge: 4 interfaces of 15 addresses, one of which is its own, and two pods on the node's network.
+    Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.ENABLE_PREFIX_DELEGATION",
+        {**PREFIXES_OFF, **max_pods(59)},
+        {**PREFIXES_OFF, **max_pods(58)},
+    ),
+    Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.ENABLE_PREFIX_DELEGATION",
+        PREFIXES_OFF,
+        environment(ENABLE_PREFIX_DELEGATION="true"),
+    ),
+    Case(
+        "ADDON_WIRING",
+        f"{CNI}.configuration.env.AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG",
+        {**PODS, **environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="false")},
+        environment(AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG="false"),
+    ),
+    Case(
+        "ADDON_WIRING",
+        "cluster.addons.coredns.configuration.replicaCount",
+        configured("coredns", replicaCount=0),
+        configured("coredns", replicaCount=1),
+    ),
+    Case(
+        "ADDON_WIRING",
+        "cluster.addons.coredns.configuration.replicaCount",
+        configured("coredns", replicaCount=0, autoScaling={"enabled": False}),
+        configured("coredns", replicaCount=0, autoScaling={"enabled": True}),
+    ),
+    Case(
+        "NODE_REPAIR_NO_AGENT",
+        "cluster.addons.eks-node-monitoring-agent.enabled",
+        monitoring(**gpu()),
+        monitoring(**gpu(node_repair=False)),
+    ),
+    Case(
+        "NODE_REPAIR_NO_AGENT",
+        "cluster.addons.eks-node-monitoring-agent.enabled",
+        monitoring(node_groups=[{**SYSTEM, "node_repair": True}]),
+        monitoring(),
+    ),
+    Case(
+        "NODE_REPAIR_NO_AGENT",
+        "cluster.addons.eks-node-monitoring-agent.enabled",
+        monitoring(**pools(pool(), feature_gates={"node_repair": True})),
+        monitoring(**pools(pool())),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("addons")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("addons") == {"ADDON_DNS_OFF", "ADDON_VERSION_BEHIND", "NODE_REPAIR_NO_AGENT"}
+
+
+@pytest.mark.parametrize(
+    "configuration",
+    [
+        {"env": None},
+        {"env": ["ENABLE_PREFIX_DELEGATION"]},
+        {"env": "ENABLE_PREFIX_DELEGATION=true"},
+        {"env": {"WARM_PREFIX_TARGET": "1.5", "WARM_IP_TARGET": "-1", "MINIMUM_IP_TARGET": "99999999999"}},
+        {"env": {"WARM_PREFIX_TARGET": "\u0663", "ENABLE_PREFIX_DELEGATION": ""}},
+    ],
+)
+def test_odd_settings_are_nobodys_fault(configuration: dict[str, Any]) -> None:
+    found = {code for code, _ in codes(configured("vpc-cni", **configuration))}
+    assert found <= {"ADDON_WIRING"}
+    assert not {code for code, _ in codes(configured("coredns", replicaCount=None, autoScaling=[]))}
+
+
+def test_versions_belong_to_addons_that_are_known() -> None:
+    known = facts.eks("addon_versions")
+    assert {*known["lowest"], known["efa_only"]["addon"]} <= set(facts.addons())

@@ -1,0 +1,154 @@
+"""The budget: what is refused, what is only warned of, and what the message says to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
+from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
+
+FIELD = "budget.usd_per_month_at_max"
+GROUP = "node_groups[gpu]"
+
+
+def given(usd: float, *groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"budget": {"usd_per_month_at_max": usd}, "node_groups": [SYSTEM, *groups], **fields}
+
+
+# 4 x p4d.24xlarge in us-west-2 are 64,116 USD a month, and everything together is 64,926.97.
+GPU = group("p4d.24xlarge")
+BLOCK = group(
+    "p5en.48xlarge",
+    capacity="capacity-block",
+    reservation={"id": "cr-01234567", "zone": "usw2-az2"},
+    update={"strategy": "minimal"},
+)
+L4 = pool("l4", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 10})
+
+CASES = [
+    Case("BUDGET_EXCEEDED", FIELD, bad=given(64_926, GPU), good=given(64_928, GPU)),
+    Case("BUDGET_EXCEEDED", FIELD, bad=given(6000, **pools(L4)), good=given(7000, **pools(L4))),
+    # What is known is too much already.
+    Case("BUDGET_EXCEEDED", FIELD, bad=given(100, BLOCK), good=given(100_000, GPU)),
+    Case("BUDGET_UNKNOWN", FIELD, bad=given(500_000, BLOCK), good=given(500_000, GPU)),
+    Case("BUDGET_UNKNOWN", FIELD, bad=given(500_000, group("p5e.48xlarge")), good=given(500_000, GPU)),
+    # The first type has a price; EKS may take the other one.
+    Case(
+        "BUDGET_UNKNOWN",
+        FIELD,
+        bad=given(500_000, group(["p5en.48xlarge", "p5e.48xlarge"])),
+        good=given(500_000, group("p5en.48xlarge")),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.code)
+def test_case(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("budget")
+    assert warnings_of("budget") == {"BUDGET_UNKNOWN"}
+
+
+def message(changes: dict[str, Any]) -> str:
+    found = check(Strategy.model_validate(document(**changes)), today=TODAY)
+    (text,) = (finding.message for finding in found if finding.path == FIELD)
+    return text
+
+
+def test_says_what_is_dearest_and_what_to_lower() -> None:
+    text = message(given(50_000, GPU))
+    assert "it is 64,927 USD a month, 14,927 USD over the 50,000 USD" in text
+    places = [
+        text.index(each) for each in (f"{GROUP} 64,116 USD (4 x p4d", "node_groups[system] 561 USD", f"{GROUP}.disk")
+    ]
+    assert places == sorted(places)
+    assert "lower node_groups[gpu].scaling.max to 3, or raise" in text
+
+
+@pytest.mark.parametrize(
+    ("usd", "lowered"),
+    [(48_000, 2), (17_000, 1)],
+)
+def test_the_lowered_max_is_within_the_budget(usd: int, lowered: int) -> None:
+    assert f"{GROUP}.scaling.max to {lowered}" in message(given(usd, GPU))
+    assert codes(given(usd, group("p4d.24xlarge", scaling={"max": lowered}))) == []
+    assert codes(given(usd, group("p4d.24xlarge", scaling={"max": lowered + 1}))) != []
+
+
+def test_does_not_lower_below_min() -> None:
+    assert "lower several" in message(given(50_000, group("p4d.24xlarge", scaling={"min": 4, "max": 4})))
+
+
+def test_no_group_alone_is_enough() -> None:
+    groups = [group("p4d.24xlarge", name=f"gpu-{index}", scaling={"max": 2}) for index in range(4)]
+    assert "no group or pool alone makes up for that" in message(given(20_000, *groups))
+
+
+def test_lowers_the_limits_of_a_pool() -> None:
+    # 10 x g6.xlarge are 5,875.04 USD a month with 310 USD of volumes.
+    text = message(given(6000, **pools(L4)))
+    assert "lower karpenter.node_pools[l4].limits[nvidia.com/gpu] to 8" in text
+    assert codes(given(6000, **pools({**L4, "limits": {"nvidia.com/gpu": 8}}))) == []
+
+
+@pytest.mark.parametrize(
+    ("hardware", "limits", "usd", "lowered"),
+    [
+        ({"instance_types": ["m7i.xlarge"]}, {"memory": "512Gi"}, 3000, {"memory": "230Gi"}),
+        ({"instance_families": ["g6"]}, {"nvidia.com/gpu": 16, "cpu": 512}, 9000, {"nvidia.com/gpu": 3, "cpu": 105}),
+        # Less than one node of eight GPUs.
+        ({"instance_types": ["p4d.24xlarge"]}, {"nvidia.com/gpu": 16}, 12_000, None),
+    ],
+)
+def test_lowered_limits_are_within_the_budget(
+    hardware: dict[str, Any], limits: dict[str, Any], usd: int, lowered: dict[str, Any] | None
+) -> None:
+    text = message(given(usd, **pools(pool("pool", **hardware, limits=limits))))
+    if lowered is None:
+        assert "lower several" in text
+        return
+    for name, limit in lowered.items():
+        field = f"[{name}]" if "/" in name else f".{name}"
+        assert f"karpenter.node_pools[pool].limits{field} to {limit}" in text
+    found = codes(given(usd, **pools(pool("pool", **hardware, limits=lowered))))
+    assert [code for code, _ in found if code == "BUDGET_EXCEEDED"] == []
+
+
+def test_names_what_has_no_price() -> None:
+    text = message(given(500_000, BLOCK))
+    assert "no source has the price of p5en.48xlarge (node_groups[gpu])" in text
+    assert "at least" in message(given(100, BLOCK))
+
+
+def test_an_accepted_warning_is_not_shown() -> None:
+    accepted = {"ignore": [{"code": "BUDGET_UNKNOWN", "path": FIELD, "reason": "the block was 300,000 USD"}]}
+    assert codes(given(500_000, BLOCK, **accepted)) == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        given(1, group("p9.48xlarge")),
+        {**given(1), "region": "us-iso-east-1"},
+        given(1, **pools(pool(limits={"nvidia.com/gpu": "12.5"}, instance_families=["g6"]))),
+        given(1, **pools(pool(limits={"cpu": -1}))),
+        given(1, **pools(pool(instance_families=["zz9"]))),
+    ],
+    ids=["type", "region", "quantity", "negative", "family"],
+)
+def test_says_nothing_where_it_cannot_tell(fields: dict[str, Any]) -> None:
+    found = codes(fields)
+    assert found
+    assert [code for code, _ in found if code.startswith("BUDGET")] == []
+
+
+def test_without_a_limit_the_cost_of_a_pool_is_unknown() -> None:
+    endless = given(500_000, **pools(pool(limits={})))
+    assert "nodes without a limit" in message(endless)

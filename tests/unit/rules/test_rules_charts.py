@@ -1,0 +1,206 @@
+"""Rules about the settings of charts: what breaks each, and what just does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
+from eks_hardware.rules.chart_values import DERIVED, DerivedValue
+from eks_hardware.rules.unknown_keys import unknown_keys
+from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.strategies import SYSTEM, TODAY, document, group, pools
+
+UNSUPPORTED = frozenset({"KUBERNETES_VERSION_UNSUPPORTED"})
+UNREAD = frozenset({"CHART_VERSION_UNREAD"})
+KARPENTER = "kubernetes.charts.karpenter"
+
+
+def kubernetes(**fields: Any) -> dict[str, Any]:
+    # Nothing is installed on the cluster by Terraform: rules about that are not these.
+    return {"kubernetes": {"delivery": "manifests", **fields}}
+
+
+def charts(**charts: Any) -> dict[str, Any]:
+    named = {name.replace("_", "-"): chart for name, chart in charts.items()}
+    return kubernetes(kueue=True, charts=named) | {"node_groups": [SYSTEM, group()]}
+
+
+def values(**given: Any) -> dict[str, Any]:
+    return charts(kueue={"values": given})
+
+
+def karpenter(**chart: Any) -> dict[str, Any]:
+    return {**pools(), "kubernetes": {"charts": {"karpenter": chart}}}
+
+
+def plugin(**chart: Any) -> dict[str, Any]:
+    return with_groups(group("g5.xlarge"), charts={"nvidia-device-plugin": chart})
+
+
+def version(text: str) -> dict[str, Any]:
+    return {"cluster": {"creator_is_admin": True, "kubernetes_version": text}}
+
+
+def with_groups(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, *groups], **kubernetes(**fields)}
+
+
+CASES = [
+    Case(
+        "CHART_NOT_INSTALLED",
+        "kubernetes.charts.gpu-operator",
+        kubernetes(charts={"gpu-operator": {"version": "v26.7.0"}}),
+        with_groups(group("g5.xlarge"), gpu_operator=True, charts={"gpu-operator": {"version": "v26.7.0"}}),
+    ),
+    Case(
+        "CHART_VALUE_UNKNOWN",
+        "kubernetes.charts.kueue.values.controllerManager.replica",
+        values(controllerManager={"replica": 3}),
+        values(controllerManager={"replicas": 3}),
+    ),
+    Case(
+        "CHART_VALUE_UNKNOWN",
+        "kubernetes.charts.kueue.values.enableKueueVis",
+        values(enableKueueVis=True),
+        charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
+    ),
+    Case(
+        "CHART_VALUE_UNKNOWN",
+        "kubernetes.charts.kueue.values.controllerManager.replicas.max",
+        charts(kueue={"version": "0.19.2", "values": {"controllerManager": {"replicas": {"max": 1}}}}),
+        values(**{"global": {"any": 1}, "controllerManager": {"nodeSelector": {"any": "value"}}}),
+    ),
+    Case(
+        "CHART_KUBERNETES_VERSION",
+        "cluster.kubernetes_version",
+        {**with_groups(group(), kueue=True), **version("1.28")},
+        {**with_groups(group(), kueue=True), **version("1.29")},
+        UNSUPPORTED,
+    ),
+    Case(
+        "CHART_KUBERNETES_VERSION",
+        "cluster.kubernetes_version",
+        {**with_groups(group(), kueue=True), **version("1.28")},
+        {**with_groups(group(), kueue=True, charts={"kueue": {"version": "0.13.0"}}), **version("1.28")},
+        UNSUPPORTED,
+    ),
+    Case(
+        "CHART_VALUE_UNKNOWN",
+        f"{KARPENTER}.values.setings",
+        karpenter(values={"setings": {"batchIdleDuration": "1s"}}),
+        karpenter(values={"settings": {"batchIdleDuration": "1s"}}),
+    ),
+    Case(
+        "CHART_VALUES_UNCHECKED",
+        "kubernetes.charts.kueue.values",
+        charts(kueue={"version": "0.18.6", "values": {"enableKueueVis": True}}),
+        charts(kueue={"version": "0.18.6"}),
+    ),
+    Case(
+        "CHART_VALUES_UNCHECKED",
+        f"{KARPENTER}.values",
+        karpenter(version="1.14.0", values={"logLevel": "debug"}),
+        karpenter(version="1.14.1", values={"logLevel": "debug"}),
+    ),
+    Case(
+        "CHART_VALUE_DERIVED",
+        f"{KARPENTER}.values.settings.clusterName",
+        karpenter(values={"settings": {"clusterName": "other"}}),
+        karpenter(values={"settings": {"batchMaxDuration": "20s"}}),
+    ),
+    Case(
+        "CHART_VALUE_DERIVED",
+        f"{KARPENTER}.values.settings",  # nothing there is left
+        karpenter(values={"settings": None}),
+        karpenter(values={"settings": {}}),
+    ),
+    Case(
+        "CHART_VALUE_DERIVED",
+        f"{KARPENTER}.values.replicas",  # in a version whose values are not known, too
+        karpenter(version="1.14.0", values={"replicas": 3}),
+        karpenter(version="1.14.0", values={"logLevel": "debug"}),
+        frozenset({"CHART_VALUES_UNCHECKED"}),
+    ),
+    Case(
+        "CHART_VALUE_DERIVED",
+        "kubernetes.charts.nvidia-device-plugin.values.tolerations",
+        plugin(values={"tolerations": []}),
+        plugin(values={"priorityClassName": "system-node-critical"}),
+    ),
+    Case(
+        "CHART_VERSION_UNREAD",
+        f"{KARPENTER}.version",
+        karpenter(version="9.9.9"),
+        karpenter(version="1.14.1"),
+    ),
+    Case(
+        "CHART_VERSION_UNREAD",
+        "kubernetes.charts.nvidia-device-plugin.version",
+        plugin(version="0.20.1"),
+        plugin(version="0.20.0"),
+    ),
+    Case(
+        "CHART_VERSION_OLD",
+        "kubernetes.charts.kueue.version",
+        charts(kueue={"version": "0.14.9"}),
+        charts(kueue={"version": "0.15.0"}),
+    ),
+    Case(
+        "CHART_VERSION_OLD",
+        "kubernetes.charts.nvidia-device-plugin.version",
+        plugin(version="v0.11.0"),
+        plugin(version="v0.12.0"),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("charts")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("charts") == {
+        "CHART_NOT_INSTALLED",
+        "CHART_VALUES_UNCHECKED",
+        "CHART_VERSION_UNREAD",
+    }
+
+
+def nested(path: str, value: Any) -> dict[str, Any]:
+    for name in reversed(path.split(".")):
+        value = {name: value}
+    return dict(value)
+
+
+@pytest.mark.parametrize("row", DERIVED, ids=lambda row: f"{row.chart}:{row.path}")
+def test_every_derived_value_is_refused(row: DerivedValue) -> None:
+    values = nested(row.path, "mine")
+    assert unknown_keys(row.chart, values) == [], "the chart has it"
+    found = codes({**pools(), "kubernetes": {"charts": {row.chart: {"values": values}}}})
+    assert ("CHART_VALUE_DERIVED", f"kubernetes.charts.{row.chart}.values.{row.path}") in found
+
+
+def test_a_derived_value_names_the_field_to_use() -> None:
+    given = karpenter(values={"replicas": 3, "serviceAccount": {"name": "mine", "create": False}})
+    said = [each.message for each in check(Strategy.model_validate(document(**given)), today=TODAY)]
+    assert len(said) == 3
+    assert any("karpenter.replicas" in each for each in said)
+    assert any("karpenter.service_account" in each for each in said)
+
+
+def test_a_parent_is_named_once() -> None:
+    found = codes(karpenter(values={"settings": None, "serviceAccount": None}))
+    assert [path for _, path in found] == [f"{KARPENTER}.values.serviceAccount", f"{KARPENTER}.values.settings"]
+
+
+def test_a_value_that_is_almost_right_is_named() -> None:
+    (found,) = check(Strategy.model_validate(document(**values(enableKueueVis=True))), today=TODAY)
+    assert "'enableKueueViz'" in found.message

@@ -1,0 +1,92 @@
+"""``ignore``: warnings that a strategy silences, and what it may not silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
+from helpers.rules import Case, check_case, rules_of
+from helpers.strategies import TODAY, document, group
+
+OPEN = {"creator_is_admin": True, "endpoint": {"public_cidrs": ["93.184.216.0/24", "0.0.0.0/0"]}}
+SPOT = group("p4d.24xlarge", efa=True, capacity="spot")
+
+
+def ignored(code: str, path: str = "cluster.endpoint", reason: str = "a sandbox without data") -> list[dict[str, str]]:
+    return [{"code": code, "path": path, "reason": reason}]
+
+
+def given(entries: list[dict[str, str]], *groups: dict[str, Any]) -> dict[str, Any]:
+    fields = document(*groups)
+    return {"cluster": OPEN, "node_groups": fields["node_groups"], "ignore": entries}
+
+
+CASES = [
+    Case(
+        "IGNORE_UNKNOWN",
+        "ignore[0].code",
+        given(ignored("ENDPOINT_OPENED")),
+        given(ignored("ENDPOINT_OPEN")),
+        frozenset({"ENDPOINT_OPEN"}),
+    ),
+    Case(
+        "IGNORE_ERROR",
+        "ignore[0].code",
+        given(ignored("EFA_UNSUPPORTED", "node_groups[gpu]"), group("g6.4xlarge", efa=True)),
+        given(ignored("ENDPOINT_OPEN")),
+        frozenset({"EFA_UNSUPPORTED", "ENDPOINT_OPEN"}),
+    ),
+    Case(
+        "IGNORE_UNUSED",
+        "ignore[0].path",
+        given(ignored("EFA_SPOT", "node_groups[gpus]"), SPOT),
+        given(ignored("EFA_SPOT", "node_groups[gpu]"), SPOT),
+        frozenset({"EFA_SPOT", "ENDPOINT_OPEN"}),
+    ),
+    # What is said about the list itself cannot be silenced with it.
+    Case(
+        "IGNORE_UNUSED",
+        "ignore[0].path",
+        given(ignored("IGNORE_UNUSED", "ignore")),
+        given([]),
+        frozenset({"ENDPOINT_OPEN"}),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("ignore")
+
+
+@pytest.mark.parametrize(
+    ("path", "silent"),
+    [
+        ("cluster.endpoint.public_cidrs[1]", True),
+        ("cluster.endpoint.public_cidrs", True),
+        ("cluster", True),
+        ("cluster.endpoint.public_cidrs[0]", False),
+        ("cluster.endpoint.public", False),
+        ("clus", False),
+        ("node_groups", False),
+    ],
+)
+def test_a_field_stands_for_what_lies_in_it(path: str, silent: bool) -> None:
+    strategy = Strategy.model_validate(document(**given(ignored("ENDPOINT_OPEN", path))))
+    found = {each.code: each.ignored for each in check(strategy, today=TODAY)}
+    assert found["ENDPOINT_OPEN"] == ("a sandbox without data" if silent else "")
+    assert ("IGNORE_UNUSED" in found) is not silent
+
+
+@pytest.mark.parametrize("reason", ["", "        ", "ok", "line\nbreak of it", "${file('/etc/passwd')}"])
+def test_a_reason_is_needed(reason: str) -> None:
+    with pytest.raises(ValidationError):
+        Strategy.model_validate(document(**given(ignored("ENDPOINT_OPEN", reason=reason))))

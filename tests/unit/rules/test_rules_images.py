@@ -1,0 +1,172 @@
+"""Rules about images of node groups: contradictions, pinned releases, the EFA driver."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from eks_hardware import facts
+from eks_hardware.models import Strategy
+from eks_hardware.rules import check
+from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
+
+GPU = "node_groups[gpu]"
+RELEASE = f"{GPU}.ami.release_version"
+
+
+def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
+
+
+def release(text: str, instance_types: str = "m6i.xlarge", kubernetes: str = "1.35", **ami: Any) -> dict[str, Any]:
+    cluster = {"creator_is_admin": True, "kubernetes_version": kubernetes}
+    return {**one(instance_types, ami={"release_version": text, **ami}), "cluster": cluster}
+
+
+def bottlerocket(text: str, **fields: Any) -> dict[str, Any]:
+    return release(text, family="bottlerocket", **fields)
+
+
+def efa(name: str, text: str) -> dict[str, Any]:
+    return one(name, efa=True, ami={"release_version": text})
+
+
+HPC = {"instance_types": ["c6in.32xlarge"], "efa": True}
+
+CASES = [
+    Case(
+        "AMI_CONFLICT",
+        f"{GPU}.ami.type",
+        one(ami={"image_id": "ami-01234567", "type": "AL2023_x86_64_STANDARD"}),
+        one(ami={"image_id": "ami-01234567"}),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        RELEASE,
+        release("1.35.0-20261101", image_id="ami-01234567"),
+        release("1.35.0-20261101"),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        f"{GPU}.ami.family",
+        one(ami={"family": "bottlerocket", "type": "AL2023_x86_64_STANDARD"}),
+        one(ami={"family": "bottlerocket", "type": "BOTTLEROCKET_x86_64"}),
+    ),
+    Case(
+        "AMI_CONFLICT",
+        "karpenter.node_pools[pool].ami.version",
+        pools(pool(ami={"image_id": "ami-01234567", "version": "v20260810"})),
+        pools(pool(ami={"image_id": "ami-01234567"})),
+    ),
+    Case("AMI_RELEASE_FORMAT", RELEASE, release("v20260714"), release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.35-20260714"), release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.35.6-20260732"), release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.35.6-20261121"), release("1.35.6-20261120")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, release("1.67.0-0a1b2c3d"), bottlerocket("1.67.0-0a1b2c3d")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, bottlerocket("1.35.6-20260714"), release("1.35.6-20260714")),
+    Case("AMI_RELEASE_FORMAT", RELEASE, bottlerocket("1.67.0"), bottlerocket("1.67.0-0a1b2c3d")),
+    Case(
+        "AMI_RELEASE_FORMAT",
+        RELEASE,
+        release("1.67.0", type="BOTTLEROCKET_x86_64"),
+        release("1.67.0-0a1b2c3d", type="BOTTLEROCKET_x86_64"),
+    ),
+    Case("AMI_RELEASE_KUBERNETES", RELEASE, release("1.34.9-20260714"), release("1.35.6-20260714")),
+    # of the version, but before its first release
+    Case("AMI_RELEASE_KUBERNETES", RELEASE, release("1.35.0-20251217"), release("1.35.0-20260114")),
+    Case("AMI_RELEASE_KUBERNETES", RELEASE, bottlerocket("1.52.0-0a1b2c3d"), bottlerocket("1.53.0-0a1b2c3d")),
+    Case(
+        "AMI_RELEASE_KUBERNETES",
+        RELEASE,
+        bottlerocket("1.60.0-0a1b2c3d", kubernetes="1.36"),
+        bottlerocket("1.61.0-0a1b2c3d", kubernetes="1.36"),
+    ),
+    Case("AMI_RELEASE_UNKNOWN", RELEASE, release("1.35.0-20260714"), release("1.35.6-20260714")),
+    # newer than what was read
+    Case("AMI_RELEASE_UNKNOWN", RELEASE, release("1.35.2-20260625"), release("1.35.2-20260818")),
+    Case("AMI_RELEASE_UNRECORDED", RELEASE, release("1.35.2-20260311"), release("1.35.2-20260318")),
+    Case("AMI_RELEASE_UNRECORDED", RELEASE, release("1.35.6-20260713"), release("1.35.6-20260715")),
+    Case("AMI_RELEASE_BAD", RELEASE, release("1.35.6-20260818", "g6.xlarge"), release("1.35.6-20260810", "g6.xlarge")),
+    # another variant of the same release
+    Case("AMI_RELEASE_BAD", RELEASE, release("1.35.6-20260818", "g5.xlarge"), release("1.35.6-20260818")),
+    Case("AMI_RELEASE_DOUBTFUL", RELEASE, release("1.35.4-20260505"), release("1.35.5-20260610")),
+    Case(
+        "EFA_DRIVER_MISSING",
+        RELEASE,
+        efa("c6in.32xlarge", "1.35.2-20260318"),
+        efa("c6in.32xlarge", "1.35.5-20260610"),
+    ),
+    # accelerated images have had it for long
+    Case(
+        "EFA_DRIVER_MISSING",
+        RELEASE,
+        efa("c6in.32xlarge", "1.35.2-20260304"),
+        efa("g6.8xlarge", "1.35.2-20260304"),
+    ),
+    Case(
+        "EFA_DRIVER_MISSING",
+        "karpenter.node_pools[pool].ami.version",
+        pools(pool(**HPC, limits={"cpu": 512}, ami={"version": "v20260318"})),
+        pools(pool(**HPC, limits={"cpu": 512})),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("images")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("images") == {"AMI_RELEASE_DOUBTFUL", "AMI_RELEASE_UNRECORDED", "EFA_DRIVER_MISSING"}
+
+
+def test_every_recorded_release_is_good() -> None:
+    """Of each Kubernetes version: those that were published for it are found to be so, bad ones apart."""
+    bad = {fact["version"][1:] for fact in facts.karpenter("ami_aliases")["known_bad"]["al2023"]}
+    for day, versions in facts.ami_releases("al2023")["kubelets"].items():
+        for kubelet in versions.split():
+            minor = kubelet.rpartition(".")[0]
+            given = Strategy.model_validate(document(**release(f"{kubelet}-{day}", kubernetes=minor)))
+            found = {each.code for each in check(given, today=datetime.date(2026, 9, 1))}
+            assert not {code for code in found if code.startswith("AMI_")} - {"AMI_RELEASE_DOUBTFUL"}, (day, kubelet)
+            assert ("AMI_RELEASE_DOUBTFUL" in found) <= (day in bad)
+
+
+@pytest.mark.parametrize(
+    ("text", "family", "words"),
+    [
+        ("1.35.0-20260714", "al2023", "write 1.35.6-20260714"),
+        ("newest", "al2023", "such as 1.35.6-20260714"),
+        ("1.67.0-0a1b2c3d", "al2023", "a release of bottlerocket"),
+        ("newest", "bottlerocket", "such as 1.67.0-"),
+        ("1.34.9-20260714", "al2023", "one such as 1.35.6-20260714"),
+    ],
+)
+def test_the_message_says_what_to_write(text: str, family: str, words: str) -> None:
+    given = Strategy.model_validate(document(**release(text, family=family)))
+    (finding,) = check(given, today=TODAY)
+    assert words in finding.message
+
+
+def test_a_release_of_all_pools_is_named_once() -> None:
+    given = pools(
+        *(pool(name, **HPC, limits={"cpu": 512}, labels={"team": name}) for name in ("a", "b")),
+        ami_versions={"al2023": "v20260318"},
+    )
+    found = [path for code, path in codes(given) if code == "EFA_DRIVER_MISSING"]
+    assert found == ["karpenter.ami_versions.al2023"]
+
+
+@pytest.mark.parametrize("text", ["0", "-", "1.35.6-", "latest", "1.35.6-00000000", "1.35.6-20260714-1"])
+def test_no_rule_trips_over_a_release(text: str) -> None:
+    """Whatever the type and the text, there is an answer."""
+    for name in ("m6i.xlarge", "p5.49xlarge"):
+        assert ("AMI_RELEASE_FORMAT", RELEASE) in codes(release(text, name))

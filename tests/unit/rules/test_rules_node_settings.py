@@ -1,0 +1,343 @@
+"""Rules about the settings of groups and pools: pods, labels, disks, kubelet, updates, spot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from eks_hardware.catalogue import load
+from eks_hardware.resolve.node import max_pods
+from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.strategies import SYSTEM, group, pool, pools, strategy
+
+GPU = "node_groups[gpu]"
+POOL = "karpenter.node_pools[pool]"
+RESERVED = {"capacity": "reserved", "reservation": {"id": "cr-01234567", "zone": "usw2-az1"}}
+BLOCK = {**RESERVED, "capacity": "capacity-block"}
+MINIMAL = {"update": {"strategy": "minimal"}}
+PODS_ELSEWHERE = {"network": {"pod_cidr": "100.64.0.0/16"}}
+BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
+
+
+def one(instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group(instance_types, **fields)]}
+
+
+def pods(count: int, instance_types: str | list[str] = "m6i.xlarge", **fields: Any) -> dict[str, Any]:
+    return one(instance_types, kubelet={"max_pods": count}, **fields)
+
+
+def labels(**given: str) -> dict[str, Any]:
+    return one(labels=given)
+
+
+def flag(text: str) -> dict[str, Any]:
+    return one(user_data={"kubelet": {"flags": [text]}})
+
+
+def system(**fields: Any) -> dict[str, Any]:
+    return {**SYSTEM, "workload": "system", **fields}
+
+
+def reserve(instance_types: str | list[str] = "m6i.xlarge", **given: dict[str, str]) -> dict[str, Any]:
+    return one(instance_types, kubelet={f"{name}_reserved": each for name, each in given.items()})
+
+
+TURNS = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
+CONFIG = "nvidia.com/device-plugin.config"
+
+TWO_P5 = ["p5.48xlarge", "p5en.48xlarge"]
+IN_GROUP = {
+    "capacity": "reserved",
+    "reservation": {
+        "resource_group_arn": "arn:aws:resource-groups:us-west-2:111122223333:group/p5",
+        "zone": "usw2-az2",
+    },
+}
+IN_ONE = {**IN_GROUP, "reservation": {"id": "cr-01234567", "zone": "usw2-az2"}}
+
+CASES = [
+    # --- one reservation, one type
+    Case(
+        "RESERVATION_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(TWO_P5, **IN_ONE, **MINIMAL),
+        one(TWO_P5, **IN_GROUP, **MINIMAL),
+    ),
+    Case(
+        "RESERVATION_ONE_TYPE",
+        f"{GPU}.instance_types",
+        one(["m6i.xlarge", "m7i.xlarge"], **IN_ONE, **MINIMAL),
+        one(["m6i.xlarge"], **IN_ONE, **MINIMAL),
+    ),
+    # --- pods: 4 interfaces of 15 addresses, in prefixes of 16
+    Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(100, "t3.nano"), pods(34, "t3.nano")),
+    # of two types the one with fewer addresses counts
+    Case(
+        "MAX_PODS_ADDRESSES",
+        f"{GPU}.kubelet.max_pods",
+        pods(100, ["t3.nano", "m6i.xlarge"]),
+        pods(100, ["t3.large", "m6i.xlarge"]),
+    ),
+    # the primary interface is not for pods
+    Case(
+        "MAX_PODS_ADDRESSES",
+        f"{GPU}.kubelet.max_pods",
+        {**pods(20, "t3.nano"), **PODS_ELSEWHERE},
+        {**pods(18, "t3.nano"), **PODS_ELSEWHERE},
+    ),
+    Case("MAX_PODS_RECOMMENDED", f"{GPU}.kubelet.max_pods", pods(111), pods(110)),
+    Case(
+        "MAX_PODS_RECOMMENDED",
+        f"{GPU}.kubelet.max_pods",
+        pods(251, "m6i.8xlarge"),
+        pods(250, "m6i.8xlarge"),
+    ),
+    Case(
+        "MAX_PODS_RECOMMENDED",
+        f"{POOL}.kubelet.max_pods",
+        pools(pool(kubelet={"max_pods": 200})),
+        pools(pool(instance_types=["m7i.8xlarge"], kubelet={"max_pods": 200})),
+    ),
+    # --- labels
+    Case(
+        "LABEL_RESERVED",
+        f"{GPU}.labels[node-role.kubernetes.io/worker]",
+        labels(**{"node-role.kubernetes.io/worker": "true"}),
+        labels(**{"node.kubernetes.io/worker": "true"}),
+    ),
+    Case("LABEL_RESERVED", f"{GPU}.labels[k8s.io/a]", labels(**{"k8s.io/a": "b"}), labels(**{"xk8s.io/a": "b"})),
+    Case(
+        "LABEL_RESERVED",
+        f"{GPU}.labels[kubernetes.io/arch]",
+        labels(**{"kubernetes.io/arch": "amd64"}),
+        labels(**{"k8s.amazonaws.com/accelerator": "none"}),
+    ),
+    Case(
+        "LABEL_RESERVED",
+        f"{GPU}.labels[node.kubernetes.io/instance-type]",
+        labels(**{"node.kubernetes.io/instance-type": "m6i.xlarge"}),
+        labels(**{"x.kubelet.kubernetes.io/a": "b"}),
+    ),
+    Case(
+        "LABEL_RESERVED",
+        f"{GPU}.labels[eks.amazonaws.com/nodegroup]",
+        labels(**{"eks.amazonaws.com/nodegroup": "gpu"}),
+        # Karpenter gives such a label when the node is there
+        pools(pool(labels={"node-role.kubernetes.io/worker": "true"})),
+    ),
+    Case(
+        "LABEL_RESERVED",
+        f"{GPU}.user_data.kubelet.flags[0]",
+        flag("--node-labels=a=b,node-role.kubernetes.io/worker="),
+        flag("--node-labels=a=b,node.kubernetes.io/worker="),
+        frozenset({"USER_DATA_LABELS"}),
+    ),
+    Case(
+        "LABEL_LIMIT",
+        f"{GPU}.labels[{'a' * 60}.b/c]",
+        labels(**{f"{'a' * 60}.b/c": "d"}),
+        labels(**{f"{'a' * 59}.b/c": "d"}),
+    ),
+    Case("LABEL_LIMIT", f"{GPU}.labels[team]", labels(team=""), pools(pool(labels={"team": ""}))),
+    Case(
+        "LABEL_SHARING",
+        f"{GPU}.labels[{CONFIG}]",
+        one("g6.xlarge", labels={CONFIG: "mine"}, **TURNS),
+        one("g6.xlarge", labels={CONFIG: "time-slicing-4"}, **TURNS),
+    ),
+    Case(
+        "LABEL_SHARING",
+        f"{GPU}.labels[{CONFIG}]",
+        one("g6.xlarge", labels={CONFIG: "mine"}, **TURNS),
+        one("g6.xlarge", labels={CONFIG: "mine"}),
+    ),
+    # --- disks
+    Case(
+        "DISK_IOPS_RATIO",
+        f"{GPU}.disk.iops",
+        one(disk={"iops": 10001, "size_gib": 20}),
+        one(disk={"iops": 10000, "size_gib": 20}),
+    ),
+    # the derived size, and that of accelerated nodes
+    Case("DISK_IOPS_RATIO", f"{GPU}.disk.iops", one(disk={"iops": 25001}), one("g6.xlarge", disk={"iops": 80000})),
+    Case(
+        "DISK_IOPS_RATIO",
+        f"{POOL}.disk.iops",
+        pools(pool(disk={"type": "io2", "iops": 30001, "size_gib": 30})),
+        pools(pool(disk={"type": "io2", "iops": 30000, "size_gib": 30})),
+    ),
+    Case(
+        "DISK_SMALL",
+        f"{GPU}.disk.size_gib",
+        one("inf2.xlarge", disk={"size_gib": 99}),
+        one("inf2.xlarge", disk={"size_gib": 100}),
+    ),
+    # images on local disks; CPU nodes
+    Case(
+        "DISK_SMALL",
+        f"{GPU}.disk.size_gib",
+        one("g6.xlarge", disk={"size_gib": 50}, instance_store="none"),
+        one("g6.xlarge", disk={"size_gib": 50}),
+    ),
+    Case(
+        "DISK_SMALL",
+        f"{GPU}.disk.size_gib",
+        one("g6.xlarge", disk={"size_gib": 20}, instance_store="mount"),
+        one("m6i.xlarge", disk={"size_gib": 20}),
+    ),
+    Case(
+        "INSTANCE_STORE_MISSING",
+        f"{GPU}.instance_store",
+        one("m6i.xlarge", instance_store="raid0"),
+        one("m6id.xlarge", instance_store="raid0"),
+    ),
+    Case(
+        "INSTANCE_STORE_MISSING",
+        f"{GPU}.instance_store",
+        one(["m6id.xlarge", "m6i.xlarge"], instance_store="mount"),
+        one(["m6id.xlarge", "m6i.xlarge"], instance_store="none"),
+    ),
+    # --- metadata and kubelet
+    Case("PODS_USE_IMDS", f"{GPU}.pods_use_imds", one(pods_use_imds=True), one(pods_use_imds=False)),
+    Case("PODS_USE_IMDS", f"{POOL}.pods_use_imds", pools(pool(pods_use_imds=True)), pools(pool())),
+    Case(
+        "KUBELET_RESERVED",
+        f"{GPU}.kubelet.system_reserved.memory",
+        reserve(system={"memory": "16Gi"}),
+        reserve(system={"memory": "15Gi"}),
+    ),
+    # the smallest of the types counts, and both amounts together
+    Case(
+        "KUBELET_RESERVED",
+        f"{GPU}.kubelet.kube_reserved.cpu",
+        reserve(["m6i.xlarge", "m6i.large"], system={"cpu": "500m"}, kube={"cpu": "1500m"}),
+        reserve(["m6i.xlarge", "m6i.2xlarge"], system={"cpu": "500m"}, kube={"cpu": "1500m"}),
+    ),
+    # --- updates and repair
+    Case(
+        "UPDATE_ALL_NODES",
+        f"{GPU}.update.max_unavailable",
+        one(update={"max_unavailable": 5}),
+        one(update={"max_unavailable": 4}),
+    ),
+    Case(
+        "UPDATE_SURGE",
+        f"{GPU}.capacity",
+        one("p5.48xlarge", **RESERVED),
+        one("p5.48xlarge", **RESERVED, **MINIMAL),
+    ),
+    Case(
+        "UPDATE_SURGE",
+        f"{GPU}.update.strategy",
+        one("p5.48xlarge", **BLOCK, update={"strategy": "default"}),
+        one("p5.48xlarge", update={"strategy": "default"}),
+    ),
+    Case(
+        "NODE_REPAIR_RESERVED",
+        f"{GPU}.node_repair",
+        one("p5.48xlarge", **RESERVED, **MINIMAL, node_repair=True),
+        one("p5.48xlarge", **RESERVED, **MINIMAL, node_repair=False),
+    ),
+    Case(
+        "NODE_REPAIR_RESERVED",
+        f"{GPU}.node_repair",
+        one("p5.48xlarge", **BLOCK, **MINIMAL, node_repair=True),
+        one("p5.48xlarge", node_repair=True),
+    ),
+    # --- spot and EFA
+    Case(
+        "SPOT_ONE_TYPE",
+        f"{GPU}.capacity",
+        one("g6.xlarge", capacity="spot"),
+        one(["g6.xlarge", "g5.xlarge"], capacity="spot"),
+    ),
+    Case(
+        "SPOT_ONE_TYPE",
+        f"{POOL}.capacity",
+        pools(pool(instance_types=["c7i.xlarge"], capacity=["spot"])),
+        pools(pool(instance_types=["c7i.xlarge"], capacity=["spot", "on-demand"])),
+    ),
+    Case(
+        "SPOT_ONE_TYPE",
+        f"{GPU}.capacity",
+        one("g6.xlarge", capacity="spot"),
+        one("g6.xlarge", capacity="spot", workload="development"),
+    ),
+    Case(
+        "SPOT_SYSTEM",
+        "node_groups[system].capacity",
+        {
+            "node_groups": [
+                system(capacity="spot", instance_types=["m6i.xlarge", "m7i.xlarge"]),
+                group(scaling={"min": 1, "max": 2}),
+            ]
+        },
+        {"node_groups": [system(), group(["m6i.xlarge", "m7i.xlarge"], capacity="spot", scaling={"min": 1, "max": 2})]},
+    ),
+    # nothing else is there for CoreDNS, whatever the group is for
+    Case(
+        "SPOT_SYSTEM",
+        "node_groups[system].capacity",
+        {"node_groups": [{**SYSTEM, "capacity": "spot", "instance_types": ["m6i.xlarge", "m7i.xlarge"]}]},
+        {"node_groups": [SYSTEM]},
+    ),
+    Case(
+        "EFA_ONE_NODE",
+        f"{GPU}.efa",
+        one("g6.8xlarge", efa=True, scaling={"max": 1}),
+        one("g6.8xlarge", efa=True, scaling={"max": 2}),
+    ),
+    Case(
+        "EFA_ONE_NODE",
+        f"{POOL}.efa",
+        pools(pool(instance_types=["c6in.32xlarge"], efa=True, limits={"cpu": 512, "nodes": 1})),
+        pools(pool(instance_types=["c6in.32xlarge"], efa=True, limits={"cpu": 512, "nodes": 2})),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("capacity", "node_settings")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("capacity", "node_settings") == {
+        "DISK_SMALL",
+        "EFA_ONE_NODE",
+        "INSTANCE_STORE_MISSING",
+        "MAX_PODS_RECOMMENDED",
+        "NODE_REPAIR_RESERVED",
+        "PODS_USE_IMDS",
+        "SPOT_ONE_TYPE",
+        "SPOT_SYSTEM",
+        "UPDATE_ALL_NODES",
+        "UPDATE_SURGE",
+    }
+
+
+@pytest.mark.parametrize("custom_networking", [False, True])
+def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
+    """The number of pods that resolve takes for a type would pass as the strategy's own."""
+    groups = []
+    for index, kind in enumerate(map(load().get, load().names)):
+        template = strategy(group(kind.name)).node_groups[1]
+        derived = max_pods(template, (kind,), custom_networking=custom_networking)
+        if derived is not None and derived >= 4:
+            groups.append(group(kind.name, f"g{index}", kubelet={"max_pods": derived}))
+    found = codes({"node_groups": [SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {})})
+    assert len(groups) > 100
+    assert not {"MAX_PODS_ADDRESSES", "MAX_PODS_RECOMMENDED"} & {code for code, _ in found}
+
+
+@pytest.mark.parametrize("fields", [{"kubelet": {"max_pods": 700, "system_reserved": {"cpu": "999"}}}, {"efa": True}])
+def test_no_rule_trips_over_unknown_types(fields: dict[str, Any]) -> None:
+    """Another rule says what is wrong."""
+    found = codes({**one("p5.49xlarge", **fields), **pools(pool(instance_families=["zz9"], **fields))})
+    assert {"INSTANCE_TYPE_UNKNOWN", "POOL_FAMILY_UNKNOWN"} <= {code for code, _ in found}

@@ -1,0 +1,307 @@
+"""Rules about user data: names, values, size, and what belongs elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware import facts
+from eks_hardware.models import Strategy
+from eks_hardware.resolve.user_data import bottlerocket_settings, node_config_spec
+from eks_hardware.rules import check
+from helpers.rules import Case, check_case, codes, rules_of, warnings_of
+from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
+
+GPU = "node_groups[gpu].user_data"
+POOL = "karpenter.node_pools[pool].user_data"
+BOTTLEROCKET = {"family": "bottlerocket"}
+
+
+def al2023(*, types: str = "m6i.xlarge", **spec: Any) -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group(types, user_data=spec)]}
+
+
+def config(**settings_: Any) -> dict[str, Any]:
+    return al2023(kubelet={"config": settings_})
+
+
+def flags(*given_flags: str) -> dict[str, Any]:
+    return al2023(kubelet={"flags": list(given_flags)})
+
+
+def local(**storage: Any) -> dict[str, Any]:
+    return al2023(instance={"localStorage": storage})
+
+
+def bottlerocket(settings_: dict[str, Any], types: str = "m6i.xlarge") -> dict[str, Any]:
+    return {"node_groups": [SYSTEM, group(types, ami=BOTTLEROCKET, user_data=settings_)]}
+
+
+def kubernetes(**settings_: Any) -> dict[str, Any]:
+    return bottlerocket({"kubernetes": {name.replace("_", "-"): value for name, value in settings_.items()}})
+
+
+def of_pool(settings_: dict[str, Any]) -> dict[str, Any]:
+    return pools(pool(ami=BOTTLEROCKET, user_data=settings_))
+
+
+SLICED = {"nvidia": {"time-slicing": {"replicas": 4}}}
+LISTED = {"nvidia": {"device-list-strategy": "volume-mounts"}}
+
+CASES = [
+    # --- names
+    Case("USER_DATA_FIELD", f"{GPU}.kublet", al2023(kublet={"flags": []}), al2023(kubelet={"flags": []})),
+    Case(
+        "USER_DATA_FIELD",
+        f"{POOL}.settings",
+        pools(gpu_pool(instance_families=["g6"], user_data={"settings": {"motd": "hello"}})),
+        pools(gpu_pool(instance_families=["g6"], ami=BOTTLEROCKET, user_data={"motd": "hello"})),
+    ),
+    # a whole NodeConfig in place of its spec
+    Case("USER_DATA_FIELD", f"{GPU}.spec", al2023(spec={"containerd": {}}), al2023(containerd={})),
+    Case("USER_DATA_FIELD", f"{GPU}.kubelet.flag", al2023(kubelet={"flag": []}), al2023(kubelet={"flags": []})),
+    Case(
+        "USER_DATA_FIELD", f"{GPU}.instance.localStorage.mountpath", local(mountpath="/data"), local(mountPath="/data")
+    ),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.featureGates.FastImagePulls",
+        al2023(featureGates={"FastImagePulls": True}),
+        al2023(featureGates={"FastImagePull": True, "InstanceIdNodeName": False}),
+    ),
+    Case("USER_DATA_FIELD", f"{GPU}.kubelet.config.podPidLimit", config(podPidLimit=1024), config(podPidsLimit=1024)),
+    # the spelling of Bottlerocket, or of the strategy
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.kubelet.config.registry-pull-qps",
+        config(**{"registry-pull-qps": 10}),
+        config(registryPullQPS=10),
+    ),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.kubelet.config.memorySwap.swapBehaviour",
+        config(memorySwap={"swapBehaviour": "LimitedSwap"}),
+        config(memorySwap={"swapBehavior": "LimitedSwap"}),
+    ),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.kubernetes.pod_pids_limit",
+        bottlerocket({"kubernetes": {"pod_pids_limit": 1024}}),
+        kubernetes(pod_pids_limit=1024),
+    ),
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.host-containers.admin.superpower",
+        bottlerocket({"host-containers": {"admin": {"enabled": True, "superpower": True}}}),
+        bottlerocket({"host-containers": {"admin": {"enabled": True, "superpowered": True}}}),
+    ),
+    Case("USER_DATA_FIELD", f"{GPU}.settings", bottlerocket({"settings": {"motd": "a"}}), bottlerocket({"motd": "a"})),
+    # a section of the other image
+    Case(
+        "USER_DATA_FIELD",
+        f"{GPU}.kubelet-device-plugins",
+        bottlerocket({"kubelet-device-plugins": LISTED}),
+        bottlerocket({"kubelet-device-plugins": LISTED}, "g6.xlarge"),
+    ),
+    Case("USER_DATA_UNKNOWN", f"{GPU}.kubelet.config.swiftness", config(swiftness=3), config(syncFrequency="1m")),
+    Case("USER_DATA_UNKNOWN", f"{GPU}.kubernetes.swiftness", kubernetes(swiftness=3), kubernetes(registry_qps=3)),
+    Case("USER_DATA_UNKNOWN", f"{POOL}.teleport", of_pool({"teleport": {}}), of_pool({"dns": {"search-list": ["a"]}})),
+    # --- values
+    Case(
+        "USER_DATA_VALUE",
+        f"{GPU}.containerd.config",
+        al2023(containerd={"config": {"version": 3}}),
+        al2023(containerd={"config": "version = 3"}),
+    ),
+    Case(
+        "USER_DATA_VALUE",
+        f"{GPU}.kubelet.flags",
+        al2023(kubelet={"flags": "--v=4"}),
+        al2023(kubelet={"flags": ["--v=4"]}),
+    ),
+    Case("USER_DATA_VALUE", f"{GPU}.kubelet", al2023(kubelet=["--v=4"]), al2023(kubelet=None)),
+    Case(
+        "USER_DATA_VALUE",
+        f"{GPU}.featureGates.FastImagePull",
+        al2023(featureGates={"FastImagePull": "true"}),
+        al2023(featureGates={"FastImagePull": True}),
+    ),
+    Case(
+        "USER_DATA_VALUE",
+        f"{GPU}.instance.localStorage.strategy",
+        local(strategy="RAID5"),
+        local(strategy="RAID10"),
+        frozenset({"USER_DATA_OVERRIDES"}),
+    ),
+    Case(
+        "USER_DATA_VALUE",
+        f"{GPU}.instance.localStorage.disabledMounts",
+        local(disabledMounts=["Containerd", "Kubelet"]),
+        local(disabledMounts=["Containerd"]),
+    ),
+    Case(
+        "USER_DATA_SIZE",
+        GPU,
+        al2023(containerd={"config": "#" * 16384}),
+        al2023(containerd={"config": "#" * 15000}),
+    ),
+    Case("USER_DATA_SIZE", GPU, bottlerocket({"motd": "é" * 8192}), bottlerocket({"motd": "e" * 8192})),
+    # --- the cluster
+    Case("USER_DATA_CLUSTER", f"{GPU}.cluster", al2023(cluster={"name": "demo"}), al2023(instance={})),
+    Case(
+        "USER_DATA_CLUSTER",
+        f"{GPU}.kubernetes.api-server",
+        kubernetes(api_server="https://example.com"),
+        kubernetes(cluster_dns_ip="172.20.0.10"),
+    ),
+    Case(
+        "USER_DATA_CLUSTER",
+        f"{POOL}.kubernetes.cluster-name",
+        of_pool({"kubernetes": {"cluster-name": "demo"}}),
+        of_pool({"kubernetes": {"cluster-domain": "cluster.local"}}),
+    ),
+    # --- what has a field
+    Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.config.maxPods", config(maxPods=58), config(podPidsLimit=58)),
+    Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.flags[1]", flags("--v=4", "--max-pods=58"), flags("--v=4")),
+    Case(
+        "USER_DATA_OVERRIDES",
+        f"{GPU}.instance.localStorage.strategy",
+        local(strategy="RAID0"),
+        local(strategy="RAID10"),
+    ),
+    Case("USER_DATA_OVERRIDES", f"{GPU}.kubernetes.max-pods", kubernetes(max_pods=58), kubernetes(pod_pids_limit=58)),
+    Case(
+        "USER_DATA_OVERRIDES",
+        f"{POOL}.kubelet.config.systemReserved",
+        pools(pool(user_data={"kubelet": {"config": {"systemReserved": {"memory": "1Gi"}}}})),
+        pools(pool(kubelet={"system_reserved": {"memory": "1Gi"}})),
+    ),
+    Case(
+        "USER_DATA_OVERRIDES",
+        f"{GPU}.kubelet-device-plugins.nvidia.time-slicing",
+        bottlerocket({"kubelet-device-plugins": SLICED}, "g6.xlarge"),
+        bottlerocket({"kubelet-device-plugins": LISTED}, "g6.xlarge"),
+    ),
+    # --- labels and taints
+    Case("USER_DATA_LABELS", f"{GPU}.kubelet.flags[0]", flags("--node-labels=team=a"), flags("--node-ip=10.0.0.4")),
+    Case("USER_DATA_LABELS", f"{GPU}.kubelet.flags[0]", flags("--register-with-taints=a=b:NoSchedule"), flags("--v=4")),
+    Case(
+        "USER_DATA_LABELS",
+        f"{GPU}.kubelet.config.registerWithTaints",
+        config(registerWithTaints=[{"key": "a", "effect": "NoSchedule"}]),
+        config(registerWithTaints=[]),
+    ),
+    Case(
+        "USER_DATA_LABELS",
+        f"{POOL}.kubernetes.node-taints",
+        of_pool({"kubernetes": {"node-taints": {"a": ["b:NoSchedule"]}}}),
+        of_pool({"kubernetes": {"node-taints": {}}}),
+    ),
+    Case(
+        "USER_DATA_LABELS",
+        f"{GPU}.kubernetes.node-labels",
+        kubernetes(node_labels={"team": "a"}),
+        kubernetes(log_level=2),
+    ),
+    # --- Karpenter
+    Case(
+        "USER_DATA_DROPPED",
+        f"{POOL}.kubernetes.reserved-cpus",
+        of_pool({"kubernetes": {"reserved-cpus": "0-1"}}),
+        kubernetes(reserved_cpus="0-1"),
+    ),
+    Case(
+        "USER_DATA_DROPPED",
+        f"{POOL}.kubernetes.max-parallel-image-pulls",
+        of_pool({"kubernetes": {"max-parallel-image-pulls": 4}}),
+        of_pool({"kubernetes": {"registry-qps": 20}, "kernel": {"sysctl": {"vm.max_map_count": "262144"}}}),
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+def test_rule(case: Case) -> None:
+    check_case(case)
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {case.code for case in CASES} == rules_of("user_data", "user_data_overrides")
+
+
+def test_which_rules_warn() -> None:
+    assert warnings_of("user_data", "user_data_overrides") == {
+        "USER_DATA_DROPPED",
+        "USER_DATA_LABELS",
+        "USER_DATA_OVERRIDES",
+        "USER_DATA_UNKNOWN",
+    }
+
+
+@pytest.mark.parametrize(
+    ("user_data", "words"),
+    [
+        ({"kublet": {}}, "did you mean kubelet?"),
+        ({"spec": {}}, "it has cluster, containerd, featureGates, instance, kubelet"),
+        ({"kubelet": {"config": {"podPidLimit": 1}}}, "did you mean podPidsLimit?"),
+        ({"instance": {"localStorage": {"paths": "/a"}}}, "instance.localStorage of a NodeConfig"),
+    ],
+)
+def test_the_message_says_what_was_meant(user_data: dict[str, Any], words: str) -> None:
+    (finding,) = check(Strategy.model_validate(document(group(user_data=user_data))), today=TODAY)
+    assert words in finding.message
+
+
+KUBELET = {
+    "max_pods": 110,
+    "cpu_manager_policy": "static",
+    "topology_manager_policy": "single-numa-node",
+    "image_gc_high_threshold_percent": 85,
+    "image_gc_low_threshold_percent": 80,
+    "system_reserved": {"memory": "1Gi"},
+    "kube_reserved": {"memory": "1Gi"},
+}
+
+
+@pytest.mark.parametrize("family", ["al2023", "bottlerocket"])
+def test_what_is_derived_passes_as_user_data(family: str) -> None:
+    """The names that resolve writes are among those that are recorded, and each has a field of its own."""
+    template = Strategy.model_validate(document(group(kubelet=KUBELET))).node_groups[1]
+    derived = (
+        node_config_spec(template.kubelet, max_pods=110, instance_store="mount")
+        if family == "al2023"
+        else bottlerocket_settings(template.kubelet, max_pods=110, instance_store="raid0", neuron=True)
+    )
+    found = codes({"node_groups": [SYSTEM, group(ami={"family": family}, user_data=derived)]})
+    assert {code for code, _ in found} == {"USER_DATA_OVERRIDES"}
+    assert len(found) == len(KUBELET) + (1 if family == "al2023" else 0)
+
+
+def test_settings_that_karpenter_keeps_are_settings() -> None:
+    known = facts.bottlerocket_settings("settings")["fields"]["kubernetes"]
+    assert set(facts.bottlerocket_settings("karpenter")["kubernetes"]) <= set(known)
+    assert set(facts.bottlerocket_settings("settings")["nvidia_only"]) <= set(
+        facts.bottlerocket_settings("settings")["fields"]
+    )
+
+
+_KNOWN = (
+    "kubelet config flags cluster containerd instance localStorage strategy featureGates "
+    "kubernetes max-pods node-taints host-containers admin settings a/b é x.y"
+)
+NAMES = st.sampled_from([*_KNOWN.split(), ""])
+VALUES = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(["", "--node-labels=", "RAID0", "a=b"])),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.dictionaries(NAMES, VALUES, max_size=3), st.sampled_from(["al2023", "bottlerocket"]))
+def test_no_rule_trips_over_user_data(user_data: dict[str, Any], family: str) -> None:
+    """Whatever JSON it is."""
+    fields = {"ami": {"family": family}, "user_data": user_data}
+    codes({"node_groups": [SYSTEM, group(**fields)], **pools(pool(**fields))})

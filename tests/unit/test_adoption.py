@@ -1,0 +1,185 @@
+"""Node pools for a cluster that someone else owns: what is refused, and what follows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+
+from eks_hardware.adoption import load_adoption
+from eks_hardware.findings import StrategyError
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.rules import check_part
+from helpers.adoption import NETWORK, SUBNETS, adoption, adoption_document
+from helpers.strategies import TODAY, document, gpu_pool, pool, strategy
+
+CPU = pool("cpu", instance_families=["m7i"])
+GPU = gpu_pool("gpu", instance_families=["g6"])
+
+# pools, other fields, code and path of the finding
+REFUSED: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str, str]] = {
+    "a type that is not there": (
+        [gpu_pool("gpu", instance_types=["g6.3xlarge"])],
+        {},
+        "INSTANCE_TYPE_UNKNOWN",
+        "karpenter.node_pools[gpu].instance_types[0]",
+    ),
+    "EFA that a type has not": (
+        [gpu_pool("gpu", instance_types=["g6.xlarge"], efa=True)],
+        {},
+        "EFA_UNSUPPORTED",
+        "karpenter.node_pools[gpu].instance_types[0]",
+    ),
+    "a limit for another accelerator": (
+        [gpu_pool("inf", accelerator="inferentia2")],
+        {},
+        "POOL_LIMIT_FOREIGN",
+        "karpenter.node_pools[inf].limits[nvidia.com/gpu]",
+    ),
+    "a zone without a subnet": (
+        [{**CPU, "zones": ["usw2-az3"]}],
+        {},
+        "ZONE_NOT_IN_NETWORK",
+        "karpenter.node_pools[cpu].zones",
+    ),
+    "a zone of another region": (
+        [CPU],
+        {"network": {"existing": {**NETWORK["existing"], "private_subnets": {"use1-az1": SUBNETS["usw2-az1"]}}}},
+        "POOL_NO_ZONE",
+        "karpenter.node_pools[cpu].instance_families",
+    ),
+    "a subnet for two zones": (
+        [CPU],
+        {
+            "network": {
+                "existing": {**NETWORK["existing"], "private_subnets": dict.fromkeys(SUBNETS, "subnet-0aaaaaaaa")}
+            }
+        },
+        "SUBNET_TWICE",
+        "network.existing.private_subnets.usw2-az2",
+    ),
+    "a region that is not there": ([CPU], {"region": "us-west-9"}, "REGION_UNKNOWN", "region"),
+    "a version that EKS has not": (
+        [CPU],
+        {"cluster": {"kubernetes_version": "1.99"}},
+        "KARPENTER_VERSION_KUBERNETES",
+        "cluster.kubernetes_version",
+    ),
+    "an image that is bad": (
+        [GPU],
+        {"karpenter": {"ami_versions": {"al2023": "v20269999"}}},
+        "POOL_AMI_FORMAT",
+        "karpenter.ami_versions.al2023",
+    ),
+    "hardware that nobody chose": (
+        [
+            {
+                "name": "llm",
+                "workload": {"task": "inference", "model": {"parameters": "8B"}},
+                "limits": {"nvidia.com/gpu": 8},
+            }
+        ],
+        {},
+        "WORKLOAD_UNCHOSEN",
+        "karpenter.node_pools[llm].workload",
+    ),
+    "a field that the Karpenter there does not know": (
+        [gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16})],
+        {"kubernetes": {"charts": {"karpenter": {"version": "1.10.0"}}}},
+        "KARPENTER_VERSION_FEATURE",
+        "kubernetes.charts.karpenter.version",
+    ),
+    "chart values that the chart does not know": (
+        [CPU],
+        {"kubernetes": {"charts": {"karpenter": {"values": {"replica": 2}}}}},
+        "CHART_VALUE_UNKNOWN",
+        "kubernetes.charts.karpenter.values.replica",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pools", "fields", "code", "path"), REFUSED.values(), ids=REFUSED)
+def test_what_rules_refuse_is_refused(
+    pools: list[dict[str, Any]], fields: dict[str, Any], code: str, path: str
+) -> None:
+    with pytest.raises(StrategyError) as caught:
+        adoption(*pools, **fields)
+    assert (code, path) in [(each.code, each.path) for each in caught.value.errors]
+    assert isinstance(caught.value, ValueError)
+    assert code in str(caught.value)
+
+
+@pytest.mark.parametrize("pools", [[CPU], [GPU], [CPU, GPU]], ids=["cpu", "gpu", "both"])
+def test_nothing_is_said_of_what_is_not_known(pools: list[dict[str, Any]]) -> None:
+    """No node groups, one zone for the control plane: that is somebody else's."""
+    one_zone = {"existing": {**NETWORK["existing"], "private_subnets": {"usw2-az1": SUBNETS["usw2-az1"]}}}
+    assert adoption(*pools, network=one_zone).warnings == ()
+
+
+def test_a_warning_stops_nothing_and_can_be_ignored() -> None:
+    karpenter = {"ami_versions": {"al2023": "latest"}}
+    (warning,) = adoption(GPU, karpenter=karpenter).warnings
+    assert (warning.code, warning.path) == ("POOL_AMI_LATEST", "karpenter.ami_versions.al2023")
+    ignored = [{"code": "POOL_AMI_LATEST", "path": "karpenter.ami_versions.al2023", "reason": "a test cluster"}]
+    assert adoption(GPU, karpenter=karpenter, ignore=ignored).warnings == ()
+
+
+def test_a_finding_has_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "pools.yaml"
+    with file.open("w") as out:
+        YAML().dump(adoption_document(gpu_pool("gpu", instance_types=["g6.xlarge"], efa=True)), out)
+    with pytest.raises(StrategyError) as caught:
+        load_adoption(file, today=TODAY)
+    (finding,) = caught.value.errors
+    assert finding.position is not None
+    assert "g6.xlarge" in file.read_text().splitlines()[finding.position.line - 1]
+
+
+def test_a_misspelt_field_has_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "pools.yaml"
+    with file.open("w") as out:
+        YAML().dump({**adoption_document(CPU), "node_groups": []}, out)
+    with pytest.raises(StrategyError) as caught:
+        load_adoption(file)
+    assert [(each.code, each.path) for each in caught.value.findings] == [("FIELD_UNKNOWN", "node_groups")]
+
+
+def test_pools_are_those_of_a_strategy_in_the_same_network() -> None:
+    """A pool moves from one file to the other as it stands."""
+    pools = [CPU, GPU, gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16})]
+    whole = Strategy.model_validate(document(name="shared", network=NETWORK, karpenter={"node_pools": pools}))
+    expected = resolve(whole)
+    found = adoption(*pools)
+    assert found.node_pools == expected.node_pools
+    assert found.karpenter == expected.karpenter
+    assert found.efa_security_group_name == expected.efa_security_group_name
+    assert found.provider == expected.provider
+    assert (found.name, found.region, found.vpc_id) == ("shared", "us-west-2", "vpc-0123456789abcdef0")
+
+
+def test_where_pods_have_subnets_of_their_own_a_node_has_an_interface_less_for_them() -> None:
+    of_pods = {"usw2-az1": "subnet-0aaaaaaaaaaaaaaa8", "usw2-az2": "subnet-0aaaaaaaaaaaaaaa9"}
+    small = pool("cpu", instance_types=["t3.small"])
+    (with_subnets,) = adoption(small, network={"existing": {**NETWORK["existing"], "pod_subnets": of_pods}}).node_pools
+    (without,) = adoption(small).node_pools
+    assert with_subnets.kubelet["maxPods"] < without.kubelet["maxPods"]
+
+
+def test_a_part_is_judged_without_what_is_missing() -> None:
+    """Nodes that are not there are missed only where it is known that they are not."""
+    alone = strategy(karpenter={"node_pools": [CPU]}).model_copy(update={"node_groups": ()})
+    codes = {each.code for each in check_part(alone, lists=frozenset(), today=TODAY)}
+    assert "NODES_ALL_TAINTED" in codes
+    assert check_part(alone, lists=frozenset({"node_groups"}), today=TODAY) == []
+
+
+def test_what_a_cluster_lacks_is_made_up_for() -> None:
+    """A CNI without a role of its own, and one without prefixes: as the guide says."""
+    cni = "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"
+    found = adoption({**CPU, "kubelet": {"max_pods": 29}}, karpenter={"node_policies": [cni]})
+    assert cni in found.karpenter.node_policy_arns
+    assert found.node_pools[0].kubelet["maxPods"] == 29
+    assert found.warnings == ()

@@ -1,0 +1,116 @@
+"""Names: within AWS's limits and patterns, the same every time, and apart from each other."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from eks_hardware import aws_names
+from eks_hardware.resolve import ResolvedStrategy, resolve
+from helpers.strategies import SYSTEM, group, strategy
+
+LONGEST_REGION = "ap-southeast-2"
+CLUSTERS = ["a", "demo", "A_b-C", "x" * 100, "x" * 99 + "_", "9" + "-_" * 49]
+
+ROLE = r"[\w+=,.@-]{1,64}"
+PATTERNS = {
+    "role": ROLE,
+    "policy": r"[\w+=,.@-]{1,128}",
+    "queue": r"[A-Za-z0-9_-]{1,80}",
+    "rule": r"[.\-_A-Za-z0-9]{1,64}",
+    "launch template": r"[a-zA-Z0-9().\-/_]{3,128}",
+    "placement group": r"[\x20-\x7e]{1,255}",
+    "security group": r"(?!sg-)[a-zA-Z0-9 ._\-:/()#,@\[\]+=&;{}!$*]{1,255}",
+    "alias": r"alias/(?!aws/)[a-zA-Z0-9/_-]{1,250}",
+    "log group": r"[.\-_/#A-Za-z0-9]{1,512}",
+}
+
+
+def names_of(resolved: ResolvedStrategy) -> list[tuple[str, str]]:
+    """Every derived name with its kind."""
+    karpenter = resolved.karpenter
+    assert karpenter is not None
+    assert karpenter.queue_name is not None
+    assert resolved.efa_security_group_name is not None
+    groups = resolved.node_groups
+    return [
+        ("role", resolved.node_role_name),
+        ("role", resolved.cluster.role_name),
+        ("role", resolved.network.flow_log_role_name),
+        ("role", karpenter.controller_role_name),
+        ("role", karpenter.node_role_name),
+        *(("role", addon.role_name) for addon in resolved.cluster.addons if addon.role_name),
+        *(("policy", name) for name in karpenter.policy_names.values()),
+        ("queue", karpenter.queue_name),
+        *(("rule", rule.name) for rule in karpenter.rules),
+        *(("launch template", each.launch_template_name) for each in groups),
+        *(("placement group", each.placement_group_name) for each in groups if each.placement_group_name),
+        ("security group", resolved.efa_security_group_name),
+        ("alias", resolved.cluster.kms_alias),
+        ("log group", resolved.cluster.log_group_name),
+    ]
+
+
+def resolved_as(cluster: str, *group_names: str) -> ResolvedStrategy:
+    addons: dict[str, dict[str, str]] = {"aws-ebs-csi-driver": {}, "amazon-cloudwatch-observability": {}}
+    return resolve(
+        strategy(
+            *(group("p5.48xlarge", name, efa=True) for name in group_names),
+            name=cluster,
+            region=LONGEST_REGION,
+            cluster={"creator_is_admin": True, "addons": addons},
+            karpenter={},
+        )
+    )
+
+
+@pytest.mark.parametrize("cluster", [*CLUSTERS, "sg-x"])
+def test_names_are_legal_and_apart(cluster: str) -> None:
+    # trap: terraform-aws-modules/terraform-aws-eks#2555
+    found = names_of(resolved_as(cluster, "g" * 63, "g" * 62 + "h", "h" * 63))
+    assert [(kind, name) for kind, name in found if not re.fullmatch(PATTERNS[kind], name, re.ASCII)] == []
+    assert len(set(found)) == len(found)
+    assert {kind for kind, _ in found} == set(PATTERNS)
+
+
+def test_two_long_clusters_have_different_names() -> None:
+    one, other = (dict(names_of(resolved_as("x" * 99 + end, "gpu"))) for end in "ab")
+    assert not set(one.values()) & set(other.values())
+
+
+@pytest.mark.parametrize(
+    ("parts", "limit", "expected"),
+    [
+        (("demo", "us-west-2", "cluster"), 64, "demo-us-west-2-cluster"),
+        (("a" * 40, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaaa-cluster-e27c67a9"),
+        (("abc",), 3, "abc"),
+    ],
+)
+def test_golden(parts: tuple[str, ...], limit: int, expected: str) -> None:
+    assert expected == aws_names.limited(*parts, limit=limit)
+
+
+PARTS = st.lists(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}", fullmatch=True), min_size=1, max_size=3)
+
+
+@settings(max_examples=40, deadline=None)
+@given(PARTS, PARTS, st.integers(32, 255))
+def test_limited(parts: list[str], others: list[str], limit: int) -> None:
+    name = aws_names.limited(*parts, limit=limit)
+    assert name == aws_names.limited(*parts, limit=limit)
+    assert 1 <= len(name) <= limit
+    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name)
+    if "-".join(parts) != "-".join(others):
+        assert name != aws_names.limited(*others, limit=limit)
+
+
+def test_told_apart() -> None:
+    assert aws_names.told_apart("a", "x") == aws_names.told_apart("a", "x")
+    assert len({aws_names.told_apart("a", whole) for whole in ("x", "y", "x ", "")}) == 4
+
+
+def test_system_group_has_a_launch_template_name_too() -> None:
+    assert resolve(strategy()).node_groups[0].launch_template_name == f"demo/{SYSTEM['name']}"

@@ -1,0 +1,79 @@
+"""Strategies that people could have written: what is found in the wrong ones, and where; nothing in the right ones.
+
+The first lines of a file say what is expected, as ``# expect: CODE LINE:COLUMN``, one for each finding in the order
+of ``eks-hardware validate``. ``--update-golden`` writes these lines; read what it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from eks_hardware.findings import Severity
+from eks_hardware.rules import RULES
+from eks_hardware.rules.explanations import explanations
+from eks_hardware.validation import validate
+from helpers.paths import ROOT
+from helpers.strategies import TODAY
+
+CORPUS = ROOT / "tests" / "corpus"
+BAD = sorted((CORPUS / "bad").glob("*.yaml"))
+GOOD = sorted((CORPUS / "good").glob("*.yaml"))
+
+_EXPECT = re.compile(r"^# expect: (\S+) (\S+)\r?$", re.MULTILINE)
+
+
+def expected(text: str) -> list[tuple[str, str]]:
+    """The codes and places that the header of a file names."""
+    return [(match[1], match[2]) for match in _EXPECT.finditer(text)]
+
+
+def found(file: Path) -> list[tuple[str, str]]:
+    """Code and place of everything that is found in a file."""
+    return [
+        (each.code, f"{each.position.line}:{each.position.column}" if each.position and each.position.line else "0:0")
+        for each in validate([file], today=TODAY).shown
+    ]
+
+
+def rewrite(file: Path) -> None:
+    """Write the header anew; more or fewer lines of it move everything below."""
+    for _ in range(2):
+        body = _EXPECT.sub("", file.read_bytes().decode("utf-8", "surrogateescape")).lstrip("\n")
+        header = "".join(f"# expect: {code} {place}\n" for code, place in found(file))
+        file.write_bytes((header + body).encode("utf-8", "surrogateescape"))
+
+
+@pytest.mark.parametrize("file", [*BAD, *GOOD], ids=lambda file: f"{file.parent.name}/{file.stem}")
+def test_finds_what_its_header_says(file: Path, request: pytest.FixtureRequest) -> None:
+    given = expected(file.read_bytes().decode("utf-8", "replace"))
+    if request.config.getoption("--update-golden") and found(file) != given:
+        rewrite(file)
+        return
+    assert given == found(file)
+
+
+@pytest.mark.parametrize("file", BAD, ids=lambda file: file.stem)
+def test_wrong_ones_are_named_after_what_is_wrong(file: Path) -> None:
+    codes = {code.lower().replace("_", "-") for code, _ in expected(file.read_bytes().decode("utf-8", "replace"))}
+    assert any(file.stem == code or file.stem.startswith(f"{code}-") for code in codes)
+
+
+@pytest.mark.parametrize("file", GOOD, ids=lambda file: file.stem)
+def test_right_ones_have_no_error(file: Path) -> None:
+    codes = [code for code, _ in expected(file.read_bytes().decode("utf-8", "replace"))]
+    assert [code for code in codes if RULES[code].severity is Severity.ERROR] == []
+
+
+def test_every_code_has_a_file() -> None:
+    """Apart from those that no strategy can show."""
+    codes = {code for file in BAD for code, _ in expected(file.read_bytes().decode("utf-8", "replace"))}
+    shown = {code for code, each in explanations().items() if not each.example}
+    assert sorted(shown - codes) == []
+
+
+def test_there_are_enough() -> None:
+    assert len(GOOD) >= 40
+    assert len(BAD) >= len(RULES)
