@@ -47,17 +47,13 @@ bench: setup ## measure, and fail where it got slower (some 10 minutes); docs/be
 bench-accept: setup ## measure, and make this what later results are held against
 	@$(python) -m benchmarks --accept $(BENCH_ARGS)
 
-lint: .venv/.installed types ## ruff, and mypy in strict mode
+lint: .venv/.installed types ## ruff, mypy and pyright
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
 
-# mypy finds eks_hardware.config and its siblings only where they lie below eks_hardware.
-types: .venv/.installed
-	@rm -rf .build/types && mkdir -p .build/types/eks_hardware
-	@for item in eks_hardware/* config constructs stacks; do \
-	  ln -s "$$PWD/$$item" .build/types/eks_hardware/ || exit 1; \
-	done
-	cd .build/types && ../../$(python) -m mypy --config-file ../../pyproject.toml --cache-dir ../mypy -p eks_hardware
+types: .venv/.installed node_modules/.installed ## mypy in strict mode, and pyright over everything
+	$(python) -m mypy
+	node_modules/.bin/pyright
 
 synth: setup ## synthesize every strategy to cdktf.out
 	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 CHECKPOINT_DISABLE=1 node_modules/.bin/cdktf synth

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         Strategy,
         WorkloadSpec,
     )
-    from eks_hardware.resolve import ResolvedStrategy, change
+    from eks_hardware.resolve import ResolvedStrategy
     from eks_hardware.stacks import Extension, HardwareStack, KubernetesStack, strategy_stacks
     from eks_hardware.validation import load_strategy, validate
 
@@ -95,7 +95,6 @@ __all__ = [
     "StrategyError",
     "WorkloadSpec",
     "__version__",
-    "change",
     "load_adoption",
     "load_strategy",
     "resolve_adoption",
@@ -122,7 +121,7 @@ _MODULES = {
         "AddonSpec ClusterSpec KarpenterSpec KubernetesSpec NetworkSpec NodeGroupSpec NodePoolSpec StorageSpec "
         "Strategy WorkloadSpec"
     ),
-    "resolve": "ResolvedStrategy change",
+    "resolve": "ResolvedStrategy",
     "stacks": "Extension HardwareStack KubernetesStack strategy_stacks",
     "validation": "load_strategy validate",
 }

@@ -247,7 +247,7 @@ def translated(error: Exception, action: str) -> Exception:
     """
     known = import_module("botocore.exceptions")
     if isinstance(error, known.ClientError):
-        return _of_answer(error.response.get("Error", {}), action)
+        return _of_answer(getattr(error, "response", {}).get("Error", {}), action)
     if not isinstance(error, known.BotoCoreError):
         return error
     text = str(error).rstrip(".")

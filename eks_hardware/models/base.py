@@ -40,7 +40,7 @@ class StrategyModel(BaseModel):
     def _is_not_evaluated(cls, value: Any) -> Any:
         for path, text in _texts(value, ""):
             if fault := _fault_of_evaluation(text):
-                raise PydanticCustomError(*fault, {"field": path.lstrip(".")} if path else {})
+                raise _error(*fault, path)
         return value
 
 
@@ -55,7 +55,13 @@ def refuse_second(values: Sequence[object], field: str, code: str, message: str)
     """
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise PydanticCustomError(code, message, {"value": str(value), "field": field.format(index=index)})
+            raise _error(code, message, field.format(index=index), value=str(value))
+
+
+def _error(code: str, message: str, path: str = "", **context: str) -> PydanticCustomError:
+    """An error whose text is put together here; pydantic's types ask for literals."""
+    field = {"field": path.lstrip(".")} if path else {}
+    return PydanticCustomError(code, message, {**context, **field})  # type: ignore[arg-type, unused-ignore]
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -74,7 +80,7 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _no_control_characters_or_template(value: str) -> str:
     if fault := _fault_of_text(value):
-        raise PydanticCustomError(*fault)
+        raise _error(*fault)
     return value
 
 
@@ -138,7 +144,7 @@ def _is_token(number: re.Match[str] | None) -> bool:
 
 def _json(value: dict[str, Any]) -> dict[str, Any]:
     for path, fault in _faults_of_json(value, ""):
-        raise PydanticCustomError(*fault, {"field": path.lstrip(".")})
+        raise _error(*fault, path)
     return value
 
 

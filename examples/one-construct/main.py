@@ -16,7 +16,7 @@ from eks_hardware.constructs.iam import Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups import NodeGroup
 from eks_hardware.iam_policies.document import assumed_by_service
-from eks_hardware.models import NodeGroupSpec as NodeGroupConfig
+from eks_hardware.models import NodeGroupSpec, Scaling
 from eks_hardware.resolve import node_policy_arns
 
 REGION = "us-west-2"
@@ -58,12 +58,12 @@ class RenderingStack(TerraformStack):
         group = NodeGroup.from_config(
             self,
             "l40s",
-            config=NodeGroupConfig(
+            config=NodeGroupSpec(
                 name="l40s",
                 workload="inference",
                 instance_types=("g6e.2xlarge",),
                 capacity="spot",
-                scaling={"max": 4},
+                scaling=Scaling(max=4),
             ),
             kubernetes_version="1.35",
             cluster_name=CLUSTER,

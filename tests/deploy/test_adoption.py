@@ -57,7 +57,7 @@ def theirs(account: Callable[[str], Account]) -> Iterator[Theirs]:
     ec2.delete_vpc(VpcId=vpc_id)
 
 
-def synthesized(folder: Path, adopted: ResolvedAdoption, **arguments: str) -> Path:
+def synthesized(folder: Path, adopted: ResolvedAdoption, **arguments: Any) -> Path:
     """The folder of a stack with the AWS side of the pools."""
     from eks_hardware._cdk import App, AwsProvider, TerraformStack
     from eks_hardware.constructs.cluster import ClusterRef

@@ -396,8 +396,9 @@ def changed(configuration: Mapping[str, Any], argument: str, value: Any) -> dict
     result = copy.deepcopy(dict(configuration))
     for key, each in over.items():
         under = result.get(key)
-        blocks = isinstance(value, dict) and isinstance(each, list) and isinstance(under, list) and each
-        result[key] = [{**under[0], **each[0]}] if blocks and isinstance(each[0], dict) else each
+        blocks = isinstance(value, dict) and isinstance(each, list) and isinstance(under, list)
+        inner = blocks and each and isinstance(each[0], dict)
+        result[key] = [{**under[0], **each[0]}] if inner and under else each
     return result
 
 

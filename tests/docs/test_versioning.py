@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 import cdktf
 
@@ -18,7 +19,7 @@ def test_a_move_is_written_as_the_page_shows() -> None:
     app = cdktf.Testing.app()
     stack = cdktf.TerraformStack(app, "stack")
     group = EfaSecurityGroup(stack, "efa", name="team-efa", vpc_id="vpc-0123456789abcdef0")
-    resource = group.node.default_child
+    resource: Any = group.node.default_child
     resource.move_from_id(old)
     written = json.loads(cdktf.Testing.synth(stack))
     (address,) = written["resource"]["aws_security_group"]

@@ -15,7 +15,7 @@ from helpers.running import Run
 if sys.version_info >= (3, 11):
     import tomllib
 else:  # comes with pytest there
-    import tomli as tomllib
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 CONSTRAINTS = ROOT / "constraints-cdktn.txt"
 SWITCH = "EKS_HARDWARE_FRAMEWORK"

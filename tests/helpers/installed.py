@@ -13,7 +13,7 @@ from helpers.paths import ROOT
 
 CODE = ("config", "constructs", "eks_hardware", "stacks")
 RUBBISH = (
-    "eks_hardware/catalogue/data/draft.json.orig",
+    "config/catalogue/draft.json.orig",
     "config/strategies/.mine.yaml.swp",
     "constructs/network/notes.md",
     "constructs/network/old.bak",
@@ -43,13 +43,14 @@ class Distributions:
     wheel: Path
 
     def code_files(self) -> set[str]:
-        """Every file of the four folders of code that Git would commit."""
-        return {
+        """Every file of the package that Git would commit; the links in it stand for the folders at the top."""
+        files = {
             file.relative_to(self.source).as_posix()
             for folder in CODE
             for file in (self.source / folder).rglob("*")
             if file.is_file()
         } - set(RUBBISH)
+        return {file if file.startswith("eks_hardware/") else f"eks_hardware/{file}" for file in files}
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def copy_checkout(target: Path) -> None:
 def leave_rubbish(source: Path) -> None:
     """Put into a copy of the checkout what people and programs leave there."""
     for each in RUBBISH:
-        (source / each).parent.mkdir(exist_ok=True)
+        (source / each).parent.mkdir(parents=True, exist_ok=True)
         (source / each).write_text("rubbish", encoding="utf-8")
 
 

@@ -53,7 +53,12 @@ def for_each(values: st.SearchStrategy[Any], check: Callable[[Any], None], *, co
     given_seed = os.environ.get("EKS_HARDWARE_PROPERTY_SEED", "0")
     number = secrets.randbits(32) if given_seed == "random" else int(given_seed)
     print(f"EKS_HARDWARE_PROPERTY_SEED={number}")  # shown with a failure
-    examples = settings(max_examples=_AT_A_TIME, database=None, deadline=None, suppress_health_check=list(HealthCheck))
+    examples = settings(
+        max_examples=_AT_A_TIME,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck.__members__.values()),
+    )
     for batch in range(math.ceil(count / _AT_A_TIME)):
         seed(f"{number}/{batch}")(examples(given(values)(check)))()
 
@@ -421,7 +426,7 @@ TEAMS = st.lists(
         },
     ),
     max_size=3,
-    unique_by=lambda team: team["name"],
+    unique_by=lambda team: str(team["name"]),
 )
 
 

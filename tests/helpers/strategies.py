@@ -18,7 +18,7 @@ SHIPPED = tuple(sorted(file.stem for file in FOLDER.glob("*.yaml")))
 OVERLAYS = ("local", "manifests", "private")
 
 
-def group(instance_types: str | list[str] = "m6i.xlarge", name: str = "gpu", **fields: Any) -> dict[str, Any]:
+def group(instance_types: str | list[str] = "m6i.xlarge", name: str = "gpu", /, **fields: Any) -> dict[str, Any]:
     """A node group as a file writes it."""
     types = [instance_types] if isinstance(instance_types, str) else instance_types
     return {"name": name, "instance_types": types, "scaling": {"max": 4}, **fields}
@@ -28,14 +28,14 @@ SYSTEM = group(name="system", scaling={"min": 2, "max": 4})
 """The untainted group that every cluster needs."""
 
 
-def pool(name: str = "pool", **fields: Any) -> dict[str, Any]:
+def pool(name: str = "pool", /, **fields: Any) -> dict[str, Any]:
     """A node pool as a file writes it; of CPU nodes, unless the fields say what of."""
     hardware = {"instance_types", "instance_families", "accelerator"} & set(fields)
     default: dict[str, Any] = {} if hardware else {"instance_families": ["m7i"]}
     return {"name": name, **default, "limits": {"cpu": 64}, **fields}
 
 
-def gpu_pool(name: str = "pool", **fields: Any) -> dict[str, Any]:
+def gpu_pool(name: str = "pool", /, **fields: Any) -> dict[str, Any]:
     """A node pool with a limit of 8 GPUs."""
     return pool(name, **{"limits": {"nvidia.com/gpu": 8}, **fields})
 

@@ -543,7 +543,7 @@ NASTY = {
     "tab": "\ta",
     "empty": "",
 }
-RELEASE = {"release": "demo", "namespace": "apps", "kubernetes_version": "v1.36.0"}
+RELEASE: dict[str, Any] = {"release": "demo", "namespace": "apps", "kubernetes_version": "v1.36.0"}
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from helpers.synthesized import synthesize_resolved
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 # Every quote, escape, comment, variable and template of Terraform, shells, YAML, JSON, TOML, MIME and Helm.
 ONE_LINE = (
@@ -127,8 +127,9 @@ def _read(text: str) -> Any:
         except (binascii.Error, UnicodeDecodeError):
             return text
     if text.startswith("MIME-Version:"):
-        parts = email.message_from_string(text).get_payload()
-        assert isinstance(parts, list)
+        message = email.message_from_string(text)
+        assert message.is_multipart()
+        parts = list(message.walk())[1:]
         return [[part.get_content_type(), _read(str(part.get_payload()).strip())] for part in parts]
     if text.startswith("[settings"):
         return plain(tomllib.loads(text))

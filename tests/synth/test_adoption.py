@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from eks_hardware.testing import Template
 from helpers.adoption import adoption
@@ -17,7 +17,7 @@ EFA = gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia
 IDS = {"kubernetes_version": "1.35", "security_group_ids": ["sg-0123456789abcdef0"]}
 
 
-def synthesized(stack: TerraformStack, adopted: ResolvedAdoption, **arguments: str) -> Template:
+def synthesized(stack: TerraformStack, adopted: ResolvedAdoption, **arguments: Any) -> Template:
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.karpenter import AdoptedKarpenter
 

@@ -159,7 +159,7 @@ def test_methods_are_called_in_order(tmp_path: Path, resolved: ResolvedStrategy)
     from eks_hardware._cdk import App
 
     recorder = Recorder()
-    (stack,) = strategy_stacks(App(outdir=str(tmp_path)), resolved, extension=recorder)
+    stack = strategy_stacks(App(outdir=str(tmp_path)), resolved, extension=recorder)[0]
     assert recorder.called == [
         "change",
         "node_group nodes-system",

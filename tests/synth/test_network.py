@@ -163,6 +163,7 @@ def test_pods_leave_through_the_nat_gateway_of_their_zone(templates: Templates) 
         )
     pods = template.resources("aws_subnet", {"cidr_block": Matches(r"^100\.64\.")})
     assert len(pods) == 2
+    address = ""
     for address in pods:
         table = template.resource("aws_route_table_association", {"subnet_id": f"${{{address}.id}}"})["route_table_id"]
         assert by_table[table] == {pods[address]["availability_zone_id"]}

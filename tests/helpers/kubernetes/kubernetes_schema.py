@@ -8,7 +8,7 @@ that begins alike (``apps.example.com/v1`` for ``apps/v1``).
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -58,7 +58,9 @@ def _is_custom(api_version: str, custom_groups: Collection[str]) -> bool:
     return bool(slash) and group in custom_groups
 
 
-def check_objects(objects: list[dict[str, Any]], version: str, *, custom_groups: Collection[str] = ()) -> list[str]:
+def check_objects(
+    objects: Sequence[Mapping[str, Any]], version: str, *, custom_groups: Collection[str] = ()
+) -> list[str]:
     """What is wrong with objects in this Kubernetes version, as ``Deployment/web: spec.replica: ...``.
 
     A kind without a schema is an error unless its group is one of ``custom_groups``, which are not checked here.

@@ -63,7 +63,7 @@ def _term(labels: Mapping[str, str], term: Mapping[str, Any]) -> bool:
 
 def requirement_met(labels: Mapping[str, str], requirement: Mapping[str, Any]) -> bool:
     """Whether labels meet ``{key, operator, values}`` of a node affinity or of a NodePool's requirements."""
-    key, operator, values = requirement["key"], requirement["operator"], requirement.get("values") or ()
+    key, operator, values = requirement["key"], requirement["operator"], list(requirement.get("values") or ())
     value = labels.get(key)
     if operator == "Exists":
         return value is not None

@@ -35,7 +35,7 @@ from .workloads import Workload, value_at, workloads
 if sys.version_info >= (3, 11):
     import tomllib
 else:
-    import tomli as tomllib
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 Map = Mapping[str, Any]
 Amounts = Mapping[str, Decimal]

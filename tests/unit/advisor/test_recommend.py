@@ -16,7 +16,7 @@ from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.cost import Figure, instance_figure
 
-CHAT = {
+CHAT: dict[str, Any] = {
     "task": "inference",
     "model": {"parameters": "8B", "architecture": "llama"},
     "context_length": 8192,
@@ -24,8 +24,13 @@ CHAT = {
     "framework": "vllm",
     "precision": "bf16",
 }
-PRETRAINING = {"task": "training", "model": {"parameters": "7B"}, "training_tokens": "100B", "framework": "pytorch"}
-EMBEDDINGS = {
+PRETRAINING: dict[str, Any] = {
+    "task": "training",
+    "model": {"parameters": "7B"},
+    "training_tokens": "100B",
+    "framework": "pytorch",
+}
+EMBEDDINGS: dict[str, Any] = {
     "task": "inference",
     "serving": "batch",
     "model": {"parameters": "335M", "architecture": "bert"},
@@ -276,11 +281,13 @@ def basis_of_all(found: Recommendation) -> str:
 def is_plainly_better(one: Candidate, other: Candidate, basis: str) -> bool:
     """A tenth cheaper by what is compared, a tenth faster, on no more nodes and of no less mature software."""
     cost, than = getattr(one, basis), getattr(other, basis)
-    per_replica = [
-        each.tokens_per_second and each.tokens_per_second / each.fit.replicas_per_node for each in (one, other)
-    ]
-    if None in (cost, than, *per_replica):
+    if cost is None or than is None or one.tokens_per_second is None or other.tokens_per_second is None:
         return False
+    per_replica = [
+        each.tokens_per_second / each.fit.replicas_per_node
+        for each in (one, other)
+        if each.tokens_per_second is not None
+    ]
     return (
         cost < 0.9 * than
         and per_replica[0] > 1.1 * per_replica[1]

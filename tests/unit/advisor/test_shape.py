@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_a_size_takes_the_form_of_the_nearest_model(parameters: str, like: str) 
 
 
 def test_all_that_is_said_is_kept_and_nothing_is_estimated() -> None:
-    said = {"layers": 32, "hidden_size": 4096, "attention_heads": 32, "kv_heads": 8, "head_dim": 128}
+    said: dict[str, Any] = {"layers": 32, "hidden_size": 4096, "attention_heads": 32, "kv_heads": 8, "head_dim": 128}
     shape = shape_of(ModelShape(parameters="7B", architecture="llama", **said))
     assert {name: getattr(shape, name) for name in said} == said
     assert not shape.estimated

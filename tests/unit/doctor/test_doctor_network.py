@@ -64,13 +64,13 @@ def test_all_there_in_moto() -> None:
     for index, zone in enumerate(("usw2-az1", "usw2-az2")):
         made = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.1.{index * 16}.0/20", AvailabilityZoneId=zone)
         ids[zone] = made["Subnet"]["SubnetId"]
-    given = {"network": {"existing": {"vpc_id": vpc_id, "private_subnets": ids}}}
+    given: dict[str, Any] = {"network": {"existing": {"vpc_id": vpc_id, "private_subnets": ids}}}
     assert found(look(network, of_moto(), **given)) == [("VPC_DNS", "network.existing.vpc_id")]
     ec2.modify_vpc_attribute(VpcId=vpc_id, EnableDnsHostnames={"Value": True})
     assert found(look(network, of_moto(), **given)) == []
     given["network"]["existing"]["private_subnets"] = {**ids, "usw2-az2": "subnet-0123456789abcdef0"}
     assert found(look(network, of_moto(), **given)) == [("SUBNET_MISSING", "network.existing.private_subnets.usw2-az2")]
-    missing = {"network": {"existing": {"vpc_id": "vpc-0123456789abcdef0", "private_subnets": ids}}}
+    missing: dict[str, Any] = {"network": {"existing": {"vpc_id": "vpc-0123456789abcdef0", "private_subnets": ids}}}
     codes = {code for code, _ in found(look(network, of_moto(), **missing))}
     assert codes == {"VPC_MISSING", "SUBNET_OTHER_VPC"}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ KEY = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012
 SPOT = {"name": "spot", "instance_families": ["m7i"], "capacity": ["spot", "on-demand"], "limits": {"cpu": 8}}
 
 
-def account(*there: str, decision: str = "allowed", **answers: Any) -> Any:
+def account(*there: str, decision: str = "allowed", answers: Mapping[str, Any] | None = None) -> Any:
     def role(params: dict[str, Any]) -> Any:
         name = params["RoleName"]
         if name.removeprefix("AWSServiceRoleFor") not in there:
@@ -29,7 +30,7 @@ def account(*there: str, decision: str = "allowed", **answers: Any) -> Any:
         assert params["ContextEntries"][0]["ContextKeyName"] == "iam:AWSServiceName"
         return {"EvaluationResults": [{"EvalActionName": "iam:CreateServiceLinkedRole", "EvalDecision": decision}]}
 
-    return answering({"iam:GetRole": role, "iam:SimulatePrincipalPolicy": simulated, **answers})
+    return answering({"iam:GetRole": role, "iam:SimulatePrincipalPolicy": simulated, **(answers or {})})
 
 
 _ROLE = {"Path": "/aws-service-role/", "RoleId": "AROAEXAMPLEEXAMPLE", "CreateDate": "2026-01-01T00:00:00Z"}
@@ -76,12 +77,12 @@ def test_services_cannot_make_theirs_for_who_may_not() -> None:
 
 
 def test_simulation_that_is_denied_may_as_well_be_a_no() -> None:
-    aws = account(**{"iam:SimulatePrincipalPolicy": RefusedError("AccessDenied")})
+    aws = account(answers={"iam:SimulatePrincipalPolicy": RefusedError("AccessDenied")})
     assert [code for code, _ in found(look(service_roles, aws))] == ["SERVICE_ROLE_MISSING"] * 3
 
 
 def test_root_may_everything() -> None:
-    aws = account(**{"iam:SimulatePrincipalPolicy": RefusedError("ValidationError")})
+    aws = account(answers={"iam:SimulatePrincipalPolicy": RefusedError("ValidationError")})
     assert found(look(service_roles, aws, caller=Caller(ACCOUNT, f"arn:aws:iam::{ACCOUNT}:root"))) == []
 
 

@@ -153,10 +153,11 @@ def test_a_policy_for_nothing_is_left_out() -> None:
 
 
 def test_keys_of_volumes_are_used_through_ec2() -> None:
-    for statement in statements(documents()["volume-keys"]):
+    found = list(statements(documents()["volume-keys"]))
+    for statement in found:
         assert len(statement["Resource"]) == 20
         assert statement["Condition"]["StringLike"] == {"kms:ViaService": "ec2.us-west-2.amazonaws.com*"}
-    assert statement["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}
+    assert found[-1]["Condition"]["Bool"] == {"kms:GrantIsForAWSResource": "true"}
 
 
 def test_queue_policy() -> None:

@@ -224,7 +224,7 @@ def test_which_writes_have_no_condition() -> None:
 # --- resolved
 
 
-def roles(name: str = "demo", region: str = "us-west-2", **kubernetes: Any) -> tuple[ServiceRole, ...]:
+def roles(name: str = "demo", region: str = "us-west-2", /, **kubernetes: Any) -> tuple[ServiceRole, ...]:
     return resolve(strategy(name=name, region=region, kubernetes=kubernetes)).kubernetes.service_roles
 
 

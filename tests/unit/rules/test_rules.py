@@ -56,7 +56,7 @@ def storage(**fields: Any) -> dict[str, Any]:
     return {"storage": fields}
 
 
-def pool(family: str, **fields: Any) -> dict[str, Any]:
+def pool(family: str, /, **fields: Any) -> dict[str, Any]:
     limits = {"nvidia.com/gpu": 8}
     return {"karpenter": {"node_pools": [{"name": "pool", "instance_families": [family], "limits": limits, **fields}]}}
 

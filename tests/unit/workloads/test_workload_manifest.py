@@ -284,7 +284,7 @@ def test_independent_pods_do_not_meet() -> None:
     assert printed(strategy(group("g6.12xlarge")), nodes=2, independent=True).warnings == ()
 
 
-def annotations(of: Strategy, **request: Any) -> Any:
+def annotations_of(of: Strategy, **request: Any) -> Any:
     found = printed(of, **request).objects[-1]
     spec = found["spec"].get("pytorchReplicaSpecs", {}).get("Worker", found["spec"])
     return spec["template"]["metadata"].get("annotations")
@@ -294,10 +294,10 @@ def annotations(of: Strategy, **request: Any) -> Any:
 def test_karpenter_leaves_the_nodes_of_jobs_alone(kind: str) -> None:
     keep = {"karpenter.sh/do-not-disrupt": "true"}
     of_pool = strategy(**pools(gpu_pool(instance_types=["g6.12xlarge"])))
-    assert annotations(of_pool, group="pool", kind=kind) == keep
+    assert annotations_of(of_pool, group="pool", kind=kind) == keep
     # Karpenter has no say over a group, and a deployment's pods may move.
-    assert annotations(strategy(P4D), kind=kind) is None
-    assert annotations(of_pool, group="pool", kind="deployment") is None
+    assert annotations_of(strategy(P4D), kind=kind) is None
+    assert annotations_of(of_pool, group="pool", kind="deployment") is None
 
 
 def test_one_node_needs_no_service() -> None:
@@ -758,9 +758,10 @@ def test_every_strategy(file: Path) -> None:
     """No group of any strategy makes it fall over: a manifest, or a reason."""
     of = load_strategy(file).strategy
     resolved = resolve(of)
+    requests: list[dict[str, Any]] = [{}, {"nodes": 2}, {"accelerators": 1}, {"image": "registry.example/a:1"}]
     for node in nodes(resolved):
         for kind in KINDS:
-            for request in ({}, {"nodes": 2}, {"accelerators": 1}, {"image": "registry.example/a:1"}):
+            for request in requests:
                 try:
                     found = manifest(of, resolved, Request(kind=kind, group=node.name, **request))
                 except WorkloadError:
