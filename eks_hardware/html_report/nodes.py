@@ -1,4 +1,4 @@
-"""Node groups and node pools in the words of the page, so that drawing and tables treat both alike."""
+"""Node groups and node pools as the drawing shows them, both alike."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
+from eks_hardware.explain import lines
 from eks_hardware.resolve import (
     ResolvedNodeGroup,
     ResolvedNodePool,
     ResolvedStrategy,
-    ResolvedTaint,
     accelerator_resource,
 )
 from eks_hardware.resolve.node_pools import node_capacity
@@ -25,11 +25,6 @@ _CAPACITY = {
     "spot": "spot",
     "reserved": "reserved",
     "capacity-block": "capacity block",
-}
-_EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
 }
 
 
@@ -46,6 +41,11 @@ class Devices:
     fewest: int
     most: int
     text: str
+
+    @property
+    def uniform(self) -> bool:
+        """Whether nodes of all types have the same number."""
+        return self.fewest == self.most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +81,6 @@ class NodeSet:
     zone_ids: tuple[str, ...]
     most_devices: int
 
-    @property
-    def kind(self) -> str:
-        """What to call it."""
-        return "node pool" if self.is_pool else "node group"
-
 
 def node_sets(resolved: ResolvedStrategy, catalogue: Catalogue) -> tuple[NodeSet, ...]:
     """Every node group and then every node pool, in the order of the strategy."""
@@ -108,7 +103,7 @@ def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> NodeSet:
         capacity=_CAPACITY[group.capacity],
         efa=group.efa_count,
         marks=tuple(_marks(group)),
-        taints=tuple(map(_taint, group.taints)),
+        taints=_taints(group),
         zone_ids=group.zone_ids,
         most_devices=group.max_size * devices.most if devices else 0,
     )
@@ -127,7 +122,7 @@ def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> NodeSet:
         capacity=", ".join(_CAPACITY[each] for each in pool.capacity_types),
         efa=pool.efa_count,
         marks=tuple(_marks(pool)),
-        taints=tuple(map(_taint, pool.taints)),
+        taints=_taints(pool),
         zone_ids=pool.zone_ids,
         most_devices=_within_limits(pool, catalogue),
     )
@@ -199,6 +194,5 @@ def _marks(nodes: ResolvedNodeGroup | ResolvedNodePool) -> Iterator[str]:
         yield "placement group"
 
 
-def _taint(taint: ResolvedTaint) -> str:
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{_EFFECTS.get(taint.effect, taint.effect)}"
+def _taints(nodes: ResolvedNodeGroup | ResolvedNodePool) -> tuple[str, ...]:
+    return tuple(line for taint in nodes.taints for line in lines(taint))

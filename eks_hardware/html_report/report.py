@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eks_hardware.catalogue import Catalogue, Hardware, load
 from eks_hardware.cost import StrategyCost, cost_of
+from eks_hardware.explain import Section, sections
 from eks_hardware.findings import Finding
 from eks_hardware.html_report.nodes import NodeSet, node_sets
 from eks_hardware.models import Strategy
 from eks_hardware.quotas import QuotaNeed, quota_needs
 from eks_hardware.resolve import ResolvedStrategy, resolve
+
+_SHOWN = ("strategy", "network", "cluster", "groups", "karpenter", "pools", "storage")
+"""Parts of the resolved strategy on the page: hardware, and what it stands on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +29,8 @@ class Report:
         nodes: its node groups and pools.
         cost: what it costs by the hour.
         quotas: what it needs of Service Quotas.
-        findings: warnings, those that the strategy ignores too, and that it is over its budget.
-        budget_usd_per_month: what it may cost at its most; None where the strategy does not say.
+        findings: warnings, also the accepted ones, and the error of a strategy that is over its budget.
+        budget_usd_per_month: the budget of the strategy; None without one.
         version: version of the tool.
     """
 
@@ -39,30 +44,38 @@ class Report:
 
     @property
     def nodes_at_max(self) -> int:
-        """Nodes of all node groups together at their most."""
+        """Sum of the max sizes of all node groups."""
         return sum(group.max_size for group in self.resolved.node_groups)
 
     @property
     def devices_at_max(self) -> dict[Hardware, tuple[int, int]]:
-        """Accelerators at most, in node groups and in what the limits of pools allow, by kind of hardware."""
-        found: dict[Hardware, tuple[int, int]] = {}
+        """Most accelerators by kind of hardware: in node groups, and within the limits of pools."""
+        groups, pools = Counter[Hardware](), Counter[Hardware]()
         for each in self.nodes:
             if each.devices:
-                groups, pools = found.get(each.hardware, (0, 0))
-                found[each.hardware] = (
-                    groups + (0 if each.is_pool else each.most_devices),
-                    pools + (each.most_devices if each.is_pool else 0),
-                )
-        return found
+                (pools if each.is_pool else groups)[each.hardware] += each.most_devices
+        kinds = dict.fromkeys(each.hardware for each in self.nodes if each.devices)
+        return {kind: (groups[kind], pools[kind]) for kind in kinds}
 
     @property
     def to_raise(self) -> tuple[QuotaNeed, ...]:
         """Quotas of which a new account has less than is needed."""
         return tuple(each for each in self.quotas if falls_short(each))
 
+    @property
+    def settings(self) -> tuple[Section, ...]:
+        """Every resolved value with its reason, part by part."""
+        return tuple(each for each in sections(self.resolved) if each.kind in _SHOWN)
+
+    @property
+    def price_sources(self) -> tuple[tuple[str, str], ...]:
+        """Days and sources of all prices, each pair once, sorted."""
+        figures = (figure for line in self.cost.lines for figure in (line.figure, line.dearest) if figure)
+        return tuple(sorted({(figure.as_of, figure.source) for figure in figures}))
+
 
 def falls_short(need: QuotaNeed) -> bool:
-    """Whether a new account has less of a quota than is needed, with what an update starts on top."""
+    """Whether a new account has less of a quota than the strategy needs, nodes that an update adds included."""
     return need.default is not None and need.needed + need.surge > need.default
 
 

@@ -9,6 +9,7 @@ publishes the source of a fork, but no image (https://github.com/aws-samples/aws
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from eks_hardware.kubernetes.model import Object
@@ -29,20 +30,8 @@ _EFA_PORT = 9109
 _EFA_PATH = "/cgi-bin/metrics"
 _EXECUTABLE = 0o555
 
-EFA_SCRIPT = r"""#!/bin/sh
-# Prints the counters of every EFA interface of the node in Prometheus' text format.
-printf 'Content-Type: text/plain; version=0.0.4\r\n\r\n'
-cd "${SYSFS:-/sys}/class/infiniband" || exit 0
-for counter in $(ls ./*/ports/*/hw_counters | grep -v -e : -e lifespan | sort -u); do
-  echo "# TYPE node_amazonefa_$counter counter"
-  for file in */ports/*/hw_counters/"$counter"; do
-    port="${file#*/ports/}"
-    if read -r value <"$file"; then
-      echo "node_amazonefa_$counter{device=\"${file%%/*}\",port=\"${port%%/*}\"} $value"
-    fi
-  done
-done
-"""
+EFA_SCRIPT = Path(__file__).with_name("efa-metrics.sh")
+"""Prints the counters of the EFA interfaces of a node, as a CGI program."""
 
 
 def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> tuple[Object, ...]:
@@ -115,7 +104,7 @@ def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": _metadata(EFA_METRICS, namespace),
-        "data": {"metrics": EFA_SCRIPT},
+        "data": {"metrics": EFA_SCRIPT.read_text(encoding="utf-8")},
     }
     return (
         script,

@@ -68,8 +68,8 @@ async function look(browser, { name, file }, width, scheme) {
   await page.setViewport({ width, height: size.height }); // points can be asked for only where they are shown
   const faint = await page.evaluate(contrasts);
   const drawn = await page.evaluate(drawing);
-  // The same in the widest of fonts; letters of equal width are as wide in all of them.
-  await page.addStyleTag({ content: "svg text:not(.mono) { letter-spacing: 0.05em; }" });
+  // The same in a wider font.
+  await page.addStyleTag({ content: ".drawing, .legend { letter-spacing: 0.05em; }" });
   const wide = await page.evaluate(drawing);
   const tree = await page.accessibility.snapshot({ interestingOnly: false });
   await page.close();

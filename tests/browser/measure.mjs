@@ -18,19 +18,17 @@ export function contrasts() {
     const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a);
     return (high + 0.05) / (low + 0.05);
   };
-  const paint = (element) => {
-    const style = getComputedStyle(element);
-    return element instanceof SVGElement && !(element instanceof SVGSVGElement) ? style.fill : style.backgroundColor;
-  };
-  const behind = (x, y, front) => {
+  // The nearest painted ground at a point, of the element itself (text) or below it (signs); none where it is covered.
+  const behind = (x, y, front, itself) => {
     const stack = document.elementsFromPoint(x, y);
-    const below = stack.slice(stack.indexOf(front) + 1);
-    return below.filter((each) => !(each instanceof SVGTextContentElement)).map(paint).find(opaque);
+    const at = stack.indexOf(front);
+    if (at < 0) return null;
+    return stack.slice(itself ? at : at + 1).map((each) => getComputedStyle(each).backgroundColor).find(opaque);
   };
   const found = [];
-  const judge = (what, color, rectangle, front, least) => {
+  const judge = (what, color, rectangle, front, least, itself) => {
     const [x, y] = [rectangle.left + rectangle.width / 2, rectangle.top + rectangle.height / 2];
-    const ground = behind(x, y, front);
+    const ground = behind(x, y, front, itself);
     const value = ground && opaque(color) ? ratio(color, ground) : 0;
     found.push({ what, color, ground: ground ?? null, ratio: Math.round(value * 100) / 100, least });
   };
@@ -44,21 +42,22 @@ export function contrasts() {
     range.selectNodeContents(node);
     const rectangle = [...range.getClientRects()].find((each) => each.width > 1 && each.height > 1);
     if (!rectangle || getComputedStyle(element.closest("caption, thead") ?? element).clipPath !== "none") continue;
-    const svg = element instanceof SVGElement;
-    judge(node.data.trim(), getComputedStyle(element)[svg ? "fill" : "color"], rectangle, element, LEAST_TEXT);
+    judge(node.data.trim(), getComputedStyle(element).color, rectangle, element, LEAST_TEXT, true);
   }
-  for (const sign of document.querySelectorAll(".badge, .bar, .device, .efa")) {
+  for (const sign of document.querySelectorAll(".badge, .bar, .device, .efa, .efa path, .cylinder, .wires i")) {
     const rectangle = sign.getBoundingClientRect();
-    const style = getComputedStyle(sign);
-    const hollow = style.fill === "none";
-    if (rectangle.width) judge(sign.getAttribute("class"), hollow ? style.stroke : style.fill, rectangle, sign, LEAST_SIGN);
+    const { backgroundColor, borderTopColor, stroke } = getComputedStyle(sign);
+    const drawn = sign instanceof SVGElement ? stroke : opaque(backgroundColor) ? backgroundColor : borderTopColor;
+    // A line has nothing to be hit in its middle; what is around it counts.
+    const front = sign instanceof SVGElement ? sign.closest("h3, h5, .efa") : sign;
+    if (!rectangle.width) continue;
+    judge(sign.getAttribute("class") ?? sign.tagName, drawn, rectangle, front, LEAST_SIGN, sign instanceof SVGElement);
   }
   return { counted: found.length, low: found.filter((each) => each.ratio < each.least) };
 }
 
-/** Texts of the drawing that is shown, and what in it lies where it should not. */
+/** Names in the drawing, and what in it lies where it should not. */
 export function drawing() {
-  const shown = [...document.querySelectorAll("svg.drawing")].filter((each) => each.getBoundingClientRect().width);
   const SLACK = 1.5;
   const inside = (inner, outer) =>
     inner.left >= outer.left - SLACK &&
@@ -68,36 +67,52 @@ export function drawing() {
   const overlap = (one, other) =>
     Math.min(one.right, other.right) - Math.max(one.left, other.left) > SLACK &&
     Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > SLACK;
-  const named = (element) => element.textContent.trim() || element.getAttribute("class");
+  const box = (element) => element.getBoundingClientRect();
+  const all = (root, selector) => [...root.querySelectorAll(selector)].filter((each) => box(each).width);
+  const lines = (root) => {
+    const found = [];
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      const range = document.createRange();
+      range.selectNodeContents(walker.currentNode);
+      const text = walker.currentNode.data.trim();
+      if (text) for (const each of range.getClientRects()) if (each.width > 1) found.push({ text, box: each });
+    }
+    return found;
+  };
+  const pairs = (boxes, fault) =>
+    boxes.forEach((one, index) => {
+      for (const other of boxes.slice(index + 1)) if (overlap(one.box, other.box)) faults.push(fault(one, other));
+    });
 
   const faults = [];
-  const texts = [];
-  for (const svg of shown) {
-    const frame = svg.getBoundingClientRect();
-    const placed = (selector) =>
-      [...svg.querySelectorAll(selector)].map((element) => ({ element, box: element.getBoundingClientRect() }));
-    for (const { element, box } of placed("text, rect, path, circle"))
-      if (!inside(box, frame)) faults.push(`outside: ${named(element)}`);
-    // Lines, not texts: the box of a text of two lines is larger than what is written.
-    const lines = placed("text").flatMap(({ element }) =>
-      (element.children.length ? [...element.children] : [element]).map((line) => ({
-        element: line,
-        box: line.getBoundingClientRect(),
-      })),
-    );
-    lines.forEach((one, index) => {
-      for (const other of lines.slice(index + 1))
-        if (overlap(one.box, other.box)) faults.push(`overlap: ${named(one.element)} | ${named(other.element)}`);
-    });
-    for (const { element: frameOf, box: outer } of placed(".card, .pill, .plane, .vpc, .efa"))
-      for (const { element, box } of lines)
-        if (box.left >= outer.left && box.left < outer.right && box.top >= outer.top && box.top < outer.bottom)
-          if (!inside(box, outer)) faults.push(`over the edge of ${named(frameOf)}: ${named(element)}`);
-    const cards = placed(".card");
-    cards.forEach((one, index) => {
-      for (const other of cards.slice(index + 1)) if (overlap(one.box, other.box)) faults.push("cards overlap");
-    });
-    texts.push(...placed("text").map(({ element }) => element.textContent));
+  const figure = document.querySelector("figure.drawing");
+  const written = lines(figure);
+  pairs([...written, ...lines(document.querySelector(".legend"))], (one, other) => `overlap: ${one.text} | ${other.text}`);
+  const signs = all(figure, ".badge, .devices, .efa, .cylinder, .pill, .bar");
+  const marked = [...signs, ...all(figure, ".card .code, .card .accelerators > span:last-child, h5 > span")];
+  const apart = marked.filter((each) => !marked.some((other) => other !== each && other.contains(each)));
+  pairs(
+    apart.map((each) => ({ text: each.className || each.textContent, box: box(each) })),
+    (one, other) => `overlap: ${one.text} | ${other.text}`,
+  );
+  for (const frame of [figure, ...all(figure, ".card, .pill, .plane, .vpc, .efa, .badge, .zones li")]) {
+    for (const { text, box: line } of lines(frame))
+      if (!inside(line, box(frame))) faults.push(`over the edge of ${frame.className}: ${text}`);
+    for (const each of all(frame, "*")) if (!inside(box(each), box(frame))) faults.push(`outside ${frame.className}: ${each.className}`);
   }
-  return { count: shown.length, texts, faults };
+  const cards = all(figure, ".card");
+  pairs(
+    cards.map((each) => ({ box: box(each) })),
+    () => "cards overlap",
+  );
+  // With columns a bar lies over the column of its zone; else it says which zone it is of.
+  const columns = all(figure, ".ground i");
+  for (const each of all(figure, ".bars li")) {
+    const column = columns[each.style.getPropertyValue("--at") - 1];
+    const { left, right } = box(each);
+    if (column ? left < box(column).left || right > box(column).right : !lines(each).length)
+      faults.push(`a bar of another zone: ${each.textContent}`);
+  }
+  return { columns: columns.length, names: all(figure, ".card h5 > span").map((each) => each.textContent), faults };
 }

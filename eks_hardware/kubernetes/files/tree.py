@@ -46,6 +46,15 @@ class ReleaseFiles:
     open: tuple[Reference, ...] = ()
 
     @property
+    def namespaces(self) -> list[str]:
+        """Files of namespaces, which must be applied before what is in them: kubectl takes a folder by name."""
+        if isinstance(self.release, ChartRelease):
+            return []
+        return [
+            path for path, item in zip(self.files, self.release.objects, strict=True) if item["kind"] == "Namespace"
+        ]
+
+    @property
     def kinds(self) -> dict[str, int]:
         """How many objects of each kind there are, by kind."""
         if isinstance(self.release, ChartRelease):

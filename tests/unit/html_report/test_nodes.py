@@ -42,7 +42,7 @@ def test_hardware(instance_types: Any, types: str | None, devices: tuple[int, in
 
 def test_a_training_group() -> None:
     found = of_group("p4d.24xlarge", efa=True, scaling={"min": 1, "desired": 2, "max": 1000})
-    assert (found.kind, found.size, found.capacity) == ("node group", "min 1, desired 2, max 1,000", "on demand")
+    assert (found.is_pool, found.size, found.capacity) == (False, "min 1, desired 2, max 1,000", "on demand")
     assert (found.efa, found.marks, len(found.zone_ids)) == (4, ("placement group",), 1)
     assert found.taints == ("nvidia.com/gpu=true:NoSchedule",)
     assert found.most_devices == 8000
@@ -66,7 +66,7 @@ def test_shared_gpus() -> None:
 )
 def test_what_the_limits_of_a_pool_allow(fields: dict[str, Any], most: int) -> None:
     found = of_pool(**fields)
-    assert (found.kind, found.most_devices) == ("node pool", most)
+    assert (found.is_pool, found.most_devices) == (True, most)
 
 
 def test_a_pool_says_its_limits_and_how_it_buys() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.kubernetes import Bundle, bundle
-from eks_hardware.kubernetes.dashboards import EFA, GPU, NEURON, Dashboard, dashboard_model
+from eks_hardware.kubernetes.dashboards import DASHBOARDS, dashboard
 from eks_hardware.kubernetes.exporters import EFA_SCRIPT
 from eks_hardware.resolve import resolve
 from eks_hardware.rules.unknown_keys import unknown_keys
@@ -129,25 +129,28 @@ def test_dashboards_are_of_the_hardware_that_is_there(groups: list[dict[str, Any
         assert json.loads(each["data"][f"{name}.json"])["uid"] == name
 
 
-# Metrics that the exporters have by default; sources in the module's docstring.
+# Metrics that the exporters have by default; sources in the docstring of the package.
 METRICS = {
-    GPU.name: r"DCGM_FI_(DEV_(FB_USED|POWER_USAGE|GPU_TEMP|XID_ERRORS|UNCORRECTABLE_REMAPPED_ROWS|ROW_REMAP_FAILURE)"
+    "eks-hardware-gpu": r"DCGM_FI_"
+    r"(DEV_(FB_USED|POWER_USAGE|GPU_TEMP|XID_ERRORS|UNCORRECTABLE_REMAPPED_ROWS|ROW_REMAP_FAILURE)"
     r"|PROF_(GR_ENGINE_ACTIVE|PIPE_TENSOR_ACTIVE|DRAM_ACTIVE|PCIE_[TR]X_BYTES))",
-    NEURON.name: r"neuroncore_utilization_ratio|neuron_runtime_(memory_used_bytes|vcpu_usage_ratio)"
+    "eks-hardware-neuron": r"neuroncore_utilization_ratio|neuron_runtime_(memory_used_bytes|vcpu_usage_ratio)"
     r"|execution_(latency_seconds|status_total)|system_memory_(used|total)_bytes",
-    EFA.name: r"node_amazonefa_([tr]x_(bytes|pkts)|rx_drops|(send|recv)_bytes|rdma_(read|write)_(bytes|wr_err)"
+    "eks-hardware-efa": r"node_amazonefa_"
+    r"([tr]x_(bytes|pkts)|rx_drops|(send|recv)_bytes|rdma_(read|write)_(bytes|wr_err)"
     r"|retrans_(pkts|timeout_events)|unresponsive_remote_events|impaired_remote_conn_events)",
 }
 _NOT_METRICS = re.compile(r'"[^"]*"|\bby \([^)]*\)|\{[^}]*\}|\$\w+|\b(sum|avg|max|count|rate|by)\b')
 
 
-@pytest.mark.parametrize("dashboard", [GPU, NEURON, EFA], ids=lambda each: str(each.name))
-def test_dashboard(dashboard: Dashboard) -> None:
-    model = dashboard_model(dashboard)
+@pytest.mark.parametrize("name", DASHBOARDS)
+def test_dashboard(name: str) -> None:
+    model = json.loads(dashboard(name))
+    assert model["uid"] == name
     expressions = [target["expr"] for panel in model["panels"] for target in panel["targets"]]
     used = {name for each in expressions for name in re.findall(r"[A-Za-z_]{3,}", _NOT_METRICS.sub(" ", each))}
     assert used
-    assert [name for name in sorted(used) if not re.fullmatch(METRICS[dashboard.name], name)] == []
+    assert [each for each in sorted(used) if not re.fullmatch(METRICS[name], each)] == []
     assert [each.count("(") for each in expressions] == [each.count(")") for each in expressions]
     (variable,) = model["templating"]["list"]
     assert {panel["datasource"]["uid"] for panel in model["panels"]} == {f"${{{variable['name']}}}"}
@@ -161,7 +164,7 @@ def test_dashboard(dashboard: Dashboard) -> None:
 
 def run_script(sysfs: Path) -> str:
     done = subprocess.run(
-        ["/bin/sh", "-c", EFA_SCRIPT],
+        ["/bin/sh", EFA_SCRIPT],
         env={"PATH": "/usr/bin:/bin", "SYSFS": str(sysfs)},
         capture_output=True,
         text=True,

@@ -1,0 +1,45 @@
+"""Grafana dashboards for GPUs, Neuron devices and EFA, as ConfigMaps that Grafana's sidecar picks up.
+
+Each JSON file in this folder is a dashboard as Grafana stores it
+(https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/); its name is the uid of
+the dashboard. Every metric is one that the exporters of ``monitoring`` have by default:
+
+- ``DCGM_FI_*``: https://github.com/NVIDIA/dcgm-exporter/blob/4.5.3-4.8.2/deployment/templates/metrics-configmap.yaml
+- Neuron: https://github.com/aws-neuron/aws-neuron-sdk/blob/master/src/examples/neuron-monitor/neuron-monitor-grafana.json
+- EFA: https://github.com/torvalds/linux/blob/v6.12/drivers/infiniband/hw/efa/efa_verbs.c (``EFA_DEFINE_PORT_STATS``)
+  under the names of https://github.com/aws-samples/awsome-distributed-training (3.efa-node-exporter)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from eks_hardware.kubernetes.model import Object
+from eks_hardware.kubernetes.nodes import has_efa, is_neuron, is_nvidia, nodes_with
+from eks_hardware.resolve import ResolvedStrategy
+
+DASHBOARDS = {"eks-hardware-gpu": is_nvidia, "eks-hardware-neuron": is_neuron, "eks-hardware-efa": has_efa}
+"""Which nodes a strategy must have for each dashboard."""
+
+
+def dashboard(name: str) -> str:
+    """Return the JSON text of a dashboard."""
+    return Path(__file__).with_name(f"{name}.json").read_text(encoding="utf-8")
+
+
+def dashboards(resolved: ResolvedStrategy, namespace: str) -> Iterator[Object]:
+    """Yield a ConfigMap for each kind of hardware that the strategy has."""
+    for name, condition in DASHBOARDS.items():
+        if nodes_with(resolved, condition):
+            yield {
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {
+                    "name": name,
+                    "namespace": namespace,
+                    # What the sidecar of kube-prometheus-stack's Grafana looks for.
+                    "labels": {"grafana_dashboard": "1"},
+                },
+                "data": {f"{name}.json": dashboard(name)},
+            }
