@@ -1,28 +1,25 @@
-"""``eks-hardware report``: what it writes, what it refuses to write over, and that it needs neither Node nor time."""
+"""``eks-hardware report``: what it writes, and what it refuses to write over."""
 
 from __future__ import annotations
 
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
 from eks_hardware import __version__
-from eks_hardware.cli import app
+from helpers import cli
 from helpers.paths import ROOT, TESTS
 from helpers.strategies import SHIPPED, document, group
 
 SHIPPED_FILE = ROOT / "config" / "strategies" / "development.yaml"
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["report", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
-    return result.exit_code, result.stdout, result.stderr
+def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
+    return cli.run("report", *arguments, stdin=stdin, **environ)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -74,7 +71,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["/dev/stdout", "page.html"])
 def test_the_file_that_stdout_goes_to_is_refused(tmp_path: Path, path: str) -> None:
-    code = "import sys; from eks_hardware.cli import app; app(sys.argv[1:])"
+    code = "from eks_hardware.cli import main; main()"
     page = tmp_path / "page.html"
     with page.open("w") as stdout:
         done = subprocess.run(
@@ -162,20 +159,3 @@ def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
     text = out.read_text(encoding="utf-8")
     assert "Ours &amp; &lt;theirs&gt;" in text
     assert ">inference<" in text
-
-
-def test_neither_node_nor_time(tmp_path: Path) -> None:
-    code = (
-        "import sys; from eks_hardware.cli import app; app(sys.argv[1:], standalone_mode=False);"
-        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
-    )
-    command = [sys.executable, "-c", code, "report", "mixed-hardware", "--out", str(tmp_path / "report.html")]
-    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
-    )
-    taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "[]"
-    # Time of the processor: 0.45 s, more where both cores are busy, twice that where no module is compiled yet.
-    assert taken < 1, f"report took {taken:.2f} s"
