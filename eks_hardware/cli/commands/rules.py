@@ -86,11 +86,13 @@ def _example(each: Explanation) -> dict[str, Any]:
 
 def _says(each: Explanation) -> list[str]:
     """What validate prints for the example, without the place."""
+    from dataclasses import replace
+
     from eks_hardware.rules.examples import found
 
     if each.example:
         return [each.example]
-    return [str(finding).partition(": ")[2] if finding.position else str(finding) for finding in found(each)]
+    return [str(replace(finding, position=None)) for finding in found(each)]
 
 
 def _explained(each: Explanation) -> str:
