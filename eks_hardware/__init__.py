@@ -12,14 +12,17 @@ folders of the repository (docs/adr/0019).
 
 from __future__ import annotations
 
+import os.path
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from eks_hardware._framework import install as _install_framework
 from eks_hardware._lazy_providers import install as _install_lazy_providers
 
+# Not from `typing`, which with `pathlib` would take as long to import as all the rest.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from eks_hardware.adoption import Adoption, load_adoption, resolve_adoption
     from eks_hardware.catalogue import Catalogue, InstanceType
     from eks_hardware.constructs.cluster import Addon, Cluster, ClusterRef
@@ -127,7 +130,7 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
 
-if not (Path(__file__).parent / "constructs").is_dir():
+if not os.path.isdir(os.path.join(os.path.dirname(__file__), "constructs")):  # noqa: PTH112, PTH118, PTH120
     raise ImportError(
         "eks_hardware/constructs must be a link to constructs/, but this checkout has no symbolic links; "
         "run `git config core.symlinks true` and check out again, or install the wheel"

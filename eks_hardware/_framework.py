@@ -14,13 +14,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.abc import Loader, MetaPathFinder
+    from types import ModuleType
 else:
     # The import system asks for methods, not for base classes, and `importlib.abc` takes every command 10 ms.
     Loader = MetaPathFinder = object

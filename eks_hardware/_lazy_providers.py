@@ -23,14 +23,13 @@ import gc
 import importlib
 import os
 import sys
-from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
-from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from importlib.abc import Loader, MetaPathFinder
+    from types import ModuleType
 else:
     # The import system asks for methods, not for base classes, and `importlib.abc` takes every command 10 ms.
     Loader = MetaPathFinder = object
@@ -38,7 +37,7 @@ else:
 EAGER_SWITCH = "EKS_HARDWARE_EAGER_PROVIDERS"
 PROVIDERS = frozenset({"cdktf_cdktf_provider_aws", "cdktf_cdktf_provider_helm"})
 
-_NODE_HOOK = Path(__file__).with_name("lazy_providers.js")
+_NODE_HOOK = os.path.join(os.path.dirname(__file__), "lazy_providers.js")  # noqa: PTH118, PTH120 (pathlib is slow)
 
 # The generated comment above the eager imports; a package without it is already lazy.
 _EAGER_MARK = b"Loading modules to ensure their types are registered with the jsii runtime library"
@@ -80,8 +79,9 @@ class _LazyProviderFinder(MetaPathFinder):
         spec = PathFinder.find_spec(fullname, path)
         if spec is None or spec.origin is None or not spec.submodule_search_locations:
             return None
-        if _EAGER_MARK not in Path(spec.origin).read_bytes():
-            return None
+        with open(spec.origin, "rb") as file:  # noqa: PTH123
+            if _EAGER_MARK not in file.read():
+                return None
         spec.loader = _LazyRoot()
         return spec
 
@@ -107,9 +107,9 @@ def _hook_node() -> None:
     Quotes as Node reads them: https://nodejs.org/api/cli.html#node_optionsoptions
     """
     options = os.environ.get("NODE_OPTIONS", "")
-    escaped = str(_NODE_HOOK).replace("\\", "\\\\").replace('"', '\\"')
+    escaped = _NODE_HOOK.replace("\\", "\\\\").replace('"', '\\"')
     option = f'--require "{escaped}"'
-    if is_eager() or option in options or not _NODE_HOOK.is_file():
+    if is_eager() or option in options or not os.path.isfile(_NODE_HOOK):  # noqa: PTH113
         return
     if "semi-space" not in options.replace("_", "-"):
         # Young objects of one synth need no more, and 16 MiB, the default, is kept three times: 20 MB less. Allowed in

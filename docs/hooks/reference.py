@@ -10,14 +10,12 @@ from __future__ import annotations
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from enum import Enum
-from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import typer
+import click
 
-from eks_hardware.cli import application
+from eks_hardware.cli import app
 from eks_hardware.models import Strategy
 
 Schema = Mapping[str, Any]
@@ -45,9 +43,7 @@ the files or the account, 2 wrong usage; where a command has others, or means mo
 {_WRITTEN_BY}
 """
 
-_VALUES = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
-
-_Value = TypeVar("_Value")
+_VALUES = {"integer": "N", "choice": "VALUE", "path": "PATH", "filename": "FILE"}
 
 _CELL = str.maketrans({"|": r"\|", "\n": " ", "<": "&lt;"})
 
@@ -206,127 +202,74 @@ def _slug(path: str) -> str:
 
 def cli_page() -> str:
     """The reference of the command line: usage, explanation, arguments and options of each command."""
-    found = dict(commands())
-    rows = [f"| [`{name}`](#{_slug(name)}) | {_text(_first(function))} |" for name, function in found.items()]
+    found = commands()
+    rows = [f"| [`{name}`](#{_slug(name)}) | {_text(_first(command))} |" for name, command in found.items()]
     contents = ["| command | |", "|---|---|", *rows, ""]
     return "\n".join([_CLI_HEAD, *contents, *(line for item in found.items() for line in _command(*item))])
 
 
-def commands() -> Iterator[tuple[str, Callable[..., object]]]:
+def commands() -> dict[str, click.Command]:
     """Every command by its name, in the order of the help: ``instances refresh`` after ``instances``."""
-    app = application()
-    for command in app.registered_commands:
-        yield str(command.name), _not_none(command.callback)
-    for group in app.registered_groups:
-        within = _not_none(group.typer_instance)
-        if within.registered_callback:
-            yield str(group.name), _not_none(within.registered_callback.callback)
-        for command in within.registered_commands:
-            function = _not_none(command.callback)
-            yield f"{group.name} {command.name or function.__name__}", function
+    return dict(_commands(app, click.Context(app, info_name="")))
 
 
-class Parameter(NamedTuple):
-    """An argument or an option of a command.
-
-    Attributes:
-        names: As they are written, an argument's in capitals.
-        info: What Typer is told of it.
-        kind: The type of its value.
-        default: Its value when it is left out; ``...`` where it may not be.
-    """
-
-    names: tuple[str, ...]
-    info: Any
-    kind: Any
-    default: object
-
-    @property
-    def is_option(self) -> bool:
-        return self.names[0].startswith("-")
+def _commands(group: click.Group, context: click.Context, before: str = "") -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        yield f"{before}{name}", command
+        if isinstance(command, click.Group):
+            yield from _commands(command, context, f"{before}{name} ")
 
 
-def parameters(function: Callable[..., object]) -> list[Parameter]:
-    """The arguments and options of a command, in order."""
-    hints = get_type_hints(function, include_extras=True)
-    found = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if get_origin(hints[name]) is not Annotated:
-            continue  # Typer's context
-        kind, info = get_args(hints[name])
-        required = parameter.default is inspect.Parameter.empty
-        if isinstance(info, typer.models.OptionInfo):
-            # In Annotated the first name of an option stands where its default would be.
-            first = (info.default,) if isinstance(info.default, str) else ()
-            names = (*first, *(info.param_decls or ())) or ("--" + name.replace("_", "-"),)
-            names = tuple(part for each in names for part in each.split("/"))
-        else:
-            names = (info.metavar or name.upper(),)
-        found.append(Parameter(names, info, _bare(kind), ... if required else parameter.default))
-    return found
-
-
-def _command(name: str, function: Callable[..., object]) -> Iterator[str]:
-    found = [each for each in parameters(function) if not each.info.hidden]
-    arguments = [each for each in found if not each.is_option]
-    options = [each for each in found if each.is_option]
+def _command(name: str, command: click.Command) -> Iterator[str]:
+    arguments = [each for each in command.params if isinstance(each, click.Argument)]
+    options = [each for each in command.params if isinstance(each, click.Option)]
     yield f"## {name}\n"
     words = [_usage(each) for each in arguments] + ["[OPTIONS]"] * bool(options)
     yield f"```text\neks-hardware {' '.join([name, *words])}\n```\n"
-    yield f"{_help(function)}\n"
+    yield f"{_help(command)}\n"
     if arguments:
         yield "| argument | |\n|---|---|"
-        yield from (f"| `{each.names[0]}` | {_text(each.info.help or '')} |" for each in arguments)
+        yield from (f"| `{_name(each)}` | {_text(each.help or '')} |" for each in arguments)
         yield ""
     if options:
         yield "| option | |\n|---|---|"
-        yield from (f"| {_option(each)} | {_text(each.info.help or '')}{_meaning(each)} |" for each in options)
+        yield from (f"| {_option(each)} | {_text(each.help or '')}{_meaning(each)} |" for each in options)
         yield ""
 
 
-def _usage(argument: Parameter) -> str:
-    word = argument.names[0] + ("..." if argument.kind[1] else "")
-    return word if argument.default is ... else f"[{word}]"
+def _name(argument: click.Argument) -> str:
+    return str(argument.name).upper()
 
 
-def _option(option: Parameter) -> str:
-    kind, _ = option.kind
-    value = "" if kind is bool else f" {option.info.metavar or _VALUES.get(kind, 'VALUE')}"
-    return "<br>".join(f"`{name}{value}`" for name in option.names)
+def _usage(argument: click.Argument) -> str:
+    word = _name(argument) + ("..." if argument.nargs < 0 else "")
+    return word if argument.required else f"[{word}]"
 
 
-def _meaning(option: Parameter) -> str:
+def _option(option: click.Option) -> str:
+    value = "" if option.is_flag else f" {option.metavar or _VALUES.get(option.type.name, 'TEXT')}"
+    return "<br>".join(f"`{name}{value}`".replace("|", r"\|") for name in (*option.opts, *option.secondary_opts))
+
+
+def _meaning(option: click.Option) -> str:
     """What the help adds to the text: the values that are allowed, and the default."""
-    kind, several = option.kind
     said = []
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        said.append("One of " + ", ".join(f"`{each.value}`" for each in kind) + ".")
-    if several and "repeated" not in (option.info.help or ""):
-        said.append("May be repeated.")
-    if option.default is ...:
+    if isinstance(option.type, click.Choice):
+        said.append("One of " + ", ".join(f"`{each}`" for each in option.type.choices) + ".")
+    if option.required:
         said.append("**Required.**")
-    elif option.default not in (None, False, "", ()) and option.info.show_default is not False:
-        value = option.default.value if isinstance(option.default, Enum) else option.default
-        said.append(f"Default: `{value}`.")
+    elif option.show_default and not option.is_flag:
+        said.append(f"Default: `{option.default}`.")
     return "".join(f" {each}" for each in said)
 
 
-def _bare(kind: Any) -> tuple[Any, bool]:
-    """A type without ``None`` and without its list, and whether there was a list."""
-    inner = [each for each in get_args(kind) if each is not type(None)]
-    if get_origin(kind) in (list, tuple):
-        return inner[0], True
-    return _bare(inner[0]) if inner and type(None) in get_args(kind) else (kind, False)
+def _help(command: click.Command) -> str:
+    """The help in Markdown: what Click is not to wrap is a block of code."""
+    text = inspect.cleandoc(command.help or "")
+    return re.sub(r"\x08\n(.*?:)\n((?:  .*\n?)+)", r"\1\n\n```sh\n\2\n```", text).replace("\n\n```\n", "\n```\n")
 
 
-def _help(function: Callable[..., object]) -> str:
-    return inspect.cleandoc(function.__doc__ or "").replace("\b\n", "")
-
-
-def _first(function: Callable[..., object]) -> str:
-    return " ".join(_help(function).split("\n\n", 1)[0].split())
-
-
-def _not_none(value: _Value | None) -> _Value:
-    assert value is not None
-    return value
+def _first(command: click.Command) -> str:
+    return " ".join(_help(command).split("\n\n", 1)[0].split())

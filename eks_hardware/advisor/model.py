@@ -182,6 +182,7 @@ class Miss:
         gates: gates that were not passed.
         text: the reason in a sentence.
         remedy: what to change so that it would fit, None where nothing is known.
+        detail: the reason without the name of the type, None where ``text`` does not begin with it.
     """
 
     kind: InstanceType
@@ -189,6 +190,7 @@ class Miss:
     gates: tuple[Gate, ...]
     text: str
     remedy: str | None
+    detail: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,18 +1,16 @@
-"""The command line: ``eks-hardware``."""
+"""The command line: ``eks-hardware``. Each command is a module in ``commands``, imported when it is named."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from eks_hardware import __version__
 
-# In the order of the help; each is a function of its name in a module of its name.
-_COMMANDS = (
+COMMANDS = (
     "recommend",
     "init",
     "validate",
@@ -25,60 +23,67 @@ _COMMANDS = (
     "workload",
     "check-model",
     "rules",
+    "instances",
     "doctor",
     "demo",
+    "completion",
 )
-_GROUPS = ("instances",)
+"""In the order of the help; each is a ``click.Command`` of its name, in a module of its name."""
+
+_INTERRUPTED = 130
 
 
-def application(names: Iterable[str] = (*_COMMANDS, *_GROUPS)) -> typer.Typer:
-    """The command line with some of its commands; by default with all."""
-    app = typer.Typer(
-        name="eks-hardware",
-        help="Amazon EKS clusters for AI workloads on the right hardware.",
-        no_args_is_help=True,
-        add_completion=False,
-        pretty_exceptions_enable=False,
-    )
-    app.callback(invoke_without_command=True)(_root)
-    for name in names:
-        function = name.replace("-", "_")
-        module = import_module(f"eks_hardware.cli.{function}")
-        if name in _GROUPS:
-            app.add_typer(module.app, name=name)
-        else:
-            app.command(name)(getattr(module, function))
-    return app
+class _Commands(click.Group):
+    """A group that imports only the command that is named: all of them take longer than most take to answer."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"{__name__}.commands.{name}"), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not ctx.resilient_parsing:
+            raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The first sentence of each command, whole: Click cuts it at the end of the line."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(limit=1000)) for name, each in commands if each])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            ctx.exit(_INTERRUPTED)
 
 
-def _root(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
-) -> None:
-    if version:
-        typer.echo(__version__)
-        raise typer.Exit
+@click.group(
+    "eks-hardware", cls=_Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, message="%(version)s", help="Print the version and stop.")
+def app() -> None:
+    """Amazon EKS clusters for AI workloads on the right hardware."""
 
 
 def main() -> None:
-    """Run the command line."""
-    # The one command that is named: putting all of them together takes longer than most take to answer.
-    named = [word for word in sys.argv[1:2] if word in (*_COMMANDS, *_GROUPS)]
+    """Run the command line. Click ends it quietly where a pipe is closed."""
     try:
-        application(named or (*_COMMANDS, *_GROUPS))()
-    except BrokenPipeError:
-        raise
+        app.main(prog_name="eks-hardware")
     except OSError as error:
         # A full disk behind a redirected output, as far as a command does not know better.
         if error.filename is not None:
             raise
-        typer.echo(f"error: the output cannot be written: {(error.strerror or str(error)).lower()}", err=True)
+        from eks_hardware.cli.errors import reason
+
+        click.echo(f"error: the output cannot be written: {reason(error)}", err=True)
         sys.stdout = None  # or Python fails again when it flushes
         raise SystemExit(1) from None
-
-
-def __getattr__(name: str) -> Any:
-    """``app``: the whole command line, made when it is asked for."""
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()["app"] = application()
-    return found

@@ -66,6 +66,7 @@ class CostLine:
         dearest: price of one unit at most, where that is another one: of the dearest instance type of a group, or on
             demand in place of spot. It is what counts at ``max``.
         unpriced: instance types that may be launched at ``max`` and have no price.
+        instance_type: the type whose price ``figure`` is, for ``instances``; None where no type bounds the cost.
 
     Examples:
         >>> lines = cost_of(resolved).lines
@@ -81,6 +82,7 @@ class CostLine:
     note: str | None = None
     dearest: Figure | None = None
     unpriced: tuple[str, ...] = ()
+    instance_type: str | None = None
 
     def figure_at(self, level: Level) -> Figure | None:
         """The price of one unit that counts at a level."""

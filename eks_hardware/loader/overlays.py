@@ -62,10 +62,15 @@ def _find(name: str, folders: Sequence[Path | str]) -> Path | None:
 
 
 def _unknown(name: str, folders: Sequence[Path | str]) -> str:
-    known = sorted({file.stem for folder in folders for file in _files(Path(folder))})
+    known = known_overlays(folders)
     close = difflib.get_close_matches(name, known, n=1)
     hint = f'; did you mean "{close[0]}"?' if close else ""
     return f'there is no overlay "{name}"{hint} (there are: {ys.shown(", ".join(known), 400) or "none"})'
+
+
+def known_overlays(folders: Sequence[Path | str]) -> list[str]:
+    """The names of all overlays in some folders, sorted."""
+    return sorted({file.stem for folder in folders for file in _files(Path(folder))})
 
 
 def _files(folder: Path) -> list[Path]:

@@ -130,7 +130,7 @@ def _doctor(emulator: Emulator, file: Path, keys: Mapping[str, str], *options: s
 
 
 def test_account_that_is_right(made: Made, emulator: Emulator, tmp_path: Path) -> None:
-    done = _doctor(emulator, _strategy(made, tmp_path), made.administrator, "--json")
+    done = _doctor(emulator, _strategy(made, tmp_path), made.administrator, "--format", "json")
     assert done.stderr == ""
     report = json.loads(done.stdout)
     failed = [each["message"] for each in report["findings"] if each["code"] == "CHECK_FAILED"]
@@ -189,7 +189,7 @@ def test_account_that_is_wrong(made: Made, emulator: Emulator, tmp_path: Path) -
 
 def test_another_account(made: Made, emulator: Emulator, tmp_path: Path) -> None:
     file = _strategy(made, tmp_path, aws={"account_id": "999999999999"})
-    done = _doctor(emulator, file, made.administrator, "--json")
+    done = _doctor(emulator, file, made.administrator, "--format", "json")
     assert done.returncode == 1
     assert [each["code"] for each in json.loads(done.stdout)["findings"]] == ["ACCOUNT_OTHER"]
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from docs.hooks.reference import commands, parameters
+from docs.hooks.reference import commands
 from eks_hardware.cli import app
 from eks_hardware.validation import validate
 from helpers.paths import ROOT
@@ -33,8 +33,8 @@ WRONG = {
 }
 
 OPTIONS = {
-    name: {each for one in parameters(function) if one.is_option for each in one.names} | {"--help"}
-    for name, function in commands()
+    name: {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
+    for name, command in commands().items()
 }
 # Asked of the command line itself.
 OPTIONS[""] = {"--version", "--help"}

@@ -6,31 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from eks_hardware.catalogue import load
-from eks_hardware.cli.init import init
-from eks_hardware.cli.lock import lock
 from eks_hardware.stacks.app import main
+from helpers import cli
 from helpers.locking import group_line, write_strategy
 from helpers.synthesized import Synthesized, synthesize
 
 
-def run(command: Any, *arguments: str) -> None:
-    app = typer.Typer()
-    app.command()(command)
-    result = CliRunner().invoke(app, list(arguments))
-    assert result.exit_code == 0, result.output
+def run(*arguments: str) -> None:
+    code, said = cli.outcome(*arguments)
+    assert code == 0, said
 
 
 @pytest.fixture(scope="module")
 def stacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Synthesized]:
     folder = tmp_path_factory.mktemp("recommended")
     (folder / "strategies").mkdir()
-    run(init, "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project")
+    run("init", "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project")
     described = write_strategy(folder / "strategies", group_line(), name="described")
-    run(lock, str(described))
+    run("lock", str(described))
     found = synthesize(folder / "out", folder / "strategies")
     return {each.strategy: each for each in found}
 

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from pydantic import ValidationError
-from typer.testing import CliRunner
 
 from eks_hardware.cli import app
 from eks_hardware.findings import StrategyError
@@ -478,7 +478,7 @@ def test_a_link_prints_nothing_of_another_file(content: str, tmp_path: Path) -> 
     (tmp_path / "credentials").write_text(content, encoding="utf-8")
     file = tmp_path / "demo.yaml"
     file.symlink_to(tmp_path / "credentials")
-    for arguments in ([], ["--json"], ["--sarif", "-"]):
+    for arguments in ([], ["--format", "json"], ["--sarif", "-"]):
         result = CliRunner().invoke(app, ["validate", str(file), *arguments])
         assert result.exit_code == 1
         assert "FILE_UNREADABLE" in result.output

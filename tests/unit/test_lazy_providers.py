@@ -123,7 +123,7 @@ def node_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     file = tmp_path / 'a "folder"' / "lazy_providers.js"
     file.parent.mkdir()
     file.touch()
-    monkeypatch.setattr(_lazy_providers, "_NODE_HOOK", file)
+    monkeypatch.setattr(_lazy_providers, "_NODE_HOOK", str(file))
     monkeypatch.delenv(EAGER_SWITCH, raising=False)
     return file
 

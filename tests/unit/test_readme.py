@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
 from eks_hardware.cli import app
 from eks_hardware.rules import RULES
@@ -52,7 +52,7 @@ def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_first_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """recommend --write, then validate: each line that is shown is printed, in that order."""
+    """recommend --output, then validate: each line that is shown is printed, in that order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "config" / "strategies").mkdir(parents=True)

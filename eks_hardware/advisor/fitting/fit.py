@@ -130,7 +130,7 @@ class Fitter:
             found = self._found[key] = self._find(kind, many)
         if isinstance(found, _Missed):
             text = f"{kind.name}: {found.text}"
-            return Miss(kind=kind, missing_gib=found.missing_gib, gates=(), text=text, remedy=None)
+            return Miss(kind=kind, missing_gib=found.missing_gib, gates=(), text=text, remedy=None, detail=found.text)
         return self._choose(self.request, self._fits_of(kind, found, of_software))
 
     def _find(self, kind: InstanceType, many: bool) -> _Found | _Missed:

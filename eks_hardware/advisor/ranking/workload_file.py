@@ -10,11 +10,13 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware.advisor.model import Request
+from eks_hardware.advisor.recommend import unknown_of
 from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
 from eks_hardware.catalogue import load
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
 from eks_hardware.models import WorkloadSpec
+from eks_hardware.models.base import Text
 from eks_hardware.models.strategy import Region
 from eks_hardware.suggestions import did_you_mean
 
@@ -28,6 +30,11 @@ class WorkloadFile(WorkloadSpec):
     version: Literal[1] = Field(description="Version of the format.")
     region: Region | None = Field(default=None, description="Where it is to run.")
     regions: tuple[Region, ...] = Field(default=(), max_length=40, description="Where it may run, to be compared.")
+    only: tuple[Text, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Only these families, accelerators, kinds of hardware or instance types, such as g6e, h100 or cpu.",
+    )
 
     @model_validator(mode="after")
     def _has_one_of_both(self) -> WorkloadFile:
@@ -63,33 +70,35 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
         folder: folder that ``model.hf_config`` is relative to; default: the working directory.
 
     Raises:
-        StrategyError: REGION_UNKNOWN, or what is wrong with the model's config.json.
+        StrategyError: REGION_UNKNOWN, INSTANCE_TYPE_UNKNOWN, or what is wrong with the model's config.json.
     """
     asked = document.value
-    if findings := list(_unknown_regions(document)):
+    if findings := [*_unknown_regions(document), *_unknown_hardware(document)]:
         raise StrategyError(findings)
     try:
         shape = shape_of(asked.model, folder=folder)
     except ShapeError as error:
         path = f"model.{error.field}"
         raise StrategyError([Finding(error.code, path, error.message, position=document.source.locate(path))]) from None
-    said = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions"})
+    said = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions", "only"})
     return Request(workload=WorkloadSpec.model_validate(said), shape=shape, regions=asked.places)
 
 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
-    asked = document.value
+    asked, known = document.value, load().regions
     said = [("region", asked.region)] if asked.region else []
     said += [(f"regions[{index}]", region) for index, region in enumerate(asked.regions)]
     for path, region in said:
-        if message := unknown_region(region):
+        if region not in known:
+            hint = did_you_mean(region, known, f"known: {', '.join(known)}")
+            message = f"the catalogue does not know {region}; {hint}"
             yield Finding("REGION_UNKNOWN", path, message, position=document.source.locate(path))
 
 
-def unknown_region(region: str) -> str | None:
-    """What is wrong with a region that the catalogue does not know; None for one that it does."""
-    known = load().regions
-    if region in known:
-        return None
-    hint = did_you_mean(region, known, f"known: {', '.join(known)}")
-    return f"the catalogue does not know {region}; {hint}"
+def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
+    only = document.value.only
+    for word, near in unknown_of(load(), only):
+        hint = f"did you mean {' or '.join(near)}?" if near else "see `eks-hardware instances`"
+        path = f"only[{only.index(word)}]"
+        message = f"{word} is no family, accelerator, kind of hardware or instance type of the catalogue; {hint}"
+        yield Finding("INSTANCE_TYPE_UNKNOWN", path, message, position=document.source.locate(path))

@@ -8,30 +8,24 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
-from eks_hardware.cli.cost import cost
 from eks_hardware.cost import PURCHASES, cost_of
 from eks_hardware.resolve import resolve
+from helpers import cli
 from helpers.paths import ROOT, TESTS
 from helpers.strategies import SHIPPED, document, group, shipped
-
-app = typer.Typer()
-app.command()(cost)
 
 CAPACITY = str(TESTS / "corpus" / "good" / "capacity-every.yaml")
 OVER = str(TESTS / "corpus" / "bad" / "budget-exceeded.yaml")
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "NO_COLOR": "1"})
-    return result.exit_code, result.stdout, result.stderr
+def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
+    return cli.run("cost", *arguments, stdin=stdin, **environ)
 
 
 def content(*arguments: str) -> dict[str, Any]:
-    code, stdout, _ = run(*arguments, "--json")
+    code, stdout, _ = run(*arguments, "--format", "json")
     assert code == 0
     read: dict[str, Any] = json.loads(stdout)
     return read
@@ -117,7 +111,7 @@ def test_overlay() -> None:
     assert "endpoints" in private
 
 
-@pytest.mark.parametrize("arguments", [(OVER,), (OVER, "--json")])
+@pytest.mark.parametrize("arguments", [(OVER,), (OVER, "--format", "json")])
 def test_over_budget_is_shown_all_the_same(arguments: tuple[str, ...]) -> None:
     code, stdout, stderr = run(*arguments)
     assert code == 1
@@ -135,7 +129,7 @@ def test_any_other_error_ends_it(tmp_path: Path) -> None:
 
 def test_warnings_do_not_spoil_json(tmp_path: Path) -> None:
     file = write(tmp_path, cluster={"creator_is_admin": True, "endpoint": {"public_cidrs": ["0.0.0.0/0"]}})
-    code, stdout, stderr = run(file, "--json")
+    code, stdout, stderr = run(file, "--format", "json")
     assert code == 0
     assert "ENDPOINT_OPEN" in stderr
     assert json.loads(stdout)["strategy"] == "demo"

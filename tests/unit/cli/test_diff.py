@@ -1,31 +1,21 @@
-"""``eks-hardware diff``: what it prints, its exit codes, and that it needs neither Node nor time."""
+"""``eks-hardware diff``: what it prints and its exit codes."""
 
 from __future__ import annotations
 
 import json
-import os
-import resource
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
-from eks_hardware.cli.diff import FAILED, diff
-from helpers.paths import ROOT
+from eks_hardware.cli.commands.diff import REPLACED
+from helpers import cli
 from helpers.strategies import SHIPPED, SYSTEM, document, gpu_pool, group, pools
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(diff)
 
-
-def run(*arguments: str, **environ: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80", "NO_COLOR": "1", **environ})
-    return result.exit_code, result.stdout, result.stderr
+def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
+    return cli.run("diff", *arguments, stdin=stdin, **environ)
 
 
 @pytest.fixture
@@ -79,7 +69,7 @@ def test_fail_on(files: Any, pair: tuple[dict[str, Any], dict[str, Any]], replac
     assert run(*names)[0] == 0
     assert run(*names, "--fail-on", "replace")[0] == replace
     assert run(*names, "--fail-on", "destroy")[0] == destroy
-    assert {replace, destroy} <= {0, FAILED}
+    assert {replace, destroy} <= {0, REPLACED}
 
 
 def test_errors_are_those_of_validate(files: Any) -> None:
@@ -113,21 +103,3 @@ def test_a_budget_does_not_stop_it(files: Any) -> None:
     dear = document(group("p5.48xlarge"), budget={"usd_per_month_at_max": 10})
     code, out, err = run(*files(document(node_groups=[SYSTEM]), dear))
     assert (code, "node_groups[gpu] added" in out, "BUDGET_EXCEEDED" in err) == (0, True, True)
-
-
-def test_neither_node_nor_time() -> None:
-    code = (
-        "import sys, typer; from eks_hardware.cli.diff import diff; app = typer.Typer(); app.command()(diff);"
-        "app(sys.argv[1:], standalone_mode=False);"
-        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
-    )
-    command = [sys.executable, "-c", code, "mixed-hardware", "gpu-training"]
-    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
-    )
-    taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "[]"
-    # Time of the processor: 0.4 s however busy the machine is, more where no module is compiled yet.
-    assert taken < 1, f"diff took {taken:.2f} s"

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
-from eks_hardware.cli import app
 from eks_hardware.doctor.aws import Aws
+from helpers import cli
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering
 from helpers.paths import ROOT
 from helpers.strategies import document, group
@@ -32,9 +31,8 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["doctor", *map(str, arguments)], env={"COLUMNS": "80", "NO_COLOR": "1"})
-    return result.exit_code, result.stdout, result.stderr
+def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
+    return cli.run("doctor", *arguments, stdin=stdin, **environ)
 
 
 def connects_to(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> list[dict[str, Any]]:
@@ -85,7 +83,7 @@ def test_errors_with_place_and_command(file: Path, monkeypatch: pytest.MonkeyPat
 
 def test_json(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     connects_to(monkeypatch, answering(quotas(0), otherwise=DENIED))
-    code, out, err = run(file, "--json")
+    code, out, err = run(file, "--format", "json")
     assert (code, err) == (1, "")
     report = json.loads(out)
     assert (report["version"], report["account"], report["caller"]) == (1, ACCOUNT, CALLER)

@@ -1,34 +1,23 @@
-"""``eks-hardware explain``: every value with its reason and row, in 80 columns, without Node and at once."""
+"""``eks-hardware explain``: every value with its reason and row, in 80 columns."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import typer
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
-from eks_hardware.cli.explain import explain
 from eks_hardware.explain import KINDS
 from eks_hardware.resolve import resolve
-from helpers.paths import ROOT
+from helpers import cli
 from helpers.strategies import SHIPPED, document, group, shipped
 
-app = typer.Typer(pretty_exceptions_enable=False)
-app.command()(explain)
 
-
-def run(*arguments: str, **environ: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, list(arguments), env={"COLUMNS": "80", "NO_COLOR": "1", **environ})
-    return result.exit_code, result.stdout, result.stderr
+def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
+    return cli.run("explain", *arguments, stdin=stdin, **environ)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -55,7 +44,7 @@ def test_a_group(golden: Callable[[str, str], None]) -> None:
 
 def content(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
     """Values by the path of their section and their field."""
-    sections = json.loads(run(*arguments, "--json")[1])["sections"]
+    sections = json.loads(run(*arguments, "--format", "json")[1])["sections"]
     return {each["path"]: {value["field"]: value for value in each["values"]} for each in sections}
 
 
@@ -99,7 +88,7 @@ def test_pools_name_their_rows() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_sections(kind: str) -> None:
-    code, out, _ = run("mixed-hardware", "--section", kind, "--json")
+    code, out, _ = run("mixed-hardware", "--section", kind, "--format", "json")
     assert code == 0
     assert {each["kind"] for each in json.loads(out)["sections"]} == {kind}
 
@@ -182,21 +171,3 @@ def test_wrong_usage_names_what_there_is(arguments: tuple[str, str], named: str)
     code, _, err = run("mixed-hardware", *arguments)
     assert code == 2
     assert named in re.sub(r"[^\w-]+", " ", err)
-
-
-def test_neither_node_nor_time() -> None:
-    code = (
-        "import sys, typer; from eks_hardware.cli.explain import explain; app = typer.Typer(); app.command()(explain);"
-        "app(sys.argv[1:], standalone_mode=False);"
-        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
-    )
-    command = [sys.executable, "-c", code, "mixed-hardware"]
-    began = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, "PATH": ""}, capture_output=True, text=True, timeout=60, check=False
-    )
-    taken = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - began
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "[]"
-    # Time of the processor: 0.5 s however busy the machine is, more where no module is compiled yet.
-    assert taken < 1, f"explain took {taken:.2f} s"

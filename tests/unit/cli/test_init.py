@@ -12,18 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
-from eks_hardware.cli.init import init
 from eks_hardware.validation import load_strategy, validate
+from helpers import cli
 from helpers.paths import ROOT
 from helpers.strategies import TODAY
-
-app = typer.Typer()
-app.command()(init)
-
-WIDE = {"COLUMNS": "300", "NO_COLOR": "1"}
 
 
 @pytest.fixture(autouse=True)
@@ -34,14 +27,12 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     # The package has the command itself under this name.
-    monkeypatch.setattr(sys.modules["eks_hardware.cli.init"], "_somebody_is_there", lambda: True)
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.init"], "_somebody_is_there", lambda: True)
 
 
-def run(*arguments: str, answers: str | None = None) -> tuple[int, str]:
+def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
     """Run it for a strategy alone."""
-    result = CliRunner().invoke(app, ["--no-project", *arguments], input=answers, env=WIDE)
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result.exit_code, result.output
+    return cli.outcome("init", "--no-project", *arguments, stdin=stdin, **environ)
 
 
 def types_of(file: str = "demo.yaml") -> list[str]:
@@ -65,14 +56,14 @@ FLAGS = {
 
 @pytest.mark.parametrize(("arguments", "name"), FLAGS.values(), ids=FLAGS)
 def test_by_flags(arguments: list[str], name: str | None) -> None:
-    code, said = run("demo", *arguments)
+    code, said = outcome("demo", *arguments)
     assert code == 0, said
     assert "demo.yaml written: 0 errors, 1 warning" in said
     assert name in types_of() if name else len(types_of()) >= 2
 
 
 def test_the_next_commands_are_said() -> None:
-    _, said = run("demo", "--hardware", "gpu", "--task", "inference", "--out", "my strategies")
+    _, said = outcome("demo", "--hardware", "gpu", "--task", "inference", "--out", "my strategies")
     commands = [line.strip() for line in said.partition("Next:")[2].splitlines() if line.strip()]
     assert [shlex.split(each)[-1] for each in commands] == [
         "my strategies/demo.yaml",
@@ -96,7 +87,7 @@ def test_by_a_config_of_hugging_face() -> None:
         "max_position_embeddings": 131072,
     }
     Path("config.json").write_text(json.dumps(content), encoding="utf-8")
-    code, said = run("demo", "--hf-config", "config.json", "--task", "inference")
+    code, said = outcome("demo", "--model", "config.json", "--task", "inference")
     assert code == 0, said
     assert "llama" in Path("demo.yaml").read_text(encoding="utf-8")
 
@@ -113,21 +104,21 @@ ANSWERS = {
 @pytest.mark.usefixtures("at_a_terminal")
 @pytest.mark.parametrize(("answers", "name"), ANSWERS.values(), ids=ANSWERS)
 def test_by_questions(answers: str, name: str | None) -> None:
-    code, said = run("demo", answers=answers)
+    code, said = outcome("demo", stdin=answers)
     assert code == 0, said
     assert name in types_of() if name else len(types_of()) >= 2
 
 
 @pytest.mark.usefixtures("at_a_terminal")
 def test_only_what_the_flags_do_not_say_is_asked() -> None:
-    code, said = run("demo", "--hardware", "gpu", answers="training\n")
+    code, said = outcome("demo", "--hardware", "gpu", stdin="training\n")
     assert code == 0, said
     assert said.count("?") == 1
 
 
 @pytest.mark.parametrize("arguments", [[], ["--hardware", "gpu"], ["--model", "8B"]])
 def test_without_a_terminal_the_flags_are_named(arguments: list[str]) -> None:
-    code, said = run("demo", *arguments)
+    code, said = outcome("demo", *arguments)
     assert code == 2
     assert "this is no terminal" in said
     assert all(flag in said for flag in ("--hardware", "--model", "--task", "--yes"))
@@ -135,9 +126,9 @@ def test_without_a_terminal_the_flags_are_named(arguments: list[str]) -> None:
 
 
 def test_it_does_not_wait_for_a_pipe_that_says_nothing() -> None:
-    command = "import sys, typer; from eks_hardware.cli.init import init; typer.run(init)"
+    command = "from eks_hardware.cli import main; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", command, "demo"],
+        [sys.executable, "-c", command, "init", "demo", "--no-project"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -150,10 +141,9 @@ def test_it_does_not_wait_for_a_pipe_that_says_nothing() -> None:
 
 WRONG = {
     "two ways at once": (["--hardware", "gpu", "--model", "8B", "--task", "training"], "give one of the two"),
-    "a model said twice": (["--model", "8B", "--hf-config", "x.json", "--task", "training"], "leave --model out"),
     "no number": (["--model", "eight", "--task", "inference"], "a number such as 8B"),
     "nothing": (["--model", "0B", "--task", "inference"], "not a number of parameters"),
-    "no file": (["--hf-config", "nowhere.json", "--task", "inference"], "nowhere.json"),
+    "no file": (["--model", "nowhere.json", "--task", "inference"], "nowhere.json"),
     "no region": (["--yes", "--region", "us-wset-2"], "did you mean us-west-2?"),
     "no such hardware there": (
         ["--hardware", "trainium", "--task", "training", "--region", "eu-west-1"],
@@ -168,13 +158,13 @@ WRONG = {
 
 @pytest.mark.parametrize(("arguments", "expected"), WRONG.values(), ids=WRONG)
 def test_wrong_usage(arguments: list[str], expected: str) -> None:
-    code, said = run("demo", *arguments)
+    code, said = outcome("demo", *arguments)
     assert (code, Path("demo.yaml").exists()) == (2, False)
     assert expected in said
 
 
 def test_a_model_that_fits_nowhere() -> None:
-    code, said = run("demo", "--model", "900T", "--task", "training")
+    code, said = outcome("demo", "--model", "900T", "--task", "training")
     assert code == 1
     assert "nothing in us-west-2 fits" in said
     assert not Path("demo.yaml").exists()
@@ -182,23 +172,23 @@ def test_a_model_that_fits_nowhere() -> None:
 
 @pytest.mark.parametrize("name", ["a b", "../demo", "-x", "", "a" * 101])
 def test_what_cannot_be_a_name(name: str) -> None:
-    code, said = run("--yes", "--", name)
+    code, said = outcome("--yes", "--", name)
     assert code == 2
     assert "cannot be the name of a cluster" in said
 
 
 def test_a_file_that_is_there_stays() -> None:
     Path("demo.yaml").write_text("mine\n", encoding="utf-8")
-    code, said = run("demo", "--yes")
+    code, said = outcome("demo", "--yes")
     assert code == 2
     assert "--force" in said
     assert Path("demo.yaml").read_text(encoding="utf-8") == "mine\n"
-    assert run("demo", "--yes", "--force")[0] == 0
+    assert outcome("demo", "--yes", "--force")[0] == 0
     assert len(types_of()) >= 2
 
 
 def test_a_folder_that_cannot_be_made() -> None:
     Path("file").touch()
-    code, said = run("demo", "--yes", "--out", "file/folder")
+    code, said = outcome("demo", "--yes", "--out", "file/folder")
     assert code == 2
     assert "error: file/folder" in said

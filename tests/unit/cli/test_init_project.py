@@ -12,16 +12,15 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from typer.testing import CliRunner
 
 import eks_hardware
-from eks_hardware.cli import _COMMANDS, application
+from eks_hardware.cli import COMMANDS
 from eks_hardware.new_project import FILES, REQUIREMENT
+from helpers import cli
 from helpers.paths import ROOT
 
 PROJECT = sorted(["strategies/demo.yaml", *(each.path for each in FILES)])
 INIT = ("demo", "--hardware", "gpu", "--task", "inference")
-app = application(["init", "validate"])
 
 
 @pytest.fixture(autouse=True)
@@ -34,10 +33,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def run(*arguments: str, command: str = "init") -> tuple[int, str]:
-    result = CliRunner().invoke(app, [command, *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    return result.exit_code, result.output
+def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
+    return cli.outcome("init", *arguments, stdin=stdin, **{"COLUMNS": "80", **environ})
 
 
 def files(below: str = ".") -> list[str]:
@@ -49,7 +46,7 @@ def yaml(file: str) -> Any:
 
 
 def test_what_is_said(golden: Callable[[str, str], None]) -> None:
-    code, said = run(*INIT)
+    code, said = outcome(*INIT)
     assert code == 0
     golden("init/project.txt", said)
     guide = (ROOT / "docs" / "guides" / "strategy-repository.md").read_text(encoding="utf-8")
@@ -57,22 +54,22 @@ def test_what_is_said(golden: Callable[[str, str], None]) -> None:
 
 
 def test_a_project_is_left() -> None:
-    run(*INIT)
+    outcome(*INIT)
     assert files() == PROJECT
     assert [file for file in files() if re.search(r"@\w+@", Path(file).read_text(encoding="utf-8"))] == []
 
 
 def test_validate_takes_its_strategies() -> None:
-    run(*INIT)
-    run("other", "--hardware", "cpu", "--yes")
-    code, said = run(command="validate")
+    outcome(*INIT)
+    outcome("other", "--hardware", "cpu", "--yes")
+    code, said = cli.outcome("validate")
     assert code == 0
     assert said.endswith("2 files: 0 errors, 2 warnings\n")
 
 
 def test_a_second_strategy_joins_the_project() -> None:
-    run(*INIT)
-    code, said = run("other", "--hardware", "cpu", "--yes")
+    outcome(*INIT)
+    code, said = outcome("other", "--hardware", "cpu", "--yes")
     assert code == 0
     assert files() == sorted([*PROJECT, "strategies/other.yaml"])
     assert said.startswith("strategies/other.yaml written: 0 errors, 1 warning\n")
@@ -81,7 +78,7 @@ def test_a_second_strategy_joins_the_project() -> None:
 
 
 def test_another_folder() -> None:
-    code, said = run(*INIT, "--out", "our clusters")
+    code, said = outcome(*INIT, "--out", "our clusters")
     assert code == 0
     assert files("our clusters") == PROJECT
     following = [line.strip() for line in said.partition("Next:")[2].splitlines() if line]
@@ -91,11 +88,11 @@ def test_another_folder() -> None:
 
 
 def test_with_an_environment_in_the_folder_none_is_made() -> None:
-    _, said = run(*INIT)
+    _, said = outcome(*INIT)
     assert "python3 -m venv" in said
     Path("there/.venv/bin").mkdir(parents=True)
     Path("there/.venv/bin/python").touch()
-    _, said = run(*INIT, "--out", "there")
+    _, said = outcome(*INIT, "--out", "there")
     assert "python3 -m venv" not in said
 
 
@@ -106,7 +103,7 @@ def test_with_an_environment_in_the_folder_none_is_made() -> None:
 def test_a_file_that_is_there_stays(path: str) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text("mine\n", encoding="utf-8")
-    code, said = run(*INIT, "--force")
+    code, said = outcome(*INIT, "--force")
     assert code == 0
     assert Path(path).read_text(encoding="utf-8") == "mine\n"
     (line,) = (line for line in said.splitlines() if line.strip().startswith(f"{path} "))
@@ -134,7 +131,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...], list[str]]] = {
 def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expected: list[str]) -> None:
     if content:
         Path("cdktf.json").write_text(content, encoding="utf-8")
-    code, said = run(*INIT, *arguments)
+    code, said = outcome(*INIT, *arguments)
     assert (code, files()) == (0, expected)
     alone = "strategies/demo.yaml" not in expected
     assert ("EKS_HARDWARE_STRATEGIES=" in said) == alone
@@ -142,14 +139,14 @@ def test_where_the_strategy_goes(content: str, arguments: tuple[str, ...], expec
 
 def test_a_project_in_a_folder_of_another_app() -> None:
     Path("cdktf.json").write_text(OTHER, encoding="utf-8")
-    code, _ = run(*INIT, "--out", "a", "--project")
+    code, _ = outcome(*INIT, "--out", "a", "--project")
     assert (code, files("a")) == (0, PROJECT)
 
 
 def test_a_strategy_that_is_there_stops_it_before_anything_is_written() -> None:
     Path("strategies").mkdir()
     Path("strategies/demo.yaml").write_text("mine\n", encoding="utf-8")
-    code, said = run(*INIT)
+    code, said = outcome(*INIT)
     assert code == 2
     assert "--force" in said
     assert files() == ["strategies/demo.yaml"]
@@ -157,11 +154,11 @@ def test_a_strategy_that_is_there_stops_it_before_anything_is_written() -> None:
 
 def test_a_file_of_the_project_that_cannot_be_written() -> None:
     Path(".github").touch()
-    code, said = run(*INIT)
+    code, said = outcome(*INIT)
     assert code == 2
     assert "error: .github/workflows" in said
     Path(".github").unlink()
-    code, said = run(*INIT, "--project", "--force")
+    code, said = outcome(*INIT, "--project", "--force")
     assert (code, files()) == (0, PROJECT)
 
 
@@ -169,18 +166,18 @@ def test_a_file_of_the_project_that_cannot_be_written() -> None:
 
 
 def test_the_readme_says_what_there_is() -> None:
-    run(*INIT)
+    outcome(*INIT)
     text = Path("README.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"eks-hardware ([a-z]+)", text)) - {"with"} <= set(_COMMANDS)
+    assert set(re.findall(r"eks-hardware ([a-z]+)", text)) - {"with"} <= set(COMMANDS)
     assert {"validate demo", "explain demo"} & set(re.findall(r"eks-hardware ([a-z]+ [a-z]+)", text))
     strategy = Path("strategies/demo.yaml")
     backend = text.split("```yaml\n", 1)[1].split("```", 1)[0]
     strategy.write_text(strategy.read_text(encoding="utf-8") + backend, encoding="utf-8")
-    assert run(command="validate")[0] == 0
+    assert cli.outcome("validate")[0] == 0
 
 
 def test_cdktf_json_runs_the_module() -> None:
-    run(*INIT)
+    outcome(*INIT)
     content = json.loads(Path("cdktf.json").read_text(encoding="utf-8"))
     ours = json.loads((ROOT / "cdktf.json").read_text(encoding="utf-8"))
     assert content["app"] == ours["app"].replace("main.py", "-m eks_hardware")
@@ -189,7 +186,7 @@ def test_cdktf_json_runs_the_module() -> None:
 
 
 def test_versions_are_those_of_this_project() -> None:
-    run(*INIT)
+    outcome(*INIT)
     assert Path("requirements.txt").read_text(encoding="utf-8") == f"eks-hardware~={eks_hardware.__version__}\n"
     content = json.loads(Path("package.json").read_text(encoding="utf-8"))
     ours = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))
@@ -203,7 +200,7 @@ def test_versions_are_those_of_this_project() -> None:
 
 
 def test_what_runs_leave_behind_is_ignored() -> None:
-    run(*INIT)
+    outcome(*INIT)
     subprocess.run(["git", "init", "--quiet"], check=True)
     left = ("terraform.demo.tfstate", "cdktf.out/manifest.json", ".venv/x", "node_modules/x", "findings.sarif")
     kept = ("strategies/demo.yaml", "strategies/demo.lock.json", "package-lock.json", "overlays/test.yaml")
@@ -212,7 +209,7 @@ def test_what_runs_leave_behind_is_ignored() -> None:
 
 
 def test_the_workflow_has_the_permissions_that_it_needs() -> None:
-    run(*INIT)
+    outcome(*INIT)
     workflow = yaml(".github/workflows/strategies.yml")
     assert list(workflow["on"]) == ["pull_request"]  # never pull_request_target, which has the secrets
     assert workflow["permissions"] == {}
@@ -227,7 +224,7 @@ def test_the_workflow_has_the_permissions_that_it_needs() -> None:
 
 
 def test_the_workflow_pins_what_it_runs() -> None:
-    run(*INIT)
+    outcome(*INIT)
     steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
     used = [step["uses"] for step in steps if "uses" in step]
     assert len(used) == 7
@@ -238,7 +235,7 @@ def test_the_workflow_pins_what_it_runs() -> None:
 
 def test_no_text_of_a_pull_request_is_code() -> None:
     """What is put into a script by ``${{ }}`` is a number; everything else comes by the environment."""
-    run(*INIT)
+    outcome(*INIT)
     steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
     found = re.findall(r"\$\{\{(.*?)\}\}", "".join(step.get("run", "") for step in steps))
     assert [each.strip() for each in found] == ["github.event.number"]

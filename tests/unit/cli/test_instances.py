@@ -8,25 +8,16 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-import typer
-from typer.testing import CliRunner
 
 from eks_hardware.catalogue import build
 from eks_hardware.catalogue.tables import DATA
-from eks_hardware.cli import instances
-
-runner = CliRunner()
-# Mounted as in eks_hardware.cli: a sub-application with a callback behaves differently from a lone command.
-app = typer.Typer()
-app.add_typer(instances.app, name="instances")
-
+from helpers import cli
 
 read_moto_once = cache(build.from_moto)
 
 
-def run(*arguments: str) -> tuple[int, str, str]:
-    result = runner.invoke(app, ["instances", *arguments], env={"COLUMNS": "80", "NO_COLOR": "1"})
-    return result.exit_code, result.stdout, result.stderr
+def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
+    return cli.run("instances", *arguments, stdin=stdin, **environ)
 
 
 def test_table() -> None:
@@ -59,7 +50,7 @@ def test_withdrawn_types_are_marked() -> None:
 
 
 def test_json_of_a_region() -> None:
-    code, out, _ = run("--family", "p5", "--efa", "--region", "us-west-2", "--json")
+    code, out, _ = run("--family", "p5", "--efa", "--region", "us-west-2", "--format", "json")
     assert code == 0
     rows = json.loads(out)
     assert [row["name"] for row in rows] == ["p5.48xlarge", "p5.4xlarge"]
@@ -74,7 +65,7 @@ def test_json_of_a_region() -> None:
 
 
 def test_json_of_all_regions() -> None:
-    _, out, _ = run("--family", "trn2u", "--json")
+    _, out, _ = run("--family", "trn2u", "--format", "json")
     (row,) = json.loads(out)
     assert list(row["zone_ids"]) == ["ap-south-2"]
 
@@ -97,7 +88,7 @@ def test_unknown_filter_values(option: str, value: str, hint: str) -> None:
 
 def test_nothing_matches() -> None:
     assert run("--family", "inf2", "--efa") == (0, "No instance type meets all conditions.\n", "")
-    assert run("--family", "inf2", "--efa", "--json") == (0, "[]\n", "")
+    assert run("--family", "inf2", "--efa", "--format", "json") == (0, "[]\n", "")
 
 
 def test_refresh_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,58 +1,189 @@
-"""The command line as a whole: one command is put together without the others, and a full disk is no traceback."""
+"""The command line as a whole: help, mistyped words, completion, and outputs that cannot be written to."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
-from eks_hardware.cli import app
+from eks_hardware import __version__
+from eks_hardware.cli import COMMANDS, app
+from helpers import cli
+from helpers.advisor import config_file
 from helpers.paths import ROOT
 
-
-def run(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
-    program = f"import sys; from eks_hardware.cli import main\ntry: main()\nfinally: {code or 'pass'}"
-    command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+MAIN = "from eks_hardware.cli import main; main()"
+STRATEGY = "config/strategies/development.yaml"
 
 
-def test_a_named_command_is_put_together_without_the_others() -> None:
-    done = run("rules", "EFA_UNSUPPORTED", code="print([m for m in sys.modules if m.startswith('eks_hardware.cli.')])")
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "['eks_hardware.cli.rules']"
+def process(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", code, *arguments]
+    given = {"stdout": subprocess.PIPE, **options}
+    return subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **given)  # type: ignore[call-overload, no-any-return]
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ()])
+def test_a_named_command_is_imported_without_the_others() -> None:
+    code = (
+        "import sys; from eks_hardware.cli import main\ntry: main()\n"
+        "finally: print([m for m in sys.modules if m.startswith('eks_hardware.cli.commands.')])"
+    )
+    done = process(code, "rules", "EFA_UNSUPPORTED")
+    assert done.stdout.splitlines()[-1] == "['eks_hardware.cli.commands.rules']"
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("rules", "--version")])
+def test_the_version_is_answered_by_either_way(arguments: tuple[str, ...]) -> None:
+    """The process answers it by itself, and nothing else."""
+    done = process("from eks_hardware._startup import command; command()", *arguments)
+    expected = cli.run(*arguments)
+    assert (done.returncode, done.stdout, done.stderr) == expected
+    assert (expected.out == f"{__version__}\n") == (arguments == ("--version",))
+
+
+def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
+    """None of them imports what they do without; ``validate``, which runs in editors, no tables either."""
+    commands = [
+        ["validate", "mixed-hardware"],
+        ["explain", "mixed-hardware"],
+        ["cost", "mixed-hardware"],
+        ["workload", "mixed-hardware", "--group", "gpu-training", "--kind", "smoke-test"],
+        ["render", "mixed-hardware", "--out", str(tmp_path / "out")],
+        ["report", "mixed-hardware", "--out", str(tmp_path / "report.html")],
+        ["recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"],
+        ["check-model", str(config_file("llama-3.1-8b")), "--target", "gpu"],
+    ]
+    code = (
+        "import sys; from click.testing import CliRunner; from eks_hardware.cli import app\n"
+        f"for each in {commands!r}:\n"
+        "    done = CliRunner().invoke(app, each)\n"
+        "    heavy = {'cdktf', 'constructs', 'jsii', 'boto3', 'moto', *(['rich'] if each[0] == 'validate' else [])}\n"
+        "    print(each[0], done.exit_code, sorted(heavy & set(sys.modules)))"
+    )
+    done = process(code, env={**os.environ, "PATH": ""})
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [f"{each[0]} {1 if each[0] == 'validate' else 0} []" for each in commands]
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), ()])
 def test_help_has_every_command(arguments: tuple[str, ...]) -> None:
-    names = {file.stem for file in (ROOT / "eks_hardware" / "cli").glob("*.py")}
-    commands = names - {"__init__", "quotas", "recommend_output", "strategies"}
-    shown = CliRunner().invoke(app, list(arguments)).output + run(*arguments).stdout
-    assert all(f"│ {name.replace('_', '-')} " in shown for name in commands)
+    found = cli.run(*arguments)
+    shown = found.out + found.err
+    files = {file.stem.replace("_", "-") for file in (ROOT / "eks_hardware" / "cli" / "commands").glob("*.py")}
+    assert files - {"--init--"} == set(COMMANDS)
+    assert all(f"\n  {name} " in shown for name in COMMANDS)
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "..." not in shown.partition("Commands:")[2].replace("{...}", "")
 
 
-def test_a_misspelt_command_has_a_suggestion() -> None:
-    done = run("validat")
-    assert done.returncode == 2
-    assert "Did you mean 'validate'" in done.stderr
+@pytest.mark.parametrize("name", [*COMMANDS, "instances refresh"])
+def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
+    found = cli.run(*name.split(), "-h")
+    assert found.code == 0
+    assert max(map(len, found.out.splitlines())) <= 80
+    command = app
+    for word in name.split():
+        command = command.get_command(None, word)  # type: ignore[assignment, arg-type]
+    assert all(option in found.out for each in command.params for option in each.opts if option.startswith("-"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "suggestion"),
+    [(("validat",), "Did you mean 'validate'?"), (("validate", "--strct"), "Did you mean '--strict'?")],
+)
+def test_a_misspelt_word_has_a_suggestion(arguments: tuple[str, ...], suggestion: str) -> None:
+    found = cli.run(*arguments)
+    assert found.code == 2
+    assert suggestion in found.err
 
 
 @pytest.mark.parametrize("command", ["cost", "explain", "validate"])
 def test_a_full_disk_is_said_in_a_line(command: str) -> None:
-    strategy = "config/strategies/development.yaml"
-    program = "from eks_hardware.cli import main; main()"
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = subprocess.run(
-            [sys.executable, "-c", program, command, strategy],
-            cwd=ROOT,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        done = process(MAIN, command, STRATEGY, stdout=full)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert "error: the output cannot be written: no space left on device" in done.stderr
+
+
+@pytest.mark.parametrize("arguments", [("rules",), ("explain", "mixed-hardware", "--group", "system"), ("--help",)])
+def test_a_closed_pipe_is_no_traceback(arguments: tuple[str, ...]) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = process(MAIN, *arguments, stdout=writing)
+    finally:
+        os.close(writing)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipeError" not in done.stderr
+
+
+def test_an_interrupt_is_quiet() -> None:
+    code = (
+        "import sys, eks_hardware.rules.explanations as it\n"
+        "def stop(): raise KeyboardInterrupt\n"
+        "it.explanations = stop; sys.argv = ['eks-hardware', 'rules']\n"
+    )
+    done = process(code + MAIN)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
+# --- completion
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_for_each_shell(shell: str) -> None:
+    found = cli.run("completion", shell)
+    assert (found.code, found.err) == (0, "")
+    assert f"_EKS_HARDWARE_COMPLETE={shell}_complete" in found.out
+
+
+def completed(*words: str) -> list[str]:
+    """What bash offers for the last of some words."""
+    environ = {
+        "_EKS_HARDWARE_COMPLETE": "bash_complete",
+        "COMP_WORDS": " ".join(["eks-hardware", *words]),
+        "COMP_CWORD": str(len(words)),
+    }
+    done = CliRunner().invoke(app, prog_name="eks-hardware", env=environ)
+    return [value for kind, _, value in (line.partition(",") for line in done.stdout.splitlines()) if kind == "plain"]
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (("val",), ["validate"]),
+        (("validate", "mixed"), ["mixed-hardware"]),
+        (("validate", "--str"), ["--strict"]),
+        (("explain", "--overlay", "priv"), ["private"]),
+        (("instances", "--family", "p4"), ["p4d", "p4de"]),
+        (("instances", "--accelerator", "a100"), ["a100"]),
+        (("recommend", "--region", "us-west"), ["us-west-1", "us-west-2"]),
+        (("recommend", "--task", "in"), ["inference"]),
+        (("recommend", "--precision", "bf"), ["bf16"]),
+        (("recommend", "--capacity", "s"), ["spot"]),
+        (("rules", "efa_uns"), ["EFA_UNSUPPORTED"]),
+        (("diff", "a", "b", "--format", "m"), ["markdown"]),
+    ],
+)
+def test_what_is_completed(words: tuple[str, ...], offered: list[str]) -> None:
+    assert completed(*words) == offered
+
+
+def test_the_script_runs_in_bash(tmp_path: Path) -> None:
+    program = tmp_path / "eks-hardware"
+    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{MAIN}' \"$@\"\n", encoding="utf-8")
+    program.chmod(0o755)
+    script = (
+        'eval "$(eks-hardware completion bash)"; COMP_WORDS=(eks-hardware instances --fam); COMP_CWORD=2\n'
+        '_eks_hardware_completion eks-hardware; echo "${COMPREPLY[@]}"'
+    )
+    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.stdout, done.stderr) == ("--family\n", "")

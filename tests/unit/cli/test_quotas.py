@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from eks_hardware.cli.quotas import quota_rows, quota_table
+from eks_hardware.cli.output.quotas import quota_rows, quota_table
 from helpers.strategies import SHIPPED, group, pools, shipped, strategy
 
 

@@ -6,9 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from eks_hardware.cli import app
+from helpers.cli import outcome
 from helpers.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "workload.md").read_text(encoding="utf-8")
@@ -33,7 +32,7 @@ def steps(console: str) -> list[tuple[str, str]]:
 
 
 def printed_by(command: str) -> str:
-    return CliRunner().invoke(app, command.split()).output
+    return outcome(*command.split(), COLUMNS="80")[1]
 
 
 def test_the_choice_is_locked_once() -> None:

@@ -1,107 +1,22 @@
-"""``eks-hardware check-model``: whether a model can move to Trainium, Inferentia or GPUs, and what has to change."""
+"""The answer of ``check-model`` as text of 80 columns, and as content for JSON."""
 
 from __future__ import annotations
 
-import json
-from enum import Enum
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_args
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from eks_hardware.advisor.fitting.migration import ChipCheck, ModelCheck
-    from eks_hardware.advisor.model import Fit, Request
+    from eks_hardware.advisor.model import Fit, Miss
 
 _MOST_MISSES = 6
-
-
-class Target(str, Enum):
-    """Where the model is to go."""
-
-    TRAINIUM = "trainium"
-    INFERENTIA = "inferentia"
-    GPU = "gpu"
-
-
-class Task(str, Enum):
-    """What is done with it there."""
-
-    TRAINING = "training"
-    INFERENCE = "inference"
-
-
-def check_model(
-    hf_config: Annotated[
-        Path, typer.Option(help="The model's config.json, as Hugging Face has it.", show_default=False)
-    ],
-    target: Annotated[Target, typer.Option(help="Where it is to run.", show_default=False)],
-    task: Annotated[
-        Task | None,
-        typer.Option(help="What for; default: training on Trainium, inference elsewhere.", show_default=False),
-    ] = None,
-    framework: Annotated[
-        str | None, typer.Option(help="Framework or server, as pytorch-xla or vllm.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every source.")] = False,
-) -> None:
-    """Check whether a model can run on other hardware, from its config.json.
-
-    Exit code 0: yes, with changes, or unknown; 1: no, or the config.json cannot be used; 2: wrong usage.
-    """
-    from eks_hardware.advisor.fitting.migration import check_model as check
-
-    request = _request(hf_config, _task(task, target), framework)
-    found = check(request, target.value)
-    if as_json:
-        typer.echo(json.dumps(check_content(found), indent=2, ensure_ascii=False))
-    else:
-        _print(found)
-    if found.verdict == "no":
-        raise typer.Exit(1)
-
-
-def _task(task: Task | None, target: Target) -> Task:
-    return task or (Task.TRAINING if target is Target.TRAINIUM else Task.INFERENCE)
-
-
-def _request(path: Path, task: Task, framework: str | None) -> Request:
-    """What is asked; ends with exit code 1 for a config.json that cannot be used, 2 for an unknown framework."""
-    from eks_hardware.advisor.model import Request, ShapeError
-    from eks_hardware.advisor.shapes.hf_config import read_hf_config
-    from eks_hardware.models import WorkloadSpec
-    from eks_hardware.models.needs import Framework
-    from eks_hardware.models.workload import ModelShape
-
-    known = get_args(Framework)
-    if framework is not None and framework not in known:
-        from eks_hardware.suggestions import did_you_mean
-
-        hint = did_you_mean(framework, known, f"known: {', '.join(known)}", cutoff=0.5)
-        _fail(f"Error: unknown framework {framework!r}; {hint}", 2)
-    try:
-        shape = read_hf_config(path)
-    except ShapeError as error:
-        _fail(f"error {error.code} {error.field}: {error.message}", 1)
-    said: Any = {"task": task.value, "framework": framework}
-    # However it is bought: what it costs is not in question here.
-    said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
-    workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **said)
-    return Request(workload=workload, shape=shape, regions=())
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(message, err=True)
-    raise typer.Exit(code)
-
 
 # --- JSON
 
 
-def check_content(found: ModelCheck) -> dict[str, Any]:
-    """The answer for programs."""
+def content(found: ModelCheck) -> dict[str, Any]:
+    """The answer with stable keys."""
     from dataclasses import asdict
 
     return {
@@ -136,7 +51,8 @@ def check_content(found: ModelCheck) -> dict[str, Any]:
 # --- text
 
 
-def _print(found: ModelCheck) -> None:
+def show(found: ModelCheck) -> None:
+    """Print the answer."""
     from rich.console import Console
 
     console = Console()
@@ -168,7 +84,7 @@ def _shown(found: ModelCheck) -> list[RenderableType]:
             _facts([(each.kind.name, _miss(each)) for each in found.misses[:_MOST_MISSES]]),
         ]
         if (more := len(found.misses) - _MOST_MISSES) > 0:
-            shown.append(f"and {more} more; --json has all")
+            shown.append(f"and {more} more; --format json has all")
     if found.changes:
         shown += ["", "[bold]What changes[/]", _facts([(f"{at}.", each) for at, each in enumerate(found.changes, 1)])]
     return shown
@@ -242,6 +158,6 @@ def _how(fitted: Fit) -> str:
     return ", ".join(words) or "one device"
 
 
-def _miss(miss: Any) -> str:
-    text = miss.text.removeprefix(f"{miss.kind.name}: ")
+def _miss(miss: Miss) -> str:
+    text = miss.detail or miss.text
     return f"{text}; {miss.remedy}" if miss.remedy else text

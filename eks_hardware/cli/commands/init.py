@@ -7,13 +7,17 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal
 
-import typer
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
+from eks_hardware.cli.model_option import model_of
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
-    from eks_hardware.findings import Finding
     from eks_hardware.new_project import ProjectFile
 
 _DEFAULT_REGION = "us-west-2"
@@ -32,48 +36,49 @@ class _Answers:
 
     hardware: str | None
     model: str | None
-    hf_config: Path | None
     task: str | None
     region: str | None
 
 
+@click.command()
+@click.argument("name", help="Name of the strategy, its stack and its cluster.")
+@click.option("--hardware", type=click.Choice(_KINDS), help="Kind of hardware, where that is what you know.")
+@click.option(
+    "--model",
+    metavar="SIZE|FILE",
+    help="Parameters of the model, such as 8B, or its config.json: the hardware is chosen for it.",
+)
+@click.option("--task", type=click.Choice(_TASKS), help="What the nodes are for.")
+@click.option(
+    "--region",
+    metavar="REGION",
+    shell_complete=completion.from_catalogue("regions"),
+    help=f"AWS region; default: {_DEFAULT_REGION}.",
+)
+@click.option(
+    "--out",
+    type=parameters.FILE,
+    default=".",
+    metavar="FOLDER",
+    help="Folder of the project, or of NAME.yaml alone; default: here.",
+)
+@click.option(
+    "--project/--no-project",
+    default=None,
+    help="Make a CDKTF project around the strategy, or not; default: unless there is a cdktf.json already.",
+)
+@click.option("--yes", is_flag=True, help="Ask nothing: defaults for what is not said.")
+@parameters.force("Write over NAME.yaml if it is there.")
 def init(
-    name: Annotated[str, typer.Argument(help="Name of the strategy, its stack and its cluster.")],
-    hardware: Annotated[
-        Literal["gpu", "trainium", "inferentia", "cpu", "mixed"] | None,
-        typer.Option("--hardware", help="Kind of hardware, where that is what you know."),
-    ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", help="Parameters of the model, such as 8B: the hardware is chosen for it.", metavar="N"
-        ),
-    ] = None,
-    hf_config: Annotated[
-        Path | None,
-        typer.Option("--hf-config", help="A Hugging Face config.json in place of --model.", metavar="FILE"),
-    ] = None,
-    task: Annotated[
-        Literal["inference", "training", "fine-tuning", "development"] | None,
-        typer.Option("--task", help="What the nodes are for."),
-    ] = None,
-    region: Annotated[
-        str | None, typer.Option("--region", help=f"AWS region; default {_DEFAULT_REGION}.", metavar="REGION")
-    ] = None,
-    out: Annotated[
-        Path,
-        typer.Option("--out", help="Folder of the project, or of NAME.yaml alone; default: here.", metavar="FOLDER"),
-    ] = Path(),
-    project: Annotated[
-        bool | None,
-        typer.Option(
-            "--project/--no-project",
-            help="Make a CDKTF project around the strategy, or not; default: unless there is a cdktf.json already.",
-            show_default=False,
-        ),
-    ] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Ask nothing: defaults for what is not said.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over NAME.yaml if it is there.")] = False,
+    name: str,
+    hardware: str | None,
+    model: str | None,
+    task: str | None,
+    region: str | None,
+    out: Path,
+    project: bool | None,
+    yes: bool,
+    force: bool,
 ) -> None:
     """Write a first strategy: for a kind of hardware, or for a model, for which the hardware is chosen.
 
@@ -83,15 +88,18 @@ def init(
 
     Asks for what the flags do not say, at a terminal only. Exit code 1: nothing fits; 2: wrong usage, or the file is
     there already.
+
+    \b
+    Examples:
+      eks-hardware init demo --hardware gpu --task inference
+      eks-hardware init chat --model 8B --task inference --region us-east-2
     """
     from eks_hardware.advisor.strategies.strategy_text import WriteError, refuse_name
     from eks_hardware.advisor.strategies.write import write_new
     from eks_hardware.new_project import runs_strategies, strategy_path, write_project
 
-    if hardware and (model or hf_config):
-        raise typer.BadParameter("--hardware says what to take, --model what to choose for; give one of the two")
-    if model and hf_config:
-        raise typer.BadParameter("--hf-config says how large the model is; leave --model out")
+    if hardware and model:
+        raise click.UsageError("--hardware says what to take, --model what to choose for; give one of the two")
     place = _place(out, project)
     file = out / f"{name}.yaml" if place == "none" else strategy_path(out, name)
     around: list[tuple[ProjectFile, bool]] = []
@@ -99,7 +107,7 @@ def init(
         refuse_name(name)
         if file.exists() and not force:
             raise WriteError(f"{file}: is there already; choose another name, or --force")
-        answers = _ask(_Answers(hardware, model, hf_config, task, region), yes=yes)
+        answers = _ask(_Answers(hardware, model, task, region), yes=yes)
         text = _strategy(name, answers)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, text, force=force)
@@ -107,11 +115,11 @@ def init(
         if place == "new" or (project and runs_strategies(out)):
             around.extend(write_project(out, name))
     except WriteError as error:
-        _fail(str(error))
+        fail(str(error), WRONG_USAGE)
     except OSError as error:
-        _fail(f"{file.parent}: {(error.strerror or str(error)).lower()}")
+        fail(f"{file.parent}: {reason(error)}", WRONG_USAGE)
     except _NobodyThereError as question:
-        raise typer.BadParameter(
+        raise click.UsageError(
             f'this is no terminal, and there is a question: "{question}" Give --model (such as {_DEFAULT_MODEL}) or '
             f"--hardware ({', '.join(_KINDS)}), and --task ({', '.join(_TASKS)}); or --yes for the defaults"
         ) from None
@@ -135,7 +143,7 @@ def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]
 
 def _ask(answers: _Answers, *, yes: bool) -> _Answers:
     """Every answer that is missing: from a person at the terminal, or its default."""
-    by_flag = bool(answers.hardware or answers.model or answers.hf_config)
+    by_flag = bool(answers.hardware or answers.model)
     if not by_flag:
         known = _choice("What do you know, the model or the hardware?", ("model", "hardware"), yes=yes)
         if known == "model":
@@ -165,7 +173,7 @@ def _choice(question: str, choices: Sequence[str], *, yes: bool) -> str:
         answer = _text(f"{question} ({', '.join(choices)})", choices[0], yes=yes).strip()
         if answer in choices:
             return answer
-        typer.echo(f"one of {', '.join(choices)}, please")
+        click.echo(f"one of {', '.join(choices)}, please")
 
 
 def _text(question: str, default: str, *, yes: bool) -> str:
@@ -173,7 +181,7 @@ def _text(question: str, default: str, *, yes: bool) -> str:
         return default
     if not _somebody_is_there():
         raise _NobodyThereError(question)
-    return str(typer.prompt(question, default=default))
+    return str(click.prompt(question, default=default))
 
 
 def _somebody_is_there() -> bool:
@@ -221,21 +229,21 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     from eks_hardware.loader import load_document
     from eks_hardware.models import WorkloadSpec
 
-    model = {"hf_config": str(answers.hf_config)} if answers.hf_config else {"parameters": answers.model}
+    assert answers.model
+    asked = {"task": answers.task, "model": model_of(answers.model)}
     try:
         # As a file would say it, so that what is wrong is said in the same words.
-        document = load_document(json.dumps({"task": answers.task, "model": model}), WorkloadSpec, file="--model")
+        document = load_document(json.dumps(asked), WorkloadSpec, file="--model")
         shape = shape_of(document.value.model)
     except StrategyError as error:
-        _fail_for(error.findings)
+        fail("; ".join(each.message for each in error.findings), WRONG_USAGE)
     except ShapeError as error:
-        _fail(error.message)
+        fail(error.message, WRONG_USAGE)
     found = recommend(Request(workload=document.value, shape=shape, regions=(region,)))
     if not found.candidates:
         nearest = found.nearest[0] if found.nearest else None
         said = f"; nearest is {nearest.kind.name}: {nearest.text} {nearest.remedy or ''}".rstrip() if nearest else ""
-        typer.echo(f"error: nothing in {region} fits{said}", err=True)
-        raise typer.Exit(1)
+        fail(f"nothing in {region} fits{said}")
     return found
 
 
@@ -247,19 +255,19 @@ def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tu
     from eks_hardware.validation.terminal import as_text, counted
 
     found = validate([file])
-    typer.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")
+    click.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")
     if found.shown:
-        typer.echo(as_text(found.shown))
+        click.echo(as_text(found.shown))
     if around:
-        typer.echo("\nThe project around it:")
+        click.echo("\nThe project around it:")
         for each, written in around:
             said = each.purpose if written else f"kept{each.needed and f'; {each.needed}'}"
-            typer.echo(f"  {each.path:<33} {said}")
-    typer.echo("\nNext:")
+            click.echo(f"  {each.path:<33} {said}")
+    click.echo("\nNext:")
     for line in _next(name, file, folder, place):
-        typer.echo(f"  {line}")
+        click.echo(f"  {line}")
     if found.errors:
-        raise typer.Exit(1)
+        raise Exit(FAILED)
 
 
 def _next(name: str, file: Path, folder: Path, place: str) -> Iterator[str]:
@@ -274,12 +282,3 @@ def _next(name: str, file: Path, folder: Path, place: str) -> Iterator[str]:
     yield f"eks-hardware validate {path}"
     yield f"eks-hardware cost {path}"
     yield f"npx cdktf deploy {name}" if place != "none" else f"EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name}"
-
-
-def _fail_for(findings: Sequence[Finding]) -> NoReturn:
-    _fail("; ".join(f"{each.path.rpartition('.')[2]}: {each.message}" for each in findings))
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(2)

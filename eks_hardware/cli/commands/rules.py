@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import difflib
-import json
 import shutil
 import textwrap
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import WRONG_USAGE, fail
+from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
     from eks_hardware.rules.explanations import Explanation
 
 
-def rules(
-    code: Annotated[
-        str | None, typer.Argument(help="Explain this code; without it all are listed.", show_default=False)
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+@click.command()
+@click.argument(
+    "code",
+    required=False,
+    shell_complete=completion.rule_codes,
+    help="Explain this code; without it all are listed.",
+)
+@parameters.output_format()
+def rules(code: str | None, format_: str) -> None:
     """List everything that strategies are checked for, or explain one code with an example and its fix."""
     from eks_hardware.rules.explanations import explanations
 
-    known = explanations()
+    known, as_json = explanations(), format_ == "json"
     if code is None:
         _list(list(known.values()), as_json)
         return
@@ -31,14 +37,16 @@ def rules(
     if found is None:
         close = difflib.get_close_matches(code.upper(), known, n=3)
         hint = f"did you mean {', '.join(close)}?" if close else "`eks-hardware rules` lists the codes"
-        typer.echo(f"error: there is no code {code!r}; {hint}", err=True)
-        raise typer.Exit(2)
-    typer.echo(json.dumps(_row(found) | _example(found), indent=2) if as_json else _explained(found))
+        fail(f"there is no code {code!r}; {hint}", WRONG_USAGE)
+    if as_json:
+        print_json(_row(found) | _example(found))
+    else:
+        click.echo(_explained(found))
 
 
 def _list(known: list[Explanation], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([_row(each) for each in known], indent=2))
+        print_json([_row(each) for each in known])
         return
     from rich.console import Console
     from rich.table import Table
@@ -78,11 +86,13 @@ def _example(each: Explanation) -> dict[str, Any]:
 
 def _says(each: Explanation) -> list[str]:
     """What validate prints for the example, without the place."""
+    from dataclasses import replace
+
     from eks_hardware.rules.examples import found
 
     if each.example:
         return [each.example]
-    return [str(finding).partition(": ")[2] if finding.position else str(finding) for finding in found(each)]
+    return [str(replace(finding, position=None)) for finding in found(each)]
 
 
 def _explained(each: Explanation) -> str:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import click
+from click.exceptions import Exit
 
-import typer
+from eks_hardware.cli import completion
+from eks_hardware.cli.errors import fail
 
 
-def demo(
-    stack: Annotated[str, typer.Argument(help="The stack to deploy.")] = "mixed-hardware",
-    keep: Annotated[bool, typer.Option("--keep", envvar="KEEP", help="Leave it up and say how to look at it.")] = False,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop what --keep left running.")] = False,
-) -> None:
+@click.command()
+@click.argument("stack", default="mixed-hardware", shell_complete=completion.strategies, help="The stack to deploy.")
+@click.option("--keep", is_flag=True, envvar="KEEP", help="Leave it up and say how to look at it.")
+@click.option("--stop", is_flag=True, help="Stop what --keep left running.")
+def demo(stack: str, keep: bool, stop: bool) -> None:
     """Deploy a stack with the real Terraform to a local AWS, show what came to be, destroy it.
 
     Needs no AWS account: an emulator is started on this machine and stopped again.
@@ -25,12 +27,7 @@ def demo(
     try:
         root = find_root()
     except DemoError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(1) from None
+        fail(str(error))
     code = stop_kept(console, root) if stop else run_demo(console, root=root, stack=stack, keep=keep)
     if code:
-        raise typer.Exit(code)
-
-
-if __name__ == "__main__":
-    typer.run(demo)
+        raise Exit(code)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import textwrap
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.errors import FAILED, fail
+from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
     from eks_hardware.doctor import Diagnosis, Report
@@ -16,53 +20,50 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _JSON_VERSION = 1
+_NOT_ASKED = 2
 
 
-def doctor(
-    strategy: Annotated[str, typer.Argument(help="A strategy file, or the name of one that would become a stack.")],
-    overlay: Annotated[
-        list[str] | None,
-        typer.Option("--overlay", help="Name of an overlay to lay over the file; may be repeated.", metavar="NAME"),
-    ] = None,
-    profile: Annotated[
-        str | None,
-        typer.Option("--profile", help="Profile of the AWS configuration; default: the strategy's, then AWS_PROFILE."),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> None:
+@click.command()
+@parameters.strategy()
+@parameters.overlays("the file")
+@click.option(
+    "--profile", metavar="NAME", help="Profile of the AWS configuration; default: the strategy's, then AWS_PROFILE."
+)
+@parameters.output_format()
+def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format_: str) -> None:
     """Compare a strategy with the account: quotas, offerings, reservations, VPC, keys, roles, versions, permissions.
 
     Every call only reads. Exit code 0: nothing, or only warnings; 1: errors; 2: AWS could not be asked.
     """
     from eks_hardware.doctor import AwsError, examine
 
-    loaded = _load(strategy, overlay)
+    loaded = _load(strategy, overlays)
     try:
         report = examine(loaded, profile=profile)
     except AwsError as error:
-        _fail(str(error))
-    if as_json:
-        typer.echo(json.dumps(_as_json(report, loaded), indent=2, ensure_ascii=False))
+        fail(str(error), _NOT_ASKED)
+    if format_ == "json":
+        print_json(_as_json(report, loaded))
     else:
-        typer.echo("\n".join(_lines(report, loaded)))
+        click.echo("\n".join(_lines(report, loaded)))
     if report.errors:
-        raise typer.Exit(1)
+        raise Exit(FAILED)
 
 
-def _load(name: str, overlay: list[str] | None) -> LoadedStrategy:
+def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
     """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
     from eks_hardware.loader.discovery import named_strategy, read_environment
     from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
 
-    named, overlays = read_environment(os.environ)
-    found = validate([named_strategy(name, named)], overlay or overlays)
+    named, default_overlays = read_environment(os.environ)
+    found = validate([named_strategy(name, named)], list(overlays) or default_overlays)
     if found.errors:
-        typer.echo(as_text(found.errors))
-        typer.echo("AWS was not asked: the strategy has errors", err=True)
-        raise typer.Exit(1)
+        click.echo(as_text(found.errors))
+        click.echo("AWS was not asked: the strategy has errors", err=True)
+        raise Exit(FAILED)
     if len(found.strategies) != 1:
-        _fail(f"{name} has {len(found.strategies)} strategies; name one")
+        fail(f"{name} has {len(found.strategies)} strategies; name one", _NOT_ASKED)
     return found.strategies[0][0]
 
 
@@ -134,8 +135,3 @@ def _finding_as_json(finding: Diagnosis) -> dict[str, Any]:
     from eks_hardware.validation.json import finding_as_json
 
     return {**finding_as_json(finding), "check": finding.check, "command": finding.command or None}
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(2)

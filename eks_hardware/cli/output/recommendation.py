@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _UNKNOWN = "?"
 _REASONS = 3
 _SHOWN = 10
-# Reasons that need no sentence for each family; `--explain` and `--json` have them one by one.
+# Reasons that need no sentence for each family; `--explain` and `--format json` have them one by one.
 _TOGETHER = {
     "OFFERED": "OFFERED, not in these regions",
     "WITHDRAWN": "WITHDRAWN, gone from the EC2 API",
@@ -150,7 +150,7 @@ def show(found: Recommendation, *, top: int, explain: bool, written: bool = Fals
     _section(console, "Notes", ((each, "") for each in found.notes))
     if not written:
         console.print()
-        _print(console, ["Next: add --write FILE.yaml for a strategy with number 1 (--pick 2 for another)."])
+        _print(console, ["Next: add -o FILE.yaml for a strategy with number 1 (--pick 2 for another)."])
 
 
 def _show_nothing(console: Console, found: Recommendation) -> None:
@@ -166,7 +166,7 @@ def _show_nothing(console: Console, found: Recommendation) -> None:
     console.print(_listed(rows))
     _section(console, "Notes", ((each, "") for each in found.notes))
     console.print()
-    _print(console, ["Why every family is out: --json"])
+    _print(console, ["Why every family is out: --format json"])
 
 
 def _print(console: Console, lines: Iterable[str], style: str | None = None) -> None:

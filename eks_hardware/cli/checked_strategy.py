@@ -1,4 +1,4 @@
-"""One strategy that a command line names, checked and resolved."""
+"""The one strategy that a command line names, checked and resolved."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import typer
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli.errors import FAILED, fail
 
 if TYPE_CHECKING:
     from eks_hardware.findings import Finding
@@ -28,7 +31,7 @@ class Checked(NamedTuple):
         return any(each.code == _OVER_BUDGET for each in self.findings)
 
 
-def checked(name: str, overlays: Sequence[str] | None = None) -> Checked:
+def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     """Read and check a strategy file, or the strategy of that name.
 
     What is wrong is printed as ``validate`` prints it, on stderr, so that a report on stdout stays whole; with errors
@@ -43,19 +46,18 @@ def checked(name: str, overlays: Sequence[str] | None = None) -> Checked:
     from eks_hardware.validation.terminal import as_text
 
     named, default_overlays = read_environment(os.environ)
-    found = validate([named_strategy(name, named)], overlays or default_overlays)
+    found = validate([named_strategy(name, named)], list(overlays) or default_overlays)
     if len(found.files) > 1:
-        typer.echo(f"error: {name} has {len(found.files)} strategies; name one", err=True)
-        raise typer.Exit(1)
+        fail(f"{name} has {len(found.files)} strategies; name one")
     if found.shown:
-        typer.echo(as_text(found.shown), err=True)
+        click.echo(as_text(found.shown), err=True)
     if any(each.code != _OVER_BUDGET for each in found.errors):
-        raise typer.Exit(1)
+        raise Exit(FAILED)
     ((loaded, findings),) = found.strategies
     return Checked(loaded.strategy, findings)
 
 
-def resolved_strategy(name: str, overlays: Sequence[str] | None = None) -> ResolvedStrategy:
+def resolved_strategy(name: str, overlays: Sequence[str] = ()) -> ResolvedStrategy:
     """The strategy of :func:`checked`, resolved."""
     from eks_hardware.resolve import resolve
 

@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any
 
-import typer
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.checked_strategy import checked
+from eks_hardware.cli.errors import FAILED, fail
 
 if TYPE_CHECKING:
     from eks_hardware.kubernetes import Reference
 
 
-def render(
-    strategy: Annotated[str, typer.Argument(help="A strategy file, or the name of one that would become a stack.")],
-    out: Annotated[Path, typer.Option("--out", help="Folder to write to.", show_default=False)],
-    outputs: Annotated[
-        typer.FileText | None,
-        typer.Option(
-            help="Outputs of the stack, to fill in what only AWS knows: `terraform output -json`; - is stdin."
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write among files that are not eks-hardware's.")] = False,
-) -> None:
+@click.command()
+@parameters.strategy()
+@click.option("--out", type=parameters.FILE, required=True, metavar="FOLDER", help="Folder to write to.")
+@click.option(
+    "--outputs",
+    type=click.File(),
+    help="Outputs of the stack, to fill in what only AWS knows: `terraform output -json`; - is stdin.",
+)
+@parameters.force("Write among files that are not eks-hardware's.")
+def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> None:
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
     Reports what is wrong in the strategy first, as validate does, and then writes nothing; exit code 1.
     """
-    from eks_hardware.loader.discovery import named_strategy, read_environment
-    from eks_hardware.resolve import resolve
-    from eks_hardware.validation import validate
-    from eks_hardware.validation.terminal import as_text
-
-    named, overlays = read_environment(os.environ)
-    found = validate([named_strategy(strategy, named)], overlays)
-    if len(found.files) > 1:
-        _fail(f"{strategy} has {len(found.files)} strategies; name one")
-    if found.shown:
-        typer.echo(as_text(found.shown))
-    if found.errors:
-        raise typer.Exit(1)
-    ((loaded, _),) = found.strategies
+    found = checked(strategy)
+    if found.over_budget:
+        raise Exit(FAILED)
 
     from eks_hardware.kubernetes import bundle
     from eks_hardware.kubernetes.files.write import WriteError, write
     from eks_hardware.kubernetes.references import known
+    from eks_hardware.resolve import resolve
 
-    resolved = resolve(loaded.strategy)
+    resolved = resolve(found.strategy)
     given = _read_outputs(outputs.read(), resolved.name) if outputs else {}
     try:
         written = write(
@@ -59,7 +52,7 @@ def render(
             force=force,
         )
     except WriteError as problem:
-        _fail(str(problem))
+        fail(str(problem))
     _report(out, len(written))
 
 
@@ -70,10 +63,10 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
     try:
         read = json.loads(text)
     except ValueError as error:
-        _fail(f"--outputs: no JSON: {error}")
+        fail(f"--outputs: no JSON: {error}")
     found: Any = read.get(name, read) if isinstance(read, dict) else None
     if not isinstance(found, dict):
-        _fail("--outputs: no outputs; make the file with `terraform output -json`, in the stack's folder")
+        fail("--outputs: no outputs; make the file with `terraform output -json`, in the stack's folder")
     values = {key: each.get("value") if isinstance(each, dict) else each for key, each in found.items()}
     texts = {key: each for key, each in values.items() if isinstance(each, str)}
     return {reference: texts[reference.value] for reference in Reference if reference.value in texts}
@@ -93,8 +86,3 @@ def _report(out: Path, files: int) -> None:
     if summary.fill_in:
         names = ", ".join(f"${{{name}}}" for name in summary.fill_in)
         console.print(f"to fill in: {names}; {out / 'README.md'} says how", markup=False, soft_wrap=True)
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"error: {message}", err=True)
-    raise typer.Exit(1)

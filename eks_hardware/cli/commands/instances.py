@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from enum import Enum
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
 
-from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import WRONG_USAGE, fail
+from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
+    from eks_hardware.catalogue import Catalogue, InstanceType
     from eks_hardware.catalogue.build import Ec2Data
 
-app = typer.Typer(help="List instance types, or refresh the catalogue they come from.")
-
 _WITHDRAWN = "†"
-
-
-class Source(str, Enum):
-    """Where a refresh gets EC2's answers from."""
-
-    MOTO = "moto"
-    AWS = "aws"
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"Error: {message}", err=True)
-    raise typer.Exit(code)
 
 
 def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
@@ -40,22 +27,38 @@ def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
     from eks_hardware.suggestions import did_you_mean
 
     hint = did_you_mean(value, known, f"known: {', '.join(known)}", cutoff=0.5)
-    _fail(f"unknown {option} {value!r}; {hint}", 2)
+    fail(f"unknown {option} {value!r}; {hint}", WRONG_USAGE)
 
 
-@app.callback(invoke_without_command=True)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _filter(name: str, names: str, text: str) -> Callable[[_Function], _Function]:
+    complete = completion.from_catalogue(names)
+    return click.option(f"--{name}", metavar="NAME", shell_complete=complete, help=text)
+
+
+@click.group(invoke_without_command=True)
+@click.pass_context
+@_filter("family", "families", "Only this family, as g6e.")
+@_filter("accelerator", "accelerators", "Only with this accelerator, as h100.")
+@click.option("--efa", is_flag=True, help="Only with Elastic Fabric Adapter.")
+@_filter("region", "regions", "Only offered here; adds zones and price.")
+@click.option("--hardware", metavar="KIND", help="Only this kind, as nvidia-gpu or trainium.")
+@parameters.output_format(text="How to print it; JSON has every field.")
 def instances(
-    context: typer.Context,
-    family: Annotated[str | None, typer.Option(help="Only this family, as g6e.")] = None,
-    accelerator: Annotated[str | None, typer.Option(help="Only with this accelerator, as h100.")] = None,
-    efa: Annotated[bool, typer.Option("--efa", help="Only with Elastic Fabric Adapter.")] = False,
-    region: Annotated[str | None, typer.Option(help="Only offered here; adds zones and price.")] = None,
-    hardware: Annotated[str | None, typer.Option(help="Only this kind, as nvidia-gpu or trainium.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every field.")] = False,
+    context: click.Context,
+    family: str | None,
+    accelerator: str | None,
+    efa: bool,
+    region: str | None,
+    hardware: str | None,
+    format_: str,
 ) -> None:
     """List the instance types of the hardware catalogue."""
     if context.invoked_subcommand is not None:
         return
+    from eks_hardware.catalogue import Hardware, load
     from eks_hardware.catalogue.store import label_name
 
     catalogue = load()
@@ -67,16 +70,18 @@ def instances(
     _known("region", region, catalogue.regions)
     _known("hardware", hardware, tuple(kind.value for kind in Hardware))
     found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
-    if as_json:
+    if format_ == "json":
         rows = [_as_json(catalogue, item, region) for item in sorted(found, key=lambda item: item.name)]
-        typer.echo(json.dumps(rows, indent=2))
+        print_json(rows)
     elif found:
         _print_table(catalogue, found, region)
     else:
-        typer.echo("No instance type meets all conditions.")
+        click.echo("No instance type meets all conditions.")
 
 
 def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> dict[str, Any]:
+    from dataclasses import asdict
+
     row = asdict(item)
     row["efa_interfaces"] = [
         [interface.network_card_index, interface.device_index, interface.interface_type]
@@ -136,17 +141,21 @@ def _accelerator(item: InstanceType) -> str:
     return f"{chip.count if chip.fraction is None else f'{chip.fraction:g}'} x {chip.name}"
 
 
-@app.command()
-def refresh(
-    source: Annotated[
-        Source, typer.Option("--from", help="The installed moto wheel, or AWS with your credentials.")
-    ] = Source.MOTO,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit with 1 if a file is out of date.")
-    ] = False,
-    prices: Annotated[bool, typer.Option(help="Ask AWS for on-demand prices too.")] = True,
-    output: Annotated[Path | None, typer.Option(help="Folder to write to; the catalogue's own if not given.")] = None,
-) -> None:
+@instances.command()
+@click.option(
+    "--from",
+    "source",
+    type=click.Choice(["moto", "aws"]),
+    default="moto",
+    show_default=True,
+    help="The installed moto wheel, or AWS with your credentials.",
+)
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is out of date.")
+@click.option("--prices/--no-prices", default=True, show_default=True, help="Ask AWS for on-demand prices too.")
+@click.option(
+    "--output", type=parameters.FILE, metavar="FOLDER", help="Folder to write to; the catalogue's own if not given."
+)
+def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None:
     """Rebuild the catalogue's data files.
 
     From AWS it reads DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings and GetProducts;
@@ -157,18 +166,18 @@ def refresh(
 
     folder = output or DATA
     try:
-        built = build.build(build.from_moto() if source is Source.MOTO else _ask_aws(prices))
+        built = build.build(build.from_moto() if source == "moto" else _ask_aws(prices))
         changed = build.stale(built, folder) if check else build.write(built, folder)
     except (build.BuildError, OSError) as error:
-        _fail(str(error), 1)
+        fail(str(error))
     for warning in built.warnings:
-        typer.echo(f"warning: {warning}", err=True)
+        click.echo(f"warning: {warning}", err=True)
     if not changed:
-        typer.echo("The catalogue is up to date.")
+        click.echo("The catalogue is up to date.")
     elif check:
-        _fail(f"out of date: {', '.join(changed)}; run eks-hardware instances refresh", 1)
+        fail(f"out of date: {', '.join(changed)}; run eks-hardware instances refresh")
     else:
-        typer.echo(f"Wrote {', '.join(changed)} to {folder}")
+        click.echo(f"Wrote {', '.join(changed)} to {folder}")
 
 
 def _ask_aws(prices: bool) -> Ec2Data:

@@ -5,33 +5,40 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
+from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
     from eks_hardware.models import Strategy
     from eks_hardware.validation import Validation
 
 
+@click.command()
+@click.argument(
+    "files",
+    nargs=-1,
+    type=parameters.FILE,
+    shell_complete=completion.strategies,
+    help="Strategy files, or folders of them; by default those that would become stacks.",
+)
+@parameters.overlays("each file")
+@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@parameters.output_format()
+@click.option("--quotas", is_flag=True, help="Print the service quotas that each strategy needs, too.")
+@click.option(
+    "--sarif",
+    type=parameters.FILE,
+    metavar="FILE",
+    help="Write a SARIF report too, for code scanning; - is stdout.",
+)
 def validate(
-    files: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Strategy files, or folders of them; by default those that would become stacks."),
-    ] = None,
-    overlay: Annotated[
-        list[str] | None,
-        typer.Option("--overlay", help="Name of an overlay to lay over each file; may be repeated.", metavar="NAME"),
-    ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Warnings fail too.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-    quotas: Annotated[
-        bool, typer.Option("--quotas", help="Print the service quotas that each strategy needs, too.")
-    ] = False,
-    sarif: Annotated[
-        Path | None,
-        typer.Option("--sarif", help="Write a SARIF report too, for code scanning; - is stdout.", metavar="FILE"),
-    ] = None,
+    files: tuple[Path, ...], overlays: tuple[str, ...], strict: bool, format_: str, quotas: bool, sarif: Path | None
 ) -> None:
     """Report everything that is wrong in strategy files.
 
@@ -41,31 +48,31 @@ def validate(
     from eks_hardware.validation import validate
 
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
-        raise typer.BadParameter(f"--sarif writes a report, and {sarif} has the name of a strategy")
-    if as_json and str(sarif) == "-":
-        raise typer.BadParameter("--json and --sarif - cannot both go to stdout")
-    named, overlays = read_environment(os.environ)
-    found = validate(files or named, overlay or overlays)
+        raise click.UsageError(f"--sarif writes a report, and {sarif} has the name of a strategy")
+    if format_ == "json" and str(sarif) == "-":
+        raise click.UsageError("--format json and --sarif - cannot both go to stdout")
+    named, default_overlays = read_environment(os.environ)
+    found = validate(files or named, list(overlays) or default_overlays)
     if sarif:
         _write_sarif(found, sarif)
-    if as_json:
+    if format_ == "json":
         from eks_hardware.validation.json import as_json as report
 
         content = report(found)
         if quotas:
-            from eks_hardware.cli.quotas import quota_rows
+            from eks_hardware.cli.output.quotas import quota_rows
 
             content["quotas"] = [quota_rows(strategy) for strategy in _sound(found)]
-        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        print_json(content)
     elif str(sarif) != "-":
         _print(found)
         if quotas:
-            from eks_hardware.cli.quotas import quota_table
+            from eks_hardware.cli.output.quotas import quota_table
 
             for strategy in _sound(found):
-                typer.echo(f"\n{quota_table(strategy)}")
+                click.echo(f"\n{quota_table(strategy)}")
     if found.errors or (strict and found.warnings):
-        raise typer.Exit(1)
+        raise Exit(FAILED)
 
 
 def _sound(found: Validation) -> list[Strategy]:
@@ -83,9 +90,9 @@ def _print(found: Validation) -> None:
     from eks_hardware.validation.terminal import as_text, counted
 
     if found.shown:
-        typer.echo(as_text(found.shown))
+        click.echo(as_text(found.shown))
     ignored = f", {len(found.ignored)} ignored" if found.ignored else ""
-    typer.echo(
+    click.echo(
         f"{counted(len(found.files), 'file')}: {counted(len(found.errors), 'error')}, "
         f"{counted(len(found.warnings), 'warning')}{ignored}"
     )
@@ -97,10 +104,9 @@ def _write_sarif(found: Validation, file: Path) -> None:
 
     text = json.dumps(as_sarif(found, version=__version__), indent=2) + "\n"
     if str(file) == "-":
-        typer.echo(text, nl=False)
+        click.echo(text, nl=False)
         return
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
-        typer.echo(f"error: --sarif {file}: {(error.strerror or str(error)).lower()}", err=True)
-        raise typer.Exit(2) from None
+        fail(f"--sarif {file}: {reason(error)}", WRONG_USAGE)

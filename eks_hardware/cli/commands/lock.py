@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.lock import Entry, LockError
@@ -15,23 +19,21 @@ if TYPE_CHECKING:
     from eks_hardware.loader import LoadedStrategy
 
 
+@click.command()
+@click.argument(
+    "files",
+    nargs=-1,
+    shell_complete=completion.strategies,
+    help="Strategy files, or names of strategies; by default those that would become stacks.",
+)
+@parameters.overlays("each file")
+@click.option("--check", is_flag=True, help="Write nothing; exit code 1 where today's choice is another one.")
+@click.option("--upgrade", is_flag=True, help="Choose anew what is locked already, too.")
+@click.option(
+    "--group", "groups", multiple=True, metavar="NAME", help="Upgrade only this group or pool; may be repeated."
+)
 def lock(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Strategy files, or names of strategies; by default those that would become stacks."),
-    ] = None,
-    overlay: Annotated[
-        list[str] | None,
-        typer.Option("--overlay", help="Name of an overlay to lay over each file; may be repeated.", metavar="NAME"),
-    ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Write nothing; exit code 1 where today's choice is another one.")
-    ] = False,
-    upgrade: Annotated[bool, typer.Option("--upgrade", help="Choose anew what is locked already, too.")] = False,
-    group: Annotated[
-        list[str] | None,
-        typer.Option("--group", help="Upgrade only this group or pool; may be repeated.", metavar="NAME"),
-    ] = None,
+    files: tuple[str, ...], overlays: tuple[str, ...], check: bool, upgrade: bool, groups: tuple[str, ...]
 ) -> None:
     """Choose hardware for `workload: {...}`, and write it to FILE.lock.json beside the strategy.
 
@@ -42,16 +44,16 @@ def lock(
     from eks_hardware.advisor.strategies.lock import LockError
 
     if check and upgrade:
-        raise typer.BadParameter("--check only looks, and --upgrade changes; give one of the two")
-    if group and not upgrade:
-        raise typer.BadParameter("--group says what to upgrade; add --upgrade")
-    strategies, overlays = _read(files, overlay)
-    _refuse_unknown(group, strategies)
-    relocked = _relocked(strategies, overlays, upgrade=group or ("all" if upgrade else ()), compare=check)
+        raise click.UsageError("--check only looks, and --upgrade changes; give one of the two")
+    if groups and not upgrade:
+        raise click.UsageError("--group says what to upgrade; add --upgrade")
+    strategies, laid_over = _read(files, overlays)
+    _refuse_unknown(groups, strategies)
+    relocked = _relocked(strategies, laid_over, upgrade=groups or ("all" if upgrade else ()), compare=check)
     if check:
         behind = [_compared(loaded, found) for loaded, found in relocked]
         if any(behind):
-            raise typer.Exit(1)
+            raise Exit(FAILED)
         return
     try:
         for loaded, found in relocked:
@@ -60,39 +62,39 @@ def lock(
         _refuse(error)
 
 
-def _read(files: list[str] | None, overlay: list[str] | None) -> tuple[Sequence[LoadedStrategy], list[str]]:
+def _read(files: Sequence[str], overlays: Sequence[str]) -> tuple[Sequence[LoadedStrategy], list[str]]:
     """The strategies; rules are not run on them, since hardware is what most are about."""
     from eks_hardware.findings import StrategyError
     from eks_hardware.loader import discover, read_strategies
     from eks_hardware.loader.discovery import named_strategy, read_environment
 
-    named, overlays = read_environment(os.environ)
-    overlays = overlay or overlays
+    named, default_overlays = read_environment(os.environ)
+    laid_over = list(overlays) or default_overlays
     try:
         paths = discover([named_strategy(each, named) for each in files] if files else named)
     except StrategyError as error:
         _stop_for(error)
-    reading = read_strategies(paths, overlays)
+    reading = read_strategies(paths, laid_over)
     if reading.findings:
         _stop_for(StrategyError(reading.findings))
-    return reading.strategies, overlays
+    return reading.strategies, laid_over
 
 
-def _refuse_unknown(groups: list[str] | None, strategies: Sequence[LoadedStrategy]) -> None:
+def _refuse_unknown(groups: Sequence[str], strategies: Sequence[LoadedStrategy]) -> None:
     from eks_hardware.advisor.strategies.questions import described_nodes
 
     names = {node.name for each in strategies for node in described_nodes(each).values()}
-    unknown = [each for each in groups or () if each not in names]
+    unknown = [each for each in groups if each not in names]
     if unknown:
         known = ", ".join(sorted(names)) or "there is none"
-        raise typer.BadParameter(f"no group or pool {unknown[0]} has a workload to choose for ({known})")
+        raise click.UsageError(f"no group or pool {unknown[0]} has a workload to choose for ({known})")
 
 
 def _relocked(
     strategies: Sequence[LoadedStrategy],
     overlays: list[str],
     *,
-    upgrade: list[str] | Literal["all"] | tuple[()],
+    upgrade: Sequence[str],
     compare: bool,
 ) -> list[tuple[LoadedStrategy, Relocked]]:
     """What becomes of every lock file, before any is written."""
@@ -122,16 +124,16 @@ def _write(loaded: LoadedStrategy, found: Relocked) -> None:
         return
     for choice in found.choices:
         said = {"new": "chosen", "kept": "kept", "changed": "changed"}[choice.state]
-        typer.echo("\n".join(_lines(choice, said)))
+        click.echo("\n".join(_lines(choice, said)))
     for entry in found.removed:
-        typer.echo(f"{entry.path}  removed: nothing asks for it")
+        click.echo(f"{entry.path}  removed: nothing asks for it")
     path = lock_path(loaded.path)
     changed = write(path, found.entries)
     name = display_name(path)
     if not found.entries:
-        typer.echo(f"{name} removed: nothing else was in it")
+        click.echo(f"{name} removed: nothing else was in it")
     else:
-        typer.echo(f"{name} written; commit it" if changed else f"{name} is up to date")
+        click.echo(f"{name} written; commit it" if changed else f"{name} is up to date")
 
 
 def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
@@ -140,24 +142,24 @@ def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
         return False
     for choice in found.choices:
         said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
-        typer.echo("\n".join(_lines(choice, said[choice.state])))
+        click.echo("\n".join(_lines(choice, said[choice.state])))
     for entry in found.removed:
-        typer.echo(f"{entry.path}  nothing asks for it any more")
+        click.echo(f"{entry.path}  nothing asks for it any more")
     behind = [each for each in found.choices if each.state != "kept"]
     if behind or found.removed:
-        typer.echo(f"{loaded.file}: the lock file is behind; `eks-hardware lock {loaded.file}` brings it up to date")
+        click.echo(f"{loaded.file}: the lock file is behind; `eks-hardware lock {loaded.file}` brings it up to date")
         return True
     if any(each.differs_today for each in found.choices):
-        typer.echo(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change what is locked")
+        click.echo(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change what is locked")
         return True
-    typer.echo(f"{loaded.file}: what is locked is what would be chosen today")
+    click.echo(f"{loaded.file}: what is locked is what would be chosen today")
     return False
 
 
 def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
     if found.choices or found.removed:
         return False
-    typer.echo(f"{loaded.file}: nothing to lock, since no group or pool has `workload: {{...}}`")
+    click.echo(f"{loaded.file}: nothing to lock, since no group or pool has `workload: {{...}}`")
     return True
 
 
@@ -188,11 +190,11 @@ def _hardware(entry: Entry) -> str:
 def _stop_for(error: StrategyError) -> NoReturn:
     from eks_hardware.validation.terminal import as_text, counted
 
-    typer.echo(as_text(error.findings))
-    typer.echo(f"{counted(len(error.errors), 'error')}; nothing was locked", err=True)
-    raise typer.Exit(1)
+    click.echo(as_text(error.findings))
+    click.echo(f"{counted(len(error.errors), 'error')}; nothing was locked", err=True)
+    raise Exit(FAILED)
 
 
 def _refuse(error: LockError) -> NoReturn:
-    typer.echo(f"{error.file}: error {error.code}: {error.message}", err=True)
-    raise typer.Exit(2 if error.code == "LOCK_UNWRITABLE" else 1)
+    click.echo(f"{error.file}: error {error.code}: {error.message}", err=True)
+    raise Exit(WRONG_USAGE if error.code == "LOCK_UNWRITABLE" else FAILED)

@@ -1,14 +1,9 @@
-"""``eks-hardware cost``: what a strategy costs an hour and a month, line by line, with the day of each price."""
+"""What a strategy costs, as text of 80 columns and as content for JSON."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
-
-from eks_hardware.cli.strategies import checked
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -28,38 +23,11 @@ _COLUMNS: dict[Purchase, str] = {
 }
 
 
-def cost(
-    strategy: Annotated[str, typer.Argument(help="A strategy file, or the name of one that would become a stack.")],
-    overlay: Annotated[
-        list[str] | None,
-        typer.Option("--overlay", help="Name of an overlay to lay over the file; may be repeated.", metavar="NAME"),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text, with every source.")] = False,
-) -> None:
-    """Show what a strategy costs with its fewest nodes, with those asked for, and at its most.
-
-    Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage. A strategy
-    that is only over its budget is shown all the same, with exit code 1.
-    """
-    from eks_hardware.cost import cost_of
-    from eks_hardware.resolve import resolve
-
-    read = checked(strategy, overlay)
-    resolved = resolve(read.strategy)
-    found = cost_of(resolved)
-    if as_json:
-        typer.echo(json.dumps(cost_content(resolved, found), indent=2, ensure_ascii=False))
-    else:
-        _print(resolved, found)
-    if read.over_budget:
-        raise typer.Exit(1)
-
-
 # --- JSON
 
 
-def cost_content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
-    """The cost with stable keys, for JSON; null is a price that no source has."""
+def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
+    """The cost with stable keys; null is a price that no source has."""
     from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
 
     return {
@@ -106,14 +74,15 @@ def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
 def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
     """Every type of a node group, and of a pool the one that it is counted with."""
     groups = [name for group in resolved.node_groups for name in group.instance_types]
-    pools = [line.name.partition(",")[0] for line in cost.lines if line.kind == "instances"]
-    return list(dict.fromkeys([*groups, *(name for name in pools if "." in name)]))
+    counted = [line.instance_type for line in cost.lines if line.instance_type]
+    return list(dict.fromkeys([*groups, *counted]))
 
 
 # --- text
 
 
-def _print(resolved: ResolvedStrategy, cost: StrategyCost) -> None:
+def show(resolved: ResolvedStrategy, cost: StrategyCost) -> None:
+    """Print the lines, the totals and their sources."""
     from rich.console import Console
 
     console = Console(highlight=False)

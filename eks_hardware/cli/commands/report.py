@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import NoReturn
 
-import typer
+import click
+from click.exceptions import Exit
 
-from eks_hardware.cli.strategies import checked
+from eks_hardware.cli import parameters
+from eks_hardware.cli.checked_strategy import checked
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
 
 _STDOUT = "-"
 _DOCTYPE = b"<!doctype html"
 
 
-def report(
-    strategy: Annotated[str, typer.Argument(help="A strategy file, or the name of one that would become a stack.")],
-    out: Annotated[Path, typer.Option("--out", help="File to write; - is stdout.", metavar="FILE", show_default=False)],
-    overlay: Annotated[
-        list[str] | None,
-        typer.Option("--overlay", help="Name of an overlay to lay over the file; may be repeated.", metavar="NAME"),
-    ] = None,
-) -> None:
+@click.command()
+@parameters.strategy()
+@click.option("--out", type=parameters.FILE, required=True, metavar="FILE", help="File to write; - is stdout.")
+@parameters.overlays("the file")
+def report(strategy: str, out: Path, overlays: tuple[str, ...]) -> None:
     """Write a page with a drawing of the cluster, its cost and quotas, and every derived setting.
 
     The page needs no network. The same strategy gives the same page, until facts or prices change. Exit code 0; 1 with
@@ -31,25 +31,25 @@ def report(
     from eks_hardware import __version__
 
     _check_out(out)
-    found = checked(strategy, overlay)
+    found = checked(strategy, overlays)
 
     from eks_hardware.html_report import report_of, report_page
 
     page = report_page(report_of(found.strategy, found.findings, version=__version__)).encode()
     if str(out) == _STDOUT:
-        typer.echo(page, nl=False)
+        click.echo(page, nl=False)
     else:
         _write(out, page)
-        typer.echo(f"{out}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
+        click.echo(f"{out}: {found.strategy.name}, {len(page) / 1000:,.0f} kB; open it in a browser")
     if found.over_budget:
-        raise typer.Exit(1)
+        raise Exit(FAILED)
 
 
 def _write(out: Path, page: bytes) -> None:
     try:
         out.write_bytes(page)
     except OSError as error:
-        _refuse(f"{out}: {(error.strerror or str(error)).lower()}")
+        _refuse(f"{out}: {reason(error)}")
 
 
 def _check_out(out: Path) -> None:
@@ -68,7 +68,7 @@ def _check_out(out: Path) -> None:
                 if file.read(len(_DOCTYPE)).lower() != _DOCTYPE:
                     _refuse(f"{out} exists and is no HTML page; name another file")
     except OSError as error:
-        _refuse(f"{out}: {(error.strerror or str(error)).lower()}")
+        _refuse(f"{out}: {reason(error)}")
 
 
 def _is_stdout(out: Path) -> bool:
@@ -80,5 +80,4 @@ def _is_stdout(out: Path) -> bool:
 
 
 def _refuse(problem: str) -> NoReturn:
-    typer.echo(f"error: --out {problem}", err=True)
-    raise typer.Exit(2)
+    fail(f"--out {problem}", WRONG_USAGE)

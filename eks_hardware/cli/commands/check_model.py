@@ -1,0 +1,77 @@
+"""``eks-hardware check-model``: whether a model can move to Trainium, Inferentia or GPUs, and what has to change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.cli.output import print_json
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.fitting.migration import Target
+    from eks_hardware.advisor.model import Request
+
+
+@click.command()
+@click.argument("config", type=parameters.FILE, help="The model's config.json, as Hugging Face has it.")
+@click.option(
+    "--target", type=click.Choice(["trainium", "inferentia", "gpu"]), required=True, help="Where it is to run."
+)
+@click.option(
+    "--task",
+    type=click.Choice(["training", "inference"]),
+    help="What for; default: training on Trainium, inference elsewhere.",
+)
+@click.option("--framework", metavar="NAME", help="Framework or server, as pytorch-xla or vllm.")
+@parameters.output_format(text="How to print it; JSON has every source.")
+def check_model(config: Path, target: Target, task: str | None, framework: str | None, format_: str) -> None:
+    """Check whether a model can run on other hardware, from its config.json.
+
+    Exit code 0: yes, with changes, or unknown; 1: no, or the config.json cannot be used; 2: wrong usage.
+
+    \b
+    Example:
+      eks-hardware check-model llama/config.json --target trainium
+    """
+    from eks_hardware.advisor.fitting.migration import check_model as check
+    from eks_hardware.cli.output import model_check
+
+    task = task or ("training" if target == "trainium" else "inference")
+    found = check(_request(config, task, framework), target)
+    if format_ == "json":
+        print_json(model_check.content(found))
+    else:
+        model_check.show(found)
+    if found.verdict == "no":
+        raise Exit(FAILED)
+
+
+def _request(path: Path, task: str, framework: str | None) -> Request:
+    """What is asked; ends with exit code 1 for a config.json that cannot be used, 2 for an unknown framework."""
+    from eks_hardware.advisor.model import Request, ShapeError
+    from eks_hardware.advisor.shapes.hf_config import read_hf_config
+    from eks_hardware.models import WorkloadSpec
+    from eks_hardware.models.needs import Framework
+    from eks_hardware.models.workload import ModelShape
+
+    known = get_args(Framework)
+    if framework is not None and framework not in known:
+        from eks_hardware.suggestions import did_you_mean
+
+        hint = did_you_mean(framework, known, f"known: {', '.join(known)}", cutoff=0.5)
+        fail(f"unknown framework {framework!r}; {hint}", WRONG_USAGE)
+    try:
+        shape = read_hf_config(path)
+    except ShapeError as error:
+        click.echo(f"error {error.code} {error.field}: {error.message}", err=True)
+        raise Exit(FAILED) from None
+    said: Any = {"task": task, "framework": framework}
+    # However it is bought: what it costs is not in question here.
+    said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
+    workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **said)
+    return Request(workload=workload, shape=shape, regions=())

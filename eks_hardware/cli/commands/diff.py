@@ -1,0 +1,71 @@
+"""``eks-hardware diff``: what changes from one strategy to another, without Terraform, Node or AWS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.output import print_json
+
+if TYPE_CHECKING:
+    from eks_hardware.diff import Changes
+
+REPLACED = 3
+"""Exit code where ``--fail-on`` found what it looks for."""
+
+
+@click.command()
+@parameters.strategy("old", text="The strategy as it is: a file, or a name.")
+@parameters.strategy("new", text="The strategy as it is to be: a file, or a name.")
+@parameters.overlays("both")
+@parameters.output_format("markdown")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["replace", "destroy"]),
+    help="End with exit code 3 if a resource or a node pool is replaced; with destroy also if one only goes.",
+)
+def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: str | None) -> None:
+    """Show what changes: hardware, capacity, cost, and which resources are replaced rather than updated.
+
+    Exit code 0, with and without changes; 1 with errors in a strategy, which are shown as validate shows them; 2 for
+    wrong usage; 3 where --fail-on says so.
+    """
+    from eks_hardware.cli.checked_strategy import checked
+    from eks_hardware.diff import compare
+
+    before = checked(old, overlays).strategy
+    after = checked(new, overlays).strategy
+    found = compare(before, after)
+    _print(found, format_)
+    if fail_on and _fails(found, fail_on):
+        raise Exit(REPLACED)
+
+
+def _print(found: Changes, format_: str) -> None:
+    if format_ == "json":
+        from eks_hardware.diff.json import as_json
+
+        print_json(as_json(found))
+    elif format_ == "markdown":
+        from eks_hardware.diff.markdown import as_markdown
+
+        click.echo(as_markdown(found), nl=False)
+    else:
+        import shutil
+
+        from eks_hardware.diff.terminal import as_text
+
+        click.echo(as_text(found, shutil.get_terminal_size().columns))
+
+
+def _fails(found: Changes, fail_on: str) -> bool:
+    """Whether something that runs goes; what is left behind unmanaged counts as replaced."""
+    from eks_hardware.diff import Action
+
+    replaced = bool(found.of(Action.REPLACE, Action.FORGET)) or any(each.action == "replaced" for each in found.pools)
+    if fail_on == "replace":
+        return replaced
+    return replaced or bool(found.of(Action.DESTROY)) or any(each.action == "deleted" for each in found.pools)

@@ -1,0 +1,87 @@
+"""``eks-hardware explain``: every value that follows from a strategy, and which rule or table row it follows from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.output import print_json
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from eks_hardware.explain import Section
+
+_KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, storage, provider"
+
+
+@click.command()
+@parameters.strategy()
+@parameters.overlays("the file")
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this node group; may be repeated.")
+@click.option("--pool", "pools", multiple=True, metavar="NAME", help="Only this node pool; may be repeated.")
+@click.option(
+    "--section",
+    "parts",
+    multiple=True,
+    metavar="NAME",
+    help=f"Only this part, or all of a kind; may be repeated. Kinds: {_KINDS}.",
+)
+@click.option("--derived", is_flag=True, help="Leave out what the file itself says.")
+@parameters.output_format()
+def explain(
+    strategy: str,
+    overlays: tuple[str, ...],
+    groups: tuple[str, ...],
+    pools: tuple[str, ...],
+    parts: tuple[str, ...],
+    derived: bool,
+    format_: str,
+) -> None:
+    """Show everything that is derived from a strategy: value, why, and the rule or table row; then a list of its parts.
+
+    Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage.
+    """
+    from eks_hardware.cli.checked_strategy import resolved_strategy
+    from eks_hardware.cli.output import explanation
+    from eks_hardware.explain import KINDS, sections
+
+    resolved = resolved_strategy(strategy, overlays)
+    _known("--group", groups, [each.name for each in resolved.node_groups], resolved.name)
+    _known("--pool", pools, [each.name for each in resolved.node_pools], resolved.name)
+    every = sections(resolved)
+    for part in parts:
+        if part not in KINDS and part not in {each.path for each in every}:
+            kinds = ", ".join(KINDS)
+            raise click.UsageError(
+                f"--section {part}: {resolved.name} has no such part; choose a kind ({kinds}) "
+                "or a part by its name, as explain lists them at its end without --section"
+            )
+    chosen = [each for each in every if _chosen(each, groups, pools, parts)]
+    if format_ == "json":
+        content = {
+            "strategy": resolved.name,
+            "region": resolved.region,
+            "sections": [explanation.content(each, derived=derived) for each in chosen],
+        }
+        print_json(content)
+        return
+    explanation.show(chosen, derived=derived)
+    if not (groups or pools or parts):
+        explanation.show_parts(chosen)
+
+
+def _known(option: str, wanted: Sequence[str], names: Sequence[str], strategy: str) -> None:
+    for each in wanted:
+        if each not in names:
+            there = f"it has {', '.join(names)}" if names else "it has none"
+            raise click.UsageError(f"{option} {each}: {strategy} has no such one; {there}")
+
+
+def _chosen(section: Section, groups: Sequence[str], pools: Sequence[str], parts: Sequence[str]) -> bool:
+    if not groups and not pools and not parts:
+        return True
+    by_name = {"groups": groups, "pools": pools}.get(section.kind, ())
+    return section.kind in parts or section.path in parts or section.name in by_name

@@ -1,0 +1,264 @@
+"""``eks-hardware recommend``: which hardware suits a workload, why, and a strategy with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import completion, parameters
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.cli.model_option import model_of
+from eks_hardware.cli.output import print_json
+
+if TYPE_CHECKING:
+    from eks_hardware.advisor.model import Candidate, Recommendation, Request
+    from eks_hardware.advisor.ranking.workload_file import WorkloadFile
+    from eks_hardware.findings import StrategyError
+    from eks_hardware.loader import Document
+
+_STDIN = "-"
+# Field of a workload file -> the option that says it.
+_OPTIONS = {
+    "task": "--task",
+    "model": "--model",
+    "model.parameters": "--model",
+    "model.hf_config": "--model",
+    "context_length": "--context",
+    "concurrent_sequences": "--concurrency",
+    "precision": "--precision",
+    "budget": "--budget",
+    "region": "--region",
+    "regions": "--region",
+    "purchase": "--capacity",
+}
+
+
+@click.command()
+@click.option(
+    "--task",
+    metavar="TASK",
+    shell_complete=completion.words_of("task"),
+    help="training, fine-tuning, inference or development.",
+)
+@click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json.")
+@click.option("--context", type=int, metavar="TOKENS", help="Inference: tokens of question and answer.")
+@click.option("--concurrency", type=int, metavar="N", help="Inference: requests at once, of a replica.")
+@click.option(
+    "--precision",
+    metavar="FORMAT",
+    shell_complete=completion.words_of("precision"),
+    help="Weights: fp32, bf16, fp16, fp8, int8, int4.",
+)
+@click.option(
+    "--budget",
+    metavar="AIM",
+    shell_complete=completion.words_of("budget"),
+    help="cost, balanced or performance; default: balanced.",
+)
+@click.option(
+    "--region",
+    "regions",
+    multiple=True,
+    metavar="REGION",
+    shell_complete=completion.from_catalogue("regions"),
+    help="Region; may be repeated. Default: five are compared.",
+)
+@click.option(
+    "--capacity",
+    multiple=True,
+    metavar="HOW",
+    shell_complete=completion.words_of("purchase"),
+    help="on-demand, spot, reserved, capacity-block; may be repeated. Default: on-demand. "
+    "spot says that the work survives losing a node.",
+)
+@click.option(
+    "--from", "file", type=parameters.FILE, metavar="FILE", help="A file with all of this and the rest; - is stdin."
+)
+@click.option("--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Families to show.")
+@click.option("--explain", is_flag=True, help="Every reason, and the parts of each score.")
+@parameters.output_format(text="How to print it; JSON has everything.")
+@click.option("-o", "--output", type=parameters.FILE, metavar="FILE.yaml", help="Write a strategy with the best one.")
+@click.option(
+    "--pick", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="Which one of the table to write."
+)
+@parameters.force("Write over a file.")
+def recommend(
+    file: Path | None,
+    top: int,
+    explain: bool,
+    format_: str,
+    output: Path | None,
+    pick: int,
+    force: bool,
+    **options: Any,
+) -> None:
+    """Choose the hardware for a model: what fits, what it costs, and why the rest does not.
+
+    A file says the same and more: method, latency, framework, tokens of a training run, hardware to choose from.
+    Options go before what it says.
+
+    Exit code 0; 1 where nothing fits, with what comes nearest, or for errors in a file; 2 for wrong usage.
+
+    \b
+    Examples:
+      eks-hardware recommend --task inference --model 8B --context 8192
+      eks-hardware recommend --from workload.yaml --budget cost -o llm.yaml
+    """
+    from eks_hardware.advisor.recommend import recommend
+
+    if output is None and (pick > 1 or force):
+        fail(f"{'--pick' if pick > 1 else '--force'} goes with --output FILE", WRONG_USAGE)
+    request, only = _request(_said(**options), file)
+    found = recommend(request, only=only)
+    # First, so that it is there whoever stops reading, and a wrong name or number is not found below a long table.
+    chosen = _write(found, output, pick, force) if output and found.candidates else None
+    _show(found, top=top, explain=explain, as_json=format_ == "json", written=output is not None)
+    if not found.candidates:
+        raise Exit(FAILED)
+    if output and chosen:
+        _say_written(output, chosen)
+
+
+# --- what is asked
+
+
+def _said(
+    *,
+    task: str | None,
+    model: str | None,
+    context: int | None,
+    concurrency: int | None,
+    precision: str | None,
+    budget: str | None,
+    regions: tuple[str, ...],
+    capacity: tuple[str, ...],
+) -> dict[str, Any]:
+    """The options that were given, as fields of a workload file."""
+    fields = {
+        "task": task,
+        "model": model and model_of(model),
+        "context_length": context,
+        "concurrent_sequences": concurrency,
+        "precision": precision,
+        "budget": budget,
+        "regions": list(regions) or None,
+        "purchase": list(capacity) or None,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
+    """What is asked of the recommender, and the hardware that it may choose from."""
+    from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
+    from eks_hardware.findings import StrategyError
+
+    folder = file.parent if file else None
+    try:
+        document = _read(file) if file else None
+        if document and not said:
+            return request_of(document, folder=folder), document.value.only
+    except StrategyError as error:
+        _stop_for(error)
+    if document is None and "task" not in said:
+        fail("say what is to run: --task and --model, or --from FILE", WRONG_USAGE)
+    if document is None and "model" not in said:
+        fail("--model: say how large the model is, such as 8B, or name its config.json", WRONG_USAGE)
+    before = document.value.model_dump(mode="json", exclude_unset=True) if document else {"version": 1}
+    if "regions" in said:
+        before.pop("region", None)
+    if "spot" in said.get("purchase", ()):
+        before.setdefault("interruptible", True)
+    try:
+        merged = read_workload(json.dumps(_merged(before, said)))
+        return request_of(merged, folder=folder), merged.value.only
+    except StrategyError as error:
+        _stop_for_options(error)
+
+
+def _read(file: Path) -> Document[WorkloadFile]:
+    from eks_hardware.advisor.ranking.workload_file import read_workload
+
+    if str(file) == _STDIN:
+        return read_workload(sys.stdin.read(), file="<stdin>")
+    return read_workload(file)
+
+
+def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(below)
+    for name, value in above.items():
+        known = merged.get(name)
+        merged[name] = _merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+# --- what is answered
+
+
+def _show(found: Recommendation, *, top: int, explain: bool, as_json: bool, written: bool) -> None:
+    from eks_hardware.cli.output import recommendation
+
+    if as_json:
+        print_json(recommendation.content(found))
+    else:
+        recommendation.show(found, top=top, explain=explain, written=written)
+
+
+def _write(found: Recommendation, file: Path, pick: int, force: bool) -> Candidate:
+    from dataclasses import replace
+
+    from eks_hardware.advisor.recommend import best_of_families
+    from eks_hardware.advisor.strategies.write import WriteError, name_of, strategy_yaml, write_new
+
+    shown = best_of_families(found.candidates)
+    if pick > len(shown):
+        fail(f"--pick {pick}: there are {len(shown)}", WRONG_USAGE)
+    chosen = shown[pick - 1]
+    # Other sizes of what is picked stay behind, for a group that takes several types.
+    rest = [each for each in found.candidates if each not in shown]
+    try:
+        text = strategy_yaml(replace(found, candidates=(*shown, *rest)), name=name_of(file), candidate=pick - 1)
+        write_new(file, text, force=force)
+    except WriteError as error:
+        fail(str(error), WRONG_USAGE)
+    return chosen
+
+
+def _say_written(file: Path, chosen: Candidate) -> None:
+    import shlex
+
+    from eks_hardware.advisor.strategies.write import name_of
+
+    nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
+    path = shlex.quote(str(file))
+    click.echo(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.", err=True)
+    click.echo(f"Next: eks-hardware validate {path}", err=True)
+    click.echo(f"      EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name_of(file)}", err=True)
+
+
+# --- errors
+
+
+def _stop_for(error: StrategyError) -> NoReturn:
+    from eks_hardware.validation.terminal import as_text
+
+    click.echo(as_text(error.findings), err=True)
+    raise Exit(FAILED)
+
+
+def _stop_for_options(error: StrategyError) -> NoReturn:
+    """Findings about the options, under their names; exit code 1 where the config.json is at fault, else 2."""
+    for finding in error.findings:
+        click.echo(f"error: {finding.code} {_option(finding.path)}: {finding.message}", err=True)
+    raise Exit(FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE)
+
+
+def _option(path: str) -> str:
+    """The option that says a field, or the field itself, which is one of the file."""
+    found = (option for field, option in _OPTIONS.items() if path == field or path.startswith(f"{field}["))
+    return next(found, path)

@@ -1,0 +1,95 @@
+"""``eks-hardware workload``: a manifest that fits the nodes of a strategy, without Terraform, Node or AWS."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import click
+from click.exceptions import Exit
+
+from eks_hardware.cli import parameters
+from eks_hardware.cli.errors import WRONG_USAGE
+from eks_hardware.cli.output import print_json
+
+if TYPE_CHECKING:
+    from eks_hardware.models import Strategy
+    from eks_hardware.workloads import Manifest, Request
+
+
+_KINDS = ("job", "deployment", "pytorchjob", "smoke-test")
+_CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
+
+
+@click.command()
+@parameters.strategy()
+@click.option("--group", "--pool", required=True, metavar="NAME", help="Node group or node pool that it runs on.")
+@click.option("--kind", type=click.Choice(_KINDS), required=True, help="What to print.")
+@click.option(
+    "--nodes", type=int, default=1, show_default=True, metavar="N", help="Pods of a job, each on a node; replicas."
+)
+@click.option(
+    "--accelerators",
+    type=int,
+    metavar="K",
+    help="GPUs or Neuron devices a pod: by default 1 for a deployment, else all of a node.",
+)
+@click.option("--image", help="Container image; by default one with PyTorch for the hardware.")
+@click.option("--command", help="Command of the container, quoted as for a shell.")
+@click.option("--port", type=int, metavar="N", help="Port of a deployment's server, for its probe.")
+@click.option("--name", help="Name of the objects.")
+@click.option("--namespace", help="Namespace of the objects.")
+@click.option("--queue", help="Queue of Kueue: the hardware's name, such as nvidia-gpu.")
+@click.option(
+    "--check",
+    "checks",
+    type=click.Choice(_CHECKS),
+    multiple=True,
+    help="Smoke tests; may be repeated. By default all that fit.",
+)
+@click.option(
+    "--independent", is_flag=True, help="Pods of a job do not talk: no rendezvous, no EFA, none ends another."
+)
+@parameters.output_format(text="How to print it; JSON is a list of the objects.")
+def workload(strategy: str, command: str | None, checks: tuple[str, ...], format_: str, **said: Any) -> None:
+    """Print a manifest with the selector, tolerations and resources of a node group or pool.
+
+    Exit code 0: printed; 1: errors in the strategy; 2: wrong usage, or a workload that the nodes cannot run.
+    """
+    from eks_hardware.cli.checked_strategy import checked
+    from eks_hardware.workloads import CHECKS, Request, WorkloadError
+
+    try:
+        request = Request(
+            command=_words(command),
+            checks=() if "all" in checks else tuple(each for each in CHECKS if each in checks),
+            **said,
+        )
+        request.check()
+        found = _made(checked(strategy).strategy, request)
+    except WorkloadError as problem:
+        click.echo(str(problem), err=True)
+        raise Exit(WRONG_USAGE) from None
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if format_ == "json":
+        print_json(found.objects)
+    else:
+        click.echo(found.yaml, nl=False)
+
+
+def _words(command: str | None) -> tuple[str, ...]:
+    from eks_hardware.workloads import WorkloadError
+
+    try:
+        return tuple(shlex.split(command)) if command else ()
+    except ValueError as error:
+        message = f"{str(error).lower()}; quote it as for a shell"
+        raise WorkloadError("WORKLOAD_COMMAND", "--command", message) from None
+
+
+def _made(strategy: Strategy, request: Request) -> Manifest:
+    from eks_hardware.resolve import resolve
+    from eks_hardware.workloads import manifest
+
+    return manifest(strategy, resolve(strategy), request)

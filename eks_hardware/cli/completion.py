@@ -1,0 +1,74 @@
+"""What a shell offers for the arguments and options of commands; nothing is imported before it is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def strategies(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, and the names of strategies: those that would become stacks, and the shipped ones."""
+    from click.shell_completion import CompletionItem
+
+    from eks_hardware.loader.discovery import DEFAULT_FOLDER, find, read_environment
+
+    named = read_environment(os.environ).paths
+    files = [file for places in (named, [DEFAULT_FOLDER]) for file in find(places)[0]]
+    return [CompletionItem(incomplete, type="file"), *_beginning(incomplete, (file.stem for file in files))]
+
+
+def overlays(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Overlays beside the strategies that would become stacks, and the shipped ones."""
+    from eks_hardware.loader.discovery import default_folder
+    from eks_hardware.loader.overlays import known_overlays, overlay_folders
+
+    return _beginning(incomplete, known_overlays(overlay_folders(default_folder() / "any.yaml")))
+
+
+def rule_codes(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Codes of findings, whatever case they are typed in."""
+    from eks_hardware.rules.explanations import explanations
+
+    return _beginning(incomplete.upper(), explanations())
+
+
+def from_catalogue(name: str) -> Completer:
+    """``families``, ``accelerators``, ``regions`` or ``names`` of the hardware catalogue."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from eks_hardware.catalogue import load
+
+        return _beginning(incomplete, getattr(load(), name))
+
+    return complete
+
+
+def words_of(field: str) -> Completer:
+    """What a field of ``workload`` may be."""
+
+    def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from eks_hardware.models import WorkloadSpec
+
+        schema = WorkloadSpec.model_json_schema()["properties"][field]
+        choices = [
+            each
+            for part in (schema, schema.get("items", {}), *schema.get("anyOf", ()))
+            for each in part.get("enum", ())
+        ]
+        return _beginning(incomplete, choices)
+
+    return complete
+
+
+def _beginning(incomplete: str, words: Iterable[str]) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(word) for word in sorted(set(words)) if word.startswith(incomplete)]

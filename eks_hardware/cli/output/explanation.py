@@ -1,0 +1,107 @@
+"""Derived values as tables for a terminal, and as content for JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from eks_hardware.explain import Row, Section
+
+_NAME_WIDTH = 24
+_LEAST_WIDTH = 20
+
+
+def _rows(section: Section, *, derived: bool) -> list[Row]:
+    return [row for row in section.rows if row.derived or not derived]
+
+
+def content(section: Section, *, derived: bool) -> dict[str, Any]:
+    from eks_hardware.explain import plain
+
+    return {
+        "kind": section.kind,
+        "path": section.path,
+        "values": [
+            {
+                "field": row.field,
+                "value": plain(row.value),
+                "origin": row.reason.origin.value,
+                "reason": row.reason.text,
+                "source": row.reason.source,
+            }
+            for row in _rows(section, derived=derived)
+        ],
+    }
+
+
+def show(chosen: Sequence[Section], *, derived: bool) -> None:
+    import shutil
+
+    width = shutil.get_terminal_size().columns
+    first = True
+    for section in chosen:
+        rows = _rows(section, derived=derived)
+        if not rows:
+            continue
+        if not first:
+            click.echo()
+        first = False
+        click.secho(section.path, bold=True)
+        notes: dict[str, int] = {}
+        for line in _table([row for row in rows if row.is_set], notes, width):
+            click.echo(line)
+        for line in _below(rows, notes, width):
+            click.secho(line, dim=True)
+
+
+def show_parts(sections: Sequence[Section]) -> None:
+    """One line a part, behind the last of them: where a reader of a long text is."""
+    click.secho("\nparts (one alone: --section 'NAME'; or a kind: addons, groups, pools, charts)", bold=True)
+    width = max(len(each.path) for each in sections)
+    for each in sections:
+        count = len(each.rows)
+        derived = sum(row.derived for row in each.rows)
+        click.echo(f"{each.path:{width}}  {count:2} value{' ' if count == 1 else 's'}, {derived:2} derived")
+
+
+def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:
+    """Field, value, why. Sources are numbered in ``notes``, and are listed below."""
+    from eks_hardware.explain.columns import columns, widest
+
+    cells = []
+    for row in rows:
+        why = "strategy" if not row.derived else f"{row.reason.origin.value}: {row.reason.text}"
+        why += _mark(row, notes)
+        cells.append((_broken(row.field), row.lines, why))
+    first = widest(line for name, _, _ in cells for line in name)
+    rest = max(width - first - 2, 2 * _LEAST_WIDTH)
+    return columns(cells, (first, rest // 2, rest - rest // 2))
+
+
+def _mark(row: Row, notes: dict[str, int]) -> str:
+    """The number of a row's source in ``notes``, behind a blank; nothing without a source."""
+    return f" [{notes.setdefault(row.reason.source, len(notes) + 1)}]" if row.reason.source else ""
+
+
+def _broken(field: str) -> list[str]:
+    """A name with its last part below where it is long: ``instance_type_in_``, ``  launch_template``."""
+    if len(field) <= _NAME_WIDTH:
+        return [field]
+    cut = max(field.rfind(mark, 0, _NAME_WIDTH) for mark in "_.") + 1
+    return [field[:cut], f"  {field[cut:]}"] if cut else [field]
+
+
+def _below(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:
+    """What has no value, each with its reason; then the sources, in which links stay whole."""
+    from eks_hardware.explain.columns import wrapped
+
+    if unset := [f"{row.field} ({row.reason.text}{_mark(row, notes)})" for row in rows if not row.is_set]:
+        yield from wrapped(f"without a value: {'; '.join(unset)}", width, indent="  ", whole_words=True)
+    for source, number in notes.items():
+        mark = f"[{number}] "
+        first, *more = wrapped(source, width - len(mark), whole_words=True)
+        yield from (f"{mark}{first}", *(f"    {line}" for line in more))
