@@ -13,11 +13,11 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
 from eks_hardware.models import AssumeRole, FlowLogs
+from eks_hardware.resolve.mappings import frozen
 from eks_hardware.suggestions import did_you_mean
 
-T = TypeVar("T")
 R = TypeVar("R", bound="Resolved")
 
 
@@ -60,38 +60,6 @@ class Reason:
 
     def __str__(self) -> str:
         return f"{self.text} [{self.origin.value}]"
-
-
-class Reasons:
-    """Collects the reasons of one resolved object; each method returns the value it is given."""
-
-    def __init__(self) -> None:
-        self._by_field: dict[str, Reason] = {}
-
-    def _note(self, field_name: str, value: T, origin: Origin, text: str, source: str | None = None) -> T:
-        self._by_field[field_name] = Reason(origin, text, source)
-        return value
-
-    def strategy(self, field_name: str, value: T, text: str = "as the strategy says") -> T:
-        return self._note(field_name, value, Origin.STRATEGY, text)
-
-    def default(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
-        return self._note(field_name, value, Origin.DEFAULT, text, source)
-
-    def catalogue(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
-        return self._note(field_name, value, Origin.CATALOGUE, text, source)
-
-    def rule(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
-        return self._note(field_name, value, Origin.RULE, text, source)
-
-    def given(self, field_name: str, value: T, *, when: bool, otherwise: str, source: str | None = None) -> T:
-        """A value that the strategy states, or its default with the reason for it."""
-        if when:
-            return self.strategy(field_name, value)
-        return self.default(field_name, value, otherwise, source=source)
-
-    def frozen(self) -> Mapping[str, Reason]:
-        return MappingProxyType(dict(self._by_field))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,15 +134,6 @@ def _inside(place: tuple[int | str, ...]) -> str:
 
 def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(get_type_hints(kind)[name])
-
-
-def frozen(value: Any) -> Any:
-    """Nested maps and lists as what cannot be changed."""
-    if isinstance(value, Mapping):
-        return MappingProxyType({key: frozen(each) for key, each in value.items()})
-    if isinstance(value, list | tuple):
-        return tuple(frozen(each) for each in value)
-    return value
 
 
 class SubnetRole(str, Enum):
@@ -485,7 +444,7 @@ class ResolvedNodeGroup(Resolved):
     @property
     def efa_count(self) -> int:
         """How many of the interfaces carry EFA traffic."""
-        return sum(1 for each in self.efa_interfaces if each.interface_type != "interface")
+        return efa_count(self.efa_interfaces)
 
     @property
     def tainted(self) -> bool:
