@@ -85,11 +85,12 @@ class Resolved:
             if each.name != "reasons"
         ]
 
-    def changed(self: R, *, because: str = CHANGED, **values: Any) -> R:
+    def changed(self: R, *, because: str = CHANGED, place: str = "", **values: Any) -> R:
         """Return a copy with other values, each with the reason for it; nothing else is derived again.
 
         Args:
             because: why.
+            place: what messages call this object; by default its class.
             values: by the name of the field; maps and lists are frozen on the way in.
 
         Raises:
@@ -100,22 +101,13 @@ class Resolved:
             >>> group.metadata_hop_limit, str(group.why("metadata_hop_limit"))
             (2, 'a sidecar asks IMDS [caller]')
         """
-        kind = type(self).__name__
-        checked = {name: self.checked(name, value, place=f"{kind}.{name}") for name, value in values.items()}
+        place = place or type(self).__name__
+        checked = {name: self._checked(name, value, f"{place}.{name}") for name, value in values.items()}
         reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
         return replace(self, **checked, reasons=MappingProxyType(reasons))
 
-    def checked(self, name: str, value: Any, *, place: str) -> Any:
-        """Return a value as the field of a name holds it.
-
-        Args:
-            name: of the field.
-            value: for it.
-            place: what messages call it.
-
-        Raises:
-            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
-        """
+    def _checked(self, name: str, value: Any, place: str) -> Any:
+        """A value as the field of a name holds it."""
         known = {each.name for each in fields(self)} - {"reasons"}
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")

@@ -231,15 +231,18 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         resource = accelerator_resource(self._first.hardware)
         if resource is None or resource not in limits:
             return stated(limits)
-        devices = int(limits[resource])
-        most = max((kind for kind in self._types if kind.accelerator), key=_cpus_per_device)
-        limits.setdefault("cpu", str(math.ceil(devices * _cpus_per_device(most))))
+        devices, cited = int(limits[resource]), []
+        if "cpu" not in limits:
+            most = max((kind for kind in self._types if kind.accelerator), key=_cpus_per_device)
+            limits["cpu"] = str(math.ceil(devices * _cpus_per_device(most)))
+            cited.append(self._catalogue.cite(most, "instances", "vcpus", "accelerator"))
         if self._shares:
             # The strategy counts GPUs; Karpenter counts what the node advertises.
             del limits[resource]
             limits[self._shares.resource] = str(devices * self._shares.shares_per_gpu)
-        row = self._catalogue.cite(most, "instances", "vcpus", "accelerator")
-        return rule(limits, "the strategy's, and the CPUs that belong to them", row)
+        elif not cited:
+            return stated(limits)
+        return rule(limits, "the strategy's, with the CPUs that belong to them, in the shares of a GPU", *cited)
 
     def weight(self) -> Derived[int | None]:
         return optional(self._spec.weight, "no pool is preferred")
