@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,7 +42,12 @@ class Cited(Generic[T_co]):
     def __str__(self) -> str:
         return self.source
 
+    def __getitem__(self: Cited[Mapping[str, Any]], key: str) -> Cited[Any]:
+        """A value of a row, with the row's place."""
+        return Cited(self.value[key], self.source)
 
+
+@cache
 def cite(name: str, *keys: str) -> Cited[Any]:
     """Read a value of a data file, with its place: who reads it this way cannot name another row.
 

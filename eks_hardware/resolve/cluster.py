@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from eks_hardware import aws_names, facts
-from eks_hardware.data import Cited, cite
+from eks_hardware.data import cite
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
 from eks_hardware.resolve.derived import Derived, Resolver, optional, rule, stated, stated_if
@@ -230,16 +230,14 @@ class _Addon(Resolver[ResolvedAddon]):
         self._name = name
         self._asked_for = given is not None
         self._given = given or AddonSpec()
-        self._row = facts.addons()[name]
+        self._row = cite("facts/addons.json", "addons", name)
+        row = self._row.value
         self._role_name = role_name
         self._partition = partition
         self._custom_networking = custom_networking
         # Who names an add-on wants all that it can do, such as making file systems for claims.
-        self._policies = self._row.get("policies", ()) if self._asked_for or not statements else ()
+        self._policies = row.get("policies", ()) if self._asked_for or not statements else ()
         self._statements = () if self._policies else tuple(statements)
-
-    def _cite(self, *keys: str) -> Cited[Any]:
-        return cite("facts/addons.json", "addons", self._name, *keys)
 
     def _calls_aws(self) -> bool:
         return bool(self._policies or self._statements)
@@ -248,17 +246,15 @@ class _Addon(Resolver[ResolvedAddon]):
         return "its pods call AWS under a role of their own" if self._calls_aws() else "needs no AWS permission"
 
     def name(self) -> Derived[str]:
-        return stated_if(self._asked_for, self._name, self._row["why"], self._cite())
+        return stated_if(self._asked_for, self._name, self._row.value["why"], self._row)
 
     def before_nodes(self) -> Derived[bool]:
-        row = self._cite("before_nodes")
-        return rule(row.value, self._row["why"], row)
+        return rule(self._row.value["before_nodes"], self._row.value["why"], self._row)
 
     def before_charts(self) -> Derived[bool]:
-        if "before_charts" not in self._row:
-            return rule(True, "pods of charts may use it", self._cite())
-        row = self._cite("before_charts")
-        return rule(row.value, self._row["before_charts_why"], row)
+        row = self._row.value
+        text = row.get("before_charts_why", "pods of charts may use it")
+        return rule(row.get("before_charts", True), text, self._row)
 
     def version(self) -> Derived[str | None]:
         return optional(self._given.version, "EKS's default for the cluster's Kubernetes version")
@@ -266,11 +262,11 @@ class _Addon(Resolver[ResolvedAddon]):
     def configuration(self) -> Derived[Mapping[str, Any]]:
         if self._name == "vpc-cni":
             return self._configured(_vpc_cni(self._custom_networking))
-        if "configuration" in self._row:
-            row = self._cite("configuration")
-            return self._configured(rule(row.value, self._row["configuration_why"], row))
+        if "configuration" in self._row.value:
+            row = self._row.value
+            return self._configured(rule(row["configuration"], row["configuration_why"], self._row))
         given = self._given.configuration
-        return stated_if(bool(given), given, "the add-on's own defaults", self._cite())
+        return stated_if(bool(given), given, "the add-on's own defaults", self._row)
 
     def _configured(self, derived: Derived[Mapping[str, Any]]) -> Derived[Mapping[str, Any]]:
         """The strategy's values over the derived ones."""
@@ -279,31 +275,27 @@ class _Addon(Resolver[ResolvedAddon]):
         return Derived(merged(derived.value, given), replace(reason, text=f"{reason.text}{more}"))
 
     def service_account(self) -> Derived[str | None]:
-        if not self._calls_aws():
-            return rule(None, self._identity(), self._cite())
-        row = self._cite("service_account")
-        return rule(row.value, self._identity(), row)
+        account = self._row.value["service_account"] if self._calls_aws() else None
+        return rule(account, self._identity(), self._row)
 
     def namespace(self) -> Derived[str | None]:
-        if not self._calls_aws():
-            return rule(None, self._identity(), self._cite())
-        row = self._cite("namespace")
-        return rule(row.value, self._identity(), row)
+        namespace = self._row.value["namespace"] if self._calls_aws() else None
+        return rule(namespace, self._identity(), self._row)
 
     def role_name(self) -> Derived[str | None]:
         if not self._calls_aws():
-            return rule(None, self._identity(), self._cite())
-        return rule(self._role_name, "cluster, region and add-on, at most 64 characters", self._cite("service_account"))
+            return rule(None, self._identity(), self._row)
+        return rule(self._role_name, "cluster, region and add-on, at most 64 characters", self._row)
 
     def policy_arns(self) -> Derived[tuple[str, ...]]:
         arns = tuple(f"arn:{self._partition}:iam::aws:policy/{policy}" for policy in self._policies)
-        return rule(arns, self._identity(), self._cite("policies") if arns else self._cite())
+        return rule(arns, self._identity(), self._row)
 
     def statements(self) -> Derived[tuple[Mapping[str, Any], ...]]:
         if self._statements:
-            return rule(self._statements, "what the strategy's storage needs", self._cite())
+            return rule(self._statements, "what the strategy's storage needs", self._row)
         text = "managed policies say it all" if self._policies else self._identity()
-        return rule((), text, self._cite("policies") if self._policies else self._cite())
+        return rule((), text, self._row)
 
 
 def _vpc_cni(custom_networking: bool) -> Derived[Mapping[str, Any]]:

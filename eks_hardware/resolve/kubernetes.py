@@ -9,7 +9,7 @@ from typing import Any
 
 from eks_hardware import aws_names
 from eks_hardware.catalogue import Hardware
-from eks_hardware.data import Cited, cite
+from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
 from eks_hardware.resolve.derived import Derived, Resolver, default, rule, stated, stated_if, stated_or
@@ -163,31 +163,29 @@ class _Chart(Resolver[ResolvedChart]):
         charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
         self._key = key
         self._why = why
+        self._row = cite("facts/charts.json", "charts", key)
         self._given = charts.get(key, Chart())
         # The definitions are those of the controller.
         self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
         karpenter = strategy.karpenter if key in ("karpenter", "karpenter-crd") else None
         self._namespace = karpenter.namespace if karpenter else None
 
-    def _cite(self, *keys: str) -> Cited[Any]:
-        return cite("facts/charts.json", "charts", self._key, *keys)
-
     def key(self) -> Derived[str]:
-        return rule(self._key, self._why, self._cite())
+        return rule(self._key, self._why, self._row)
 
     def chart(self) -> Derived[str]:
-        row = self._cite("chart")
+        row = self._row["chart"]
         return rule(row.value, "its name in the repository", row)
 
     def repository(self) -> Derived[str]:
-        return stated_or(self._given.repository, self._cite("repository"), "where it is published")
+        return stated_or(self._given.repository, self._row["repository"], "where it is published")
 
     def version(self) -> Derived[str]:
         chosen = self._given.version or self._versioned.version
-        return stated_or(chosen, self._cite("version"), "the release this toolkit was written for")
+        return stated_or(chosen, self._row["version"], "the release this toolkit was written for")
 
     def namespace(self) -> Derived[str]:
-        row = self._cite("namespace")
+        row = self._row["namespace"]
         if self._namespace not in (None, row.value):
             return stated(str(self._namespace), "karpenter.namespace of the strategy")
         return rule(row.value, "where the chart's documentation puts it", row)
@@ -201,6 +199,7 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def __init__(self, key: str, role: service_roles.ServiceRoleFact, cluster: str, region: str, why: str) -> None:
         self._key = key
+        self._row = cite("facts/charts.json", "charts", key)
         self._role = role
         self._cluster = cluster
         self._region = region
@@ -210,14 +209,14 @@ class _ServiceRole(Resolver[ServiceRole]):
         return aws_names.limited(self._cluster, self._region, purpose, limit=limit)
 
     def key(self) -> Derived[str]:
-        return rule(self._key, self._why, cite("facts/charts.json", "charts", self._key))
+        return rule(self._key, self._why, self._row)
 
     def role_name(self) -> Derived[str]:
         name = self._name(self._key, limit=aws_names.IAM_ROLE)
         return rule(name, "cluster, region and chart, at most 64 characters")
 
     def namespace(self) -> Derived[str]:
-        row = cite("facts/charts.json", "charts", self._key, "namespace")
+        row = self._row["namespace"]
         return rule(row.value, "where the chart runs", row)
 
     def service_account(self) -> Derived[str]:

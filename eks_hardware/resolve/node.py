@@ -201,7 +201,7 @@ def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int |
             disk.throughput_mibps, cite("facts/nodes.json", "volumes", "gp3_throughput_mibps"), "gp3's own"
         )
     return stated_or(
-        disk.throughput_mibps, cite(CHOICES, "accelerated_disk", "throughput_mibps"), "accelerator images are large"
+        disk.throughput_mibps, cite(CHOICES, "accelerated_disk_throughput", "mibps"), "accelerator images are large"
     )
 
 

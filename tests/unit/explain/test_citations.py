@@ -5,6 +5,7 @@ Citations are read as people read them, from the text, and followed without the 
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import re
@@ -166,7 +167,7 @@ def _disks(case: Case) -> bool:
         and [(each["device_name"], each["size_gib"]) for each in system]
         == ([(root["device"], root["size_gib"])] if layout["data"] else [])
         and case.held("size_gib") in (None, images["size_gib"])
-        and (case.held("throughput_mibps") or case.held("gp3_throughput_mibps")) in (None, images["throughput_mibps"])
+        and (case.held("mibps") or case.held("gp3_throughput_mibps")) in (None, images["throughput_mibps"])
     )
 
 
@@ -244,12 +245,12 @@ def _named(case: Case) -> bool:
     return all(fact.place.endswith(f".{case.value}") for fact in case.facts)
 
 
-def _identity(case: Case) -> bool:
-    """An add-on without a role: its row has no account, or the account's own policies are not needed."""
-    (fact,) = case.facts
-    if isinstance(fact.held, dict):
-        return not case.value and "service_account" not in fact.held
-    return bool(case.value == fact.held)
+def _account(case: Case) -> bool:
+    """There is an account, a namespace and a role only where the row has an account."""
+    held = case.facts[0].held
+    if case.value is None:
+        return "service_account" not in held
+    return case.field == "role_name" or bool(case.value == held[case.field])
 
 
 CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
@@ -290,24 +291,13 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ("provider", "helm_version"): _versions,
     ("charts", "key"): _named,
     ("addons", "name"): _named,
-    ("addons", "before_charts"): lambda case: (
-        case.value is True and "before_charts" not in case.facts[0].held
-        if isinstance(case.facts[0].held, dict)
-        else case.value == case.facts[0].held
-    ),
-    ("addons", "configuration"): lambda case: (
-        "configuration" not in case.facts[0].held
-        if case.value == {}
-        else case.facts[0].held.items() <= case.value.items()
-    ),
-    ("addons", "service_account"): _identity,
-    ("addons", "namespace"): _identity,
-    ("addons", "role_name"): lambda case: (
-        _identity(case) if case.value is None else isinstance(case.held("service_account"), str)
-    ),
+    ("addons", "before_charts"): lambda case: case.value == case.facts[0].held.get("before_charts", True),
+    ("addons", "configuration"): lambda case: case.facts[0].held.get("configuration", {}).items() <= case.value.items(),
+    ("addons", "service_account"): _account,
+    ("addons", "namespace"): _account,
+    ("addons", "role_name"): _account,
     ("addons", "policy_arns"): lambda case: (
-        [each.partition(":policy/")[2] for each in case.value]
-        == (case.facts[0].held if isinstance(case.facts[0].held, list) else [])
+        {each.partition(":policy/")[2] for each in case.value} <= set(case.facts[0].held.get("policies", ()))
     ),
     ("addons", "statements"): lambda case: bool(case.value) == ("storage needs" in case.text),
 }
@@ -315,8 +305,10 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
 
 
 def _is_true(case: Case) -> bool:
-    check = CHECKS.get((case.section.kind, case.field))
-    return check(case) if check else [case.value] == [fact.held for fact in case.facts]
+    if check := CHECKS.get((case.section.kind, case.field)):
+        return check(case)
+    (fact,) = case.facts
+    return bool(case.value == (fact.held[case.field] if isinstance(fact.held, dict) else fact.held))
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -342,3 +334,11 @@ def test_nothing_else_looks_like_a_citation() -> None:
                 source = row.reason.source or ""
                 files = re.findall(r"\b(?:catalogue|facts|policy|prices|quotas)/\w+\.json", source)
                 assert len(files) == len(_ROW.findall(source)) + len(_PLACE.findall(_ROW.sub("", source)))
+
+
+def test_our_choices_say_so_and_why() -> None:
+    choices = _read("facts/choices.json")
+    for each in (*choices.values(), *choices["disruption"].values()):
+        if isinstance(each, dict) and each is not choices["disruption"]:
+            assert each["source"].startswith("our choice: ")
+            assert datetime.date.fromisoformat(each["as_of"])

@@ -106,7 +106,7 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "configuration",
             "rule",
             "its DCGM agent has to run on tainted GPU nodes too",
-            f"{ADDONS}.eks-node-monitoring-agent.configuration, https://github.com/aws/containers-roadmap/issues/2567",
+            f"{ADDONS}.eks-node-monitoring-agent, https://github.com/aws/containers-roadmap/issues/2567",
         ),
         (
             "mixed-hardware",
