@@ -162,27 +162,17 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def _sources_of_labels(self) -> dict[str, Cited[str]]:
         """Each label with what it comes from; the strategy's own win."""
-        selecting = {
-            **sharing_labels(self._shares, bottlerocket=self._bottlerocket),
-            **self._autoscaler_labels(),
-        }
-        plugins = node.plugin_labels(self._first.hardware, efa=self._spec.efa, bottlerocket=self._bottlerocket)
-        hardware = self._hardware_rows()[-1]
-        derived = {
-            **{key: Cited(value, _LABEL_PAGES[key]) for key, value in selecting.items()},
-            "hardware-type": Cited(self._first.hardware.value, str(hardware)),
-            "workload-type": Cited(self._spec.purpose, "workload in the strategy"),
-        }
+        hardware, rocket = self._first.hardware, self._bottlerocket
+        sharing = {**sharing_labels(self._shares, bottlerocket=rocket), **self._autoscaler_labels()}
+        plugins = node.plugin_labels(hardware, efa=self._spec.efa, bottlerocket=rocket)
+        derived = {key: Cited(value, _LABEL_PAGES[key]) for key, value in sharing.items()}
+        derived["hardware-type"] = Cited(hardware.value, str(self._hardware_rows()[-1]))
+        derived["workload-type"] = Cited(self._spec.purpose, "workload in the strategy")
         accelerators = {kind.accelerator.label_name for kind in self._types if kind.accelerator}
         if len(accelerators) == 1:
-            derived["accelerator"] = Cited(accelerators.pop(), self._accelerated("accelerator").source)
+            derived["accelerator"] = Cited(accelerators.pop(), self._cite("accelerator").source)
         derived |= {key: Cited(value, _LABEL_PAGES[key]) for key, value in plugins.items()}
         return derived | {key: Cited(value, "the strategy") for key, value in self._spec.labels.items()}
-
-    def _accelerated(self, *fields: str) -> Cited[object]:
-        """Fields of the row of the first type that has an accelerator."""
-        kind = next((kind for kind in self._types if kind.accelerator), self._first)
-        return self._catalogue.cite(kind, "instances", *fields)
 
     def _autoscaler_labels(self) -> dict[str, str]:
         """Labels that Cluster Autoscaler reads."""

@@ -182,8 +182,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             return stated(names, node.types_reason(pool))
         of = f"of {', '.join(pool.instance_families)}" if pool.instance_families else f"with {pool.accelerator}"
         text = f"the types {of} that {self._region} offers and Karpenter can launch with this image"
-        zone = self._catalogue.offered(names[0], self._region)[0]
-        sources: list[Source] = [self._catalogue.cite_offering(names[0], zone) or ""]
+        sources = self._offerings(self._catalogue.offered(names[0], self._region)[:1])
         if len(names) > 1:
             sources.append(f"{len(names) - 1} more rows of the same file")
         if any(kind.accelerator for kind in self._types):
