@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+T_co = TypeVar("T_co", covariant=True)
 
 FOLDER = Path(__file__).parent / "config"
 """``config/`` of a checkout, reached through a link, or the copy of it in an installed package."""
@@ -21,3 +25,49 @@ def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
     """
     content: dict[str, Any] = json.loads((folder / name).read_bytes())
     return content
+
+
+@dataclass(frozen=True)
+class Cited(Generic[T_co]):
+    """A value of a data file, and where it stands. As text it is its source.
+
+    Attributes:
+        value: as the file holds it.
+        source: the file, the place in it, who says so and the day that it was read.
+    """
+
+    value: T_co
+    source: str
+
+    def __str__(self) -> str:
+        return self.source
+
+    def __getitem__(self: Cited[Mapping[str, Any]], key: str) -> Cited[Any]:
+        """A value of a row, with the row's place."""
+        return Cited(self.value[key], self.source)
+
+
+@cache
+def cite(name: str, *keys: str) -> Cited[Any]:
+    """Read a value of a data file, with its place: who reads it this way cannot name another row.
+
+    Args:
+        name: the file's path below ``config/``.
+        keys: the keys that lead to the value; the deepest ``source`` and ``as_of`` on the way count.
+
+    Raises:
+        KeyError: the file has no such value.
+
+    Examples:
+        >>> cite("facts/eks.json", "subnet_addresses", "reserved_by_aws").source.split(", ")[0]
+        'facts/eks.json subnet_addresses.reserved_by_aws'
+    """
+    found: Any = read(name)
+    said: dict[str, str] = {}
+    for key in (*keys, None):
+        if isinstance(found, dict):
+            said |= {each: found[each] for each in ("source", "as_of") if isinstance(found.get(each), str)}
+        found = found if key is None else found[key]
+    # In this order, wherever each of the two stands.
+    words = [f"{name} {'.'.join(keys)}", *(said[each] for each in ("source", "as_of") if each in said)]
+    return Cited(found, ", ".join(words))

@@ -6,6 +6,7 @@ Data files under ``data/`` hold the facts, each with its source; ``build.py`` ma
 
 from __future__ import annotations
 
+from eks_hardware.catalogue.efa import address_count, efa_count
 from eks_hardware.catalogue.model import (
     Accelerator,
     EfaInterface,
@@ -28,5 +29,7 @@ __all__ = [
     "NetworkCard",
     "Price",
     "UnknownInstanceTypeError",
+    "address_count",
+    "efa_count",
     "load",
 ]

@@ -35,3 +35,13 @@ def efa_interfaces(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInter
     room = maximum - primary.supports_efa
     layout += [EfaInterface(card.index, 0, "efa-only") for card in others if card.supports_efa][:room]
     return tuple(layout)
+
+
+def efa_count(layout: Sequence[EfaInterface]) -> int:
+    """How many interfaces of a layout carry EFA traffic."""
+    return sum(each.is_efa for each in layout)
+
+
+def address_count(layout: Sequence[EfaInterface]) -> int:
+    """How many interfaces of a node with a layout have IP addresses; one without a layout."""
+    return max(1, sum(each.interface_type != "efa-only" for each in layout))

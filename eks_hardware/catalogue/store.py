@@ -19,9 +19,12 @@ from eks_hardware.catalogue.model import (
     UnknownInstanceTypeError,
 )
 from eks_hardware.catalogue.tables import DATA, Row, matching, read
+from eks_hardware.data import Cited
 
 _MIB = 1024
 _SUGGESTIONS = 3
+_ABSENT_WHERE_NONE = ("accelerator", "instance_store")
+"""Fields that the row of a type lacks where the type has none."""
 
 
 @lru_cache(maxsize=1024)
@@ -225,29 +228,49 @@ class Catalogue:
 
     # --- where it stands
 
-    def cited(self, kind: InstanceType, table: str) -> str:
-        """The row of a data file that says something of a type, and where that was read.
+    def cite(self, kind: InstanceType, table: str, *fields: str) -> Cited[Any]:
+        """Read what a row says of a type, with its place: who reads it this way cannot name another row.
 
         Args:
             kind: a type of this catalogue.
-            table: ``instances``, ``offerings``, ``accelerators`` or ``ami_types``.
+            table: ``instances``, ``accelerators`` or ``ami_types``.
+            fields: of the row, by their names in the file.
+
+        Returns:
+            The value of the field, None where a type has neither accelerator nor local disks; of several fields a
+            mapping.
+
+        Raises:
+            KeyError: the row has no such field.
 
         Examples:
-            >>> load().cited(load().get("p4d.24xlarge"), "ami_types").partition(",")[0]
-            'ami_types.json row p4d (x86_64)'
+            >>> load().cite(load().get("p4d.24xlarge"), "instances", "vcpus").value
+            96
+            >>> load().cite(load().get("p4d.24xlarge"), "ami_types", "ami_types").source.partition(",")[0]
+            'catalogue/ami_types.json row p4d x86_64 (ami_types)'
         """
         if table == "instances":
-            return f"instances.json row {kind.name}, {kind.source}"
-        if table == "offerings":
-            return f"offerings.json row {kind.name}, {self._offerings['source']}"
-        if table == "accelerators":
-            name = kind.accelerator.name if kind.accelerator else ""
-            row: Row = self._facts["accelerators"].get(name, {})
+            name, said = kind.name, kind.source
+            row: Row = dict.fromkeys(_ABSENT_WHERE_NONE) | self._defaults | self._rows[name]
         else:
-            name = f"{kind.family} ({kind.architecture})"
-            row = self._family_facts(kind.family, kind.architecture)[1]
-        read_in = self._tables[table]["sources"].get(row.get("source", ""))
-        return f"{table}.json row {name}" + (f", {read_in}" if read_in else "")
+            if table == "accelerators":
+                name = kind.accelerator.name if kind.accelerator else ""
+                row = self._facts["accelerators"][name]
+            else:
+                name = f"{kind.family} {kind.architecture}"
+                row = self._family_facts(kind.family, kind.architecture)[1]
+            said = self._tables[table]["sources"].get(row["source"], "no source found")
+        names = ", ".join(each if row[each] is not None else f"no {each}" for each in fields)
+        value = row[fields[0]] if len(fields) == 1 else {each: row[each] for each in fields}
+        return Cited(value, f"catalogue/{table}.json row {name} ({names}), {said}")
+
+    def cite_offering(self, type_name: str, zone_id: str) -> Cited[tuple[str, ...]] | None:
+        """Read the zone ids that offer a type in the region of one of them, with their place; None where it is none."""
+        for region, zone_ids in self._zones_by_region(type_name).items():
+            if zone_id in zone_ids:
+                row = f"catalogue/offerings.json row {type_name} ({region})"
+                return Cited(zone_ids, f"{row}, {self._offerings['source']}")
+        return None
 
     # --- rows to objects
 

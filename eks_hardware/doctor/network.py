@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.catalogue import address_count
 from eks_hardware.doctor.aws import Aws, CallError
 from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
@@ -166,7 +167,7 @@ def _of_node(subject: Subject, group: ResolvedNodeGroup, role: str) -> tuple[int
     """
     prefix = facts.eks("max_pods")["addresses_per_prefix"]
     of_pods = (math.ceil((group.max_pods or prefix) / prefix) + 1) * prefix
-    interfaces = max(1, sum(1 for each in group.efa_interfaces if each.interface_type != "efa-only"))
+    interfaces = address_count(group.efa_interfaces)
     own = subject.resolved.cluster.custom_networking
     if role == "pod_subnets":
         return 1 + prefix, 1 + of_pods

@@ -8,6 +8,7 @@ from typing import Any
 
 from eks_hardware.explain.values import EMPTY, lines
 from eks_hardware.resolve import Origin, Reason, Resolved, ResolvedStrategy
+from eks_hardware.resolve.parts import parts
 
 KINDS = (
     "strategy",
@@ -73,39 +74,15 @@ class Section:
 
 def sections(resolved: ResolvedStrategy) -> tuple[Section, ...]:
     """Every value of a resolved strategy, each once."""
-    return tuple(_sections(resolved))
-
-
-def _sections(resolved: ResolvedStrategy) -> Iterator[Section]:
-    yield _section("strategy", "strategy", resolved)
-    yield _section("network", "network", resolved.network)
-    yield _section("cluster", "cluster", resolved.cluster)
-    for addon in resolved.cluster.addons:
-        yield _section("addons", f"cluster.addons.{addon.name}", addon, addon.name)
-    for group in resolved.node_groups:
-        yield _section("groups", f"node_groups[{group.name}]", group, group.name)
-    if resolved.karpenter:
-        yield _section("karpenter", "karpenter", resolved.karpenter)
-    for pool in resolved.node_pools:
-        yield _section("pools", f"karpenter.node_pools[{pool.name}]", pool, pool.name)
-    yield _section("charts", "kubernetes", resolved.kubernetes)
-    for key, chart in resolved.kubernetes.charts.items():
-        yield _section("charts", f"kubernetes.charts.{key}", chart, key)
-    for role in resolved.kubernetes.service_roles:
-        yield _section("charts", f"kubernetes.service_roles[{role.key}]", role, role.key)
-    yield _section("storage", "storage", resolved.storage)
-    for name in ("fsx_lustre", "efs"):
-        if system := getattr(resolved.storage, name):
-            yield _section("storage", f"storage.{name}", system, name)
-    yield _section("provider", "aws", resolved.provider)
+    return tuple(
+        Section(part.kind, part.path, part.name, tuple(_rows(part.value)))
+        for part in parts(resolved)
+        if part.kind in KINDS
+    )
 
 
 _WITHIN = ("disruption",)
 """Resolved objects that are shown within the one that has them."""
-
-
-def _section(kind: str, path: str, part: Resolved, name: str = "") -> Section:
-    return Section(kind, path, name, tuple(_rows(part)))
 
 
 def _rows(part: Resolved, prefix: str = "") -> Iterator[Row]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from eks_hardware.catalogue import EfaInterface
+from eks_hardware.catalogue import EfaInterface, efa_count
 from eks_hardware.resolve import (
     BlockDevice,
     CapacityOverlay,
@@ -99,8 +99,7 @@ def interfaces(layout: Sequence[EfaInterface]) -> Iterator[str]:
     ...                  EfaInterface(1, 0, "efa-only"), EfaInterface(2, 0, "efa-only")]))
     ['4 interfaces, 3 EFA', '(0,0) interface', '(0,1) efa-only', '(1..2,0) efa-only']
     """
-    efa = sum(1 for each in layout if each.is_efa)
-    yield f"{len(layout)} interface{'' if len(layout) == 1 else 's'}, {efa} EFA"
+    yield f"{len(layout)} interface{'' if len(layout) == 1 else 's'}, {efa_count(layout)} EFA"
     # Cards in a row count up with their place in the layout.
     alike = groupby(
         enumerate(layout), lambda item: (item[1].network_card_index - item[0], item[1].device_index, item[1].is_efa)

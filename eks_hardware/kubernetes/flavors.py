@@ -16,7 +16,7 @@ from eks_hardware.resolve import (
     ResolvedNodePool,
     ResolvedStrategy,
     accelerator_resource,
-    advertised,
+    extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
 from eks_hardware.units import amount
@@ -83,7 +83,9 @@ def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> t
 def neuron_cores_per_device(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> int | None:
     """The fewest NeuronCores that a device of the nodes for jobs has; None without such devices."""
     catalogue = catalogue or load()
-    offers = [advertised(catalogue.get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
+    offers = [
+        extended_resources_of(catalogue.get(name)) for node in _for_jobs(resolved) for name in node.instance_types
+    ]
     return min((each[NEURON_CORE] // each[NEURON] for each in offers if NEURON_CORE in each), default=None)
 
 
@@ -163,7 +165,7 @@ def _text(resource: str, quantity: Fraction) -> str:
 
 def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     """What pods can have of one node."""
-    resources = advertised(kind, efa_count=node.efa_count, shares=node.gpu_shares)
+    resources = extended_resources_of(kind, efa_count=node.efa_count, shares=node.gpu_shares)
     # A NeuronCore is part of a device, and is counted as one (`kueue.py`).
     devices = {name: Fraction(count) for name, count in resources.items() if name != NEURON_CORE}
     return {**allocatable(node, kind), **devices}

@@ -177,6 +177,11 @@ class NodeGroupSpec(NodeTemplate):
         "where a replacement may find no room.",
     )
 
+    @property
+    def repairs(self) -> bool:
+        """Whether EKS replaces or reboots unhealthy nodes."""
+        return self.reservation is None if self.node_repair is None else self.node_repair
+
     @model_validator(mode="after")
     def _one_choice_of_hardware(self) -> NodeGroupSpec:
         if self.described and self.instance_types:

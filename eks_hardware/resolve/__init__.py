@@ -2,7 +2,7 @@
 
 from eks_hardware.resolve.change import change
 from eks_hardware.resolve.cluster import resolve_cluster
-from eks_hardware.resolve.extended_resources import advertised
+from eks_hardware.resolve.extended_resources import extended_resources_of
 from eks_hardware.resolve.gpu_sharing import mig_profiles
 from eks_hardware.resolve.karpenter import node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
@@ -91,9 +91,9 @@ __all__ = [
     "ServiceRole",
     "SubnetRole",
     "accelerator_resource",
-    "advertised",
     "ami_family",
     "change",
+    "extended_resources_of",
     "has_huge_pages",
     "has_pod_subnets",
     "known_to_karpenter",

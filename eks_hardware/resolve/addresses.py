@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eks_hardware import facts
-from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware.catalogue import Catalogue, InstanceType, address_count
 from eks_hardware.models import ClusterSpec, NetworkSpec, NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import cidrs, zones
 from eks_hardware.resolve.cluster import enabled_addons, vpc_cni_configuration
@@ -273,7 +273,7 @@ class _Cni:
 def _own(nodes: Nodes) -> int:
     """Interfaces with an address that a node starts with."""
     layouts = {kind.efa_interfaces for kind in nodes.types} if nodes.of.efa else set()
-    return max((sum(1 for each in layout if each.interface_type != "efa-only") for layout in layouts), default=1) or 1
+    return max(map(address_count, layouts), default=1)
 
 
 def _places(nodes: Nodes) -> set[int]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 from eks_hardware.resolve.model import CHANGED, Resolved
 from eks_hardware.resolve.model_strategy import ResolvedStrategy
+from eks_hardware.resolve.parts import Route, parts
 from eks_hardware.suggestions import did_you_mean
-
-Route = tuple[str | int, ...]
-"""Attributes, keys and indices that lead from the strategy to one of its parts."""
 
 
 def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: str = CHANGED) -> ResolvedStrategy:
@@ -38,16 +36,17 @@ def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: 
         'we drain by hand [caller]'
     """
     for place, value in settings.items():
-        parts = dict(_parts(resolved))
-        part, _, field = place.rpartition(".")
-        if part not in parts:
-            raise ValueError(f"SETTING_UNKNOWN {place}: {_instead(place, parts)}")
-        _at(resolved, parts[part]).checked(field, value, place=place)  # with the place in its message
-        resolved = _put(resolved, parts[part], field, value, because)
+        by_path = {part.path: part for part in parts(resolved)}
+        path, _, field = place.rpartition(".")
+        if path not in by_path:
+            raise ValueError(f"SETTING_UNKNOWN {place}: {_instead(place, by_path)}")
+        part = by_path[path]
+        changed = part.value.changed(because=because, place=path, **{field: value})
+        resolved = _put(resolved, part.route, changed)
     return resolved
 
 
-def _instead(place: str, parts: Mapping[str, Route]) -> str:
+def _instead(place: str, parts: Collection[str]) -> str:
     """What to write in place of a place that there is not."""
     if place in parts:
         return "name one of its fields; eks-hardware explain prints them"
@@ -59,48 +58,13 @@ def _instead(place: str, parts: Mapping[str, Route]) -> str:
     return f"there is no {part!r}; {did_you_mean(part, parts)}"
 
 
-def _at(value: Any, route: Route) -> Any:
-    """The part at the end of a route."""
-    for step in route:
-        held: Any = value
-        value = held[step] if isinstance(value, tuple | Mapping) else getattr(held, str(step))
-    return value
-
-
-def _parts(resolved: ResolvedStrategy) -> Iterator[tuple[str, Route]]:
-    """Every resolved object, by its place as ``explain`` prints it."""
-    yield "strategy", ()
-    yield "network", ("network",)
-    yield "cluster", ("cluster",)
-    for index, addon in enumerate(resolved.cluster.addons):
-        yield f"cluster.addons.{addon.name}", ("cluster", "addons", index)
-    for index, group in enumerate(resolved.node_groups):
-        yield f"node_groups[{group.name}]", ("node_groups", index)
-    if resolved.karpenter:
-        yield "karpenter", ("karpenter",)
-    for index, pool in enumerate(resolved.node_pools):
-        yield f"karpenter.node_pools[{pool.name}]", ("node_pools", index)
-        yield f"karpenter.node_pools[{pool.name}].disruption", ("node_pools", index, "disruption")
-    yield "kubernetes", ("kubernetes",)
-    for key in resolved.kubernetes.charts:
-        yield f"kubernetes.charts.{key}", ("kubernetes", "charts", key)
-    for index, role in enumerate(resolved.kubernetes.service_roles):
-        yield f"kubernetes.service_roles[{role.key}]", ("kubernetes", "service_roles", index)
-    yield "storage", ("storage",)
-    for name in ("fsx_lustre", "efs"):
-        if getattr(resolved.storage, name):
-            yield f"storage.{name}", ("storage", name)
-    yield "aws", ("provider",)
-
-
-def _put(value: Any, route: Route, field: str, new: Any, because: str) -> Any:
-    """``value`` with a field of the object at the end of the route changed; nothing on the way is."""
+def _put(value: Any, route: Route, new: Resolved) -> Any:
+    """``value`` with another object at the end of the route."""
     if not route:
-        changed: Resolved = value.changed(because=because, **{field: new})
-        return changed
+        return new
     step, rest = route[0], route[1:]
     if isinstance(value, tuple) and isinstance(step, int):
-        return (*value[:step], _put(value[step], rest, field, new, because), *value[step + 1 :])
+        return (*value[:step], _put(value[step], rest, new), *value[step + 1 :])
     if isinstance(value, Mapping):
-        return MappingProxyType({**value, str(step): _put(value[str(step)], rest, field, new, because)})
-    return replace(value, **{str(step): _put(getattr(value, str(step)), rest, field, new, because)})
+        return MappingProxyType({**value, str(step): _put(value[str(step)], rest, new)})
+    return replace(value, **{str(step): _put(getattr(value, str(step)), rest, new)})

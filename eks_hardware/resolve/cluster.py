@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 from eks_hardware import aws_names, facts
+from eks_hardware.data import cite
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
-from eks_hardware.resolve.mappings import frozen, merged
-from eks_hardware.resolve.model import Reasons, ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
+from eks_hardware.resolve.derived import Derived, Resolver, optional, rule, stated, stated_if
+from eks_hardware.resolve.mappings import merged
+from eks_hardware.resolve.model import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
 ADMIN_POLICY = "AmazonEKSClusterAdminPolicy"
 
@@ -44,137 +46,140 @@ def resolve_cluster(
         needed_addons: add-ons that are on because of something outside ``cluster``, such as a CSI driver, with the
             permissions that this something needs; none stands for the managed policies of the add-on.
     """
-    why = Reasons()
-    given = cluster.model_fields_set
-    partition = facts.partition(region)
-    encryption = cluster.secrets_encryption
-    logging = cluster.logging
-    return ResolvedCluster(
-        name=why.strategy("name", name),
-        region=why.strategy("region", region),
-        partition=why.rule(
-            "partition",
-            partition,
-            f"{region} belongs to it",
-            source="https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html",
-        ),
-        kubernetes_version=why.given(
-            "kubernetes_version",
-            cluster.kubernetes_version,
-            when="kubernetes_version" in given,
-            otherwise="the toolkit's default, in standard support",
-            source="facts/eks.json versions",
-        ),
-        role_name=why.rule(
-            "role_name",
-            aws_names.limited(name, region, "cluster", limit=aws_names.IAM_ROLE),
-            "cluster, region and purpose, at most 64 characters",
-        ),
-        public_cidrs=why.given(
-            "public_cidrs",
-            cluster.endpoint.public_cidrs,
-            when=bool(cluster.endpoint.public_cidrs),
-            otherwise="no public endpoint unless networks are stated",
-        ),
-        access_entries=why.rule(
-            "access_entries",
-            tuple(_access_entries(cluster, partition)),
-            "one a principal of admins and access_entries",
-        ),
-        creator_is_admin=why.given(
-            "creator_is_admin",
-            cluster.creator_is_admin,
-            when="creator_is_admin" in given,
-            otherwise="access is given by access entries, not by who runs Terraform",
-        ),
-        log_types=why.given(
-            "log_types",
-            logging.types,
-            when="types" in logging.model_fields_set,
-            otherwise="all: an audit trail",
-        ),
-        log_group_name=why.rule("log_group_name", f"/aws/eks/{name}/cluster", "the group that EKS writes to"),
-        log_retention_days=why.given(
-            "log_retention_days",
-            logging.retention_days,
-            when="retention_days" in logging.model_fields_set,
-            otherwise="a year: what an investigation looks back on",
-        ),
-        log_group_kept=why.given(
-            "log_group_kept",
-            logging.keep_on_destroy,
-            when="keep_on_destroy" in logging.model_fields_set,
-            otherwise="the stack owns it",
-        ),
-        secrets_encrypted=why.given(
-            "secrets_encrypted",
-            encryption.enabled,
-            when="enabled" in encryption.model_fields_set,
-            otherwise="always: it cannot be added without touching every secret, nor removed",
-        ),
-        kms_key_arn=why.given(
-            "kms_key_arn",
-            encryption.kms_key_arn,
-            when=encryption.kms_key_arn is not None,
-            otherwise="a key of its own",
-        ),
-        kms_alias=why.rule(
-            "kms_alias",
-            "alias/" + aws_names.limited("eks", name, limit=aws_names.KMS_ALIAS - len("alias/")),
-            "found by the cluster's name",
-        ),
-        service_cidr=why.given(
-            "service_cidr",
-            cluster.service_cidr,
-            when=cluster.service_cidr is not None,
-            otherwise="chosen by EKS",
-        ),
-        deletion_protection=why.given(
-            "deletion_protection",
-            cluster.deletion_protection,
-            when=cluster.deletion_protection is not None,
-            otherwise="left alone: not every provider of the version range knows it",
-            source="facts/eks.json provider_versions",
-        ),
-        support_type=why.given(
-            "support_type",
-            cluster.upgrade_policy.upper(),
-            when="upgrade_policy" in given,
-            otherwise="STANDARD: extended support costs about six times as much an hour",
-            source="facts/prices.json row control_plane",
-        ),
-        zonal_shift=why.given(
-            "zonal_shift", cluster.zonal_shift, when="zonal_shift" in given, otherwise="off unless it is asked for"
-        ),
-        control_plane_tier=why.given(
-            "control_plane_tier",
-            cluster.control_plane_tier,
-            when="control_plane_tier" in given,
-            otherwise="standard: EKS scales it by load",
-        ),
-        custom_networking=why.rule(
-            "custom_networking",
-            custom_networking,
-            "pods have subnets of their own" if custom_networking else "pods share the nodes' subnets",
-            source=_CUSTOM_NETWORKING,
-        ),
-        addons=why.rule(
-            "addons",
-            tuple(
-                _addons(
-                    cluster,
-                    name=name,
-                    region=region,
-                    partition=partition,
-                    custom_networking=custom_networking,
-                    needed=needed_addons or {},
-                )
-            ),
-            "the add-ons that are on by default, those asked for, and those that storage needs",
-        ),
-        discovery_tag=why.rule("discovery_tag", name, "on the cluster security group, for Karpenter's selector"),
-        reasons=why.frozen(),
-    )
+    return _Cluster(cluster, name, region, custom_networking, needed_addons or {}).collect()
+
+
+class _Cluster(Resolver[ResolvedCluster]):
+    kind = ResolvedCluster
+
+    def __init__(
+        self,
+        cluster: ClusterSpec,
+        name: str,
+        region: str,
+        custom_networking: bool,
+        needed_addons: Mapping[str, Sequence[Statement]],
+    ) -> None:
+        self._spec = cluster
+        self._name = name
+        self._region = region
+        self._custom_networking = custom_networking
+        self._needed_addons = needed_addons
+
+    def _said(self, name: str) -> bool:
+        """Whether the strategy states a field of ``cluster``."""
+        return name in self._spec.model_fields_set
+
+    def name(self) -> Derived[str]:
+        return stated(self._name)
+
+    def region(self) -> Derived[str]:
+        return stated(self._region)
+
+    def partition(self) -> Derived[str]:
+        return partition(self._region)
+
+    def kubernetes_version(self) -> Derived[str]:
+        return stated_if(
+            self._said("kubernetes_version"),
+            self._spec.kubernetes_version,
+            "the toolkit's default, in standard support",
+            cite("facts/eks.json", "versions", "default"),
+        )
+
+    def role_name(self) -> Derived[str]:
+        name = aws_names.limited(self._name, self._region, "cluster", limit=aws_names.IAM_ROLE)
+        return rule(name, "cluster, region and purpose, at most 64 characters")
+
+    def public_cidrs(self) -> Derived[tuple[str, ...]]:
+        cidrs = self._spec.endpoint.public_cidrs
+        return stated_if(bool(cidrs), cidrs, "no public endpoint unless networks are stated")
+
+    def access_entries(self) -> Derived[tuple[ResolvedAccessEntry, ...]]:
+        entries = tuple(_access_entries(self._spec, self.partition().value))
+        return rule(entries, "one a principal of admins and access_entries")
+
+    def creator_is_admin(self) -> Derived[bool]:
+        otherwise = "access is given by access entries, not by who runs Terraform"
+        return stated_if(self._said("creator_is_admin"), self._spec.creator_is_admin, otherwise)
+
+    def log_types(self) -> Derived[tuple[str, ...]]:
+        logging = self._spec.logging
+        return stated_if("types" in logging.model_fields_set, logging.types, "all: an audit trail")
+
+    def log_group_name(self) -> Derived[str]:
+        return rule(f"/aws/eks/{self._name}/cluster", "the group that EKS writes to")
+
+    def log_retention_days(self) -> Derived[int]:
+        logging = self._spec.logging
+        said = "retention_days" in logging.model_fields_set
+        return stated_if(said, logging.retention_days, "a year: what an investigation looks back on")
+
+    def log_group_kept(self) -> Derived[bool]:
+        logging = self._spec.logging
+        said = "keep_on_destroy" in logging.model_fields_set
+        return stated_if(said, logging.keep_on_destroy, "the stack owns it")
+
+    def secrets_encrypted(self) -> Derived[bool]:
+        encryption = self._spec.secrets_encryption
+        otherwise = "always: it cannot be added without touching every secret, nor removed"
+        return stated_if("enabled" in encryption.model_fields_set, encryption.enabled, otherwise)
+
+    def kms_key_arn(self) -> Derived[str | None]:
+        return optional(self._spec.secrets_encryption.kms_key_arn, "a key of its own")
+
+    def kms_alias(self) -> Derived[str]:
+        limit = aws_names.KMS_ALIAS - len("alias/")
+        return rule("alias/" + aws_names.limited("eks", self._name, limit=limit), "found by the cluster's name")
+
+    def service_cidr(self) -> Derived[str | None]:
+        return optional(self._spec.service_cidr, "chosen by EKS")
+
+    def deletion_protection(self) -> Derived[bool | None]:
+        row = cite("facts/eks.json", "provider_versions", "since", "deletion_protection", "version")
+        text = f"left alone: the provider knows it since {row.value}"
+        return optional(self._spec.deletion_protection, text, row)
+
+    def support_type(self) -> Derived[str]:
+        row = cite("prices/services.json", "control_plane", "every_region")
+        times = round(row.value["extended"] / row.value["standard"])
+        text = f"STANDARD: extended support costs {times} times as much an hour"
+        return stated_if(self._said("upgrade_policy"), self._spec.upgrade_policy.upper(), text, row)
+
+    def zonal_shift(self) -> Derived[bool]:
+        return stated_if(self._said("zonal_shift"), self._spec.zonal_shift, "off unless it is asked for")
+
+    def control_plane_tier(self) -> Derived[str]:
+        said = self._said("control_plane_tier")
+        return stated_if(said, self._spec.control_plane_tier, "standard: EKS scales it by load")
+
+    def custom_networking(self) -> Derived[bool]:
+        text = "pods have subnets of their own" if self._custom_networking else "pods share the nodes' subnets"
+        return rule(self._custom_networking, text, _CUSTOM_NETWORKING)
+
+    def addons(self) -> Derived[tuple[ResolvedAddon, ...]]:
+        given = {str(name): addon for name, addon in self._spec.addons.items()}
+        addons = (
+            _Addon(
+                name,
+                given.get(name),
+                role_name=aws_names.limited(self._name, self._region, name, limit=aws_names.IAM_ROLE),
+                partition=self.partition().value,
+                custom_networking=self._custom_networking,
+                statements=self._needed_addons.get(name, ()),
+            ).collect()
+            for name in enabled_addons(self._spec, self._needed_addons)
+        )
+        return rule(tuple(addons), "the add-ons that are on by default, those asked for, and those that storage needs")
+
+    def discovery_tag(self) -> Derived[str]:
+        return rule(self._name, "on the cluster security group, for Karpenter's selector")
+
+
+def partition(region: str) -> Derived[str]:
+    """The AWS partition of a region."""
+    page = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"
+    return rule(facts.partition(region), f"{region} belongs to it", page)
 
 
 def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAccessEntry]:
@@ -209,120 +214,96 @@ def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[st
     )
 
 
-@dataclass(frozen=True)
-class _Derived:
-    """Configuration values of an add-on, why they are what they are, and where that stands."""
+class _Addon(Resolver[ResolvedAddon]):
+    kind = ResolvedAddon
 
-    values: Mapping[str, Any]
-    why: str
-    source: str
+    def __init__(
+        self,
+        name: str,
+        given: AddonSpec | None,
+        *,
+        role_name: str,
+        partition: str,
+        custom_networking: bool,
+        statements: Sequence[Statement],
+    ) -> None:
+        self._name = name
+        self._asked_for = given is not None
+        self._given = given or AddonSpec()
+        self._row = cite("facts/addons.json", "addons", name)
+        row = self._row.value
+        self._role_name = role_name
+        self._partition = partition
+        self._custom_networking = custom_networking
+        # Who names an add-on wants all that it can do, such as making file systems for claims.
+        self._policies = row.get("policies", ()) if self._asked_for or not statements else ()
+        self._statements = () if self._policies else tuple(statements)
 
+    def _calls_aws(self) -> bool:
+        return bool(self._policies or self._statements)
 
-def _addons(
-    cluster: ClusterSpec,
-    *,
-    name: str,
-    region: str,
-    partition: str,
-    custom_networking: bool,
-    needed: Mapping[str, Sequence[Statement]],
-) -> Iterator[ResolvedAddon]:
-    by_name = {str(each): addon for each, addon in cluster.addons.items()}
-    for addon_name in enabled_addons(cluster, needed):
-        given = by_name.get(addon_name)
-        fact = facts.addons()[addon_name]
-        yield _addon(
-            addon_name,
-            fact,
-            given or AddonSpec(),
-            role_name=aws_names.limited(name, region, addon_name, limit=aws_names.IAM_ROLE),
-            partition=partition,
-            derived=_derived_configuration(addon_name, fact, custom_networking=custom_networking),
-            asked_for=given is not None,
-            statements=needed.get(addon_name, ()),
-        )
+    def _identity(self) -> str:
+        return "its pods call AWS under a role of their own" if self._calls_aws() else "needs no AWS permission"
 
+    def name(self) -> Derived[str]:
+        return stated_if(self._asked_for, self._name, self._row.value["why"], self._row)
 
-def _addon(
-    name: str,
-    fact: Mapping[str, Any],
-    given: AddonSpec,
-    *,
-    role_name: str,
-    partition: str,
-    derived: _Derived,
-    asked_for: bool,
-    statements: Sequence[Statement],
-) -> ResolvedAddon:
-    why = Reasons()
-    # Who names an add-on wants all that it can do, such as making file systems for claims.
-    policies = fact.get("policies", ()) if asked_for or not statements else ()
-    own = () if policies else tuple(frozen(each) for each in statements)
-    account = fact.get("service_account") if policies or own else None
-    row = f"facts/addons.json row {name}"
-    source = fact.get("source", row) if account else row
-    identity = "its pods call AWS under a role of their own" if account else "needs no AWS permission"
-    return ResolvedAddon(
-        name=why.given("name", name, when=asked_for, otherwise=fact["why"], source=row),
-        before_nodes=why.rule("before_nodes", fact["before_nodes"], fact["why"], source=row),
-        before_charts=why.rule(
-            "before_charts",
-            fact.get("before_charts", True),
-            fact.get("before_charts_why", "pods of charts may use it"),
-            source=row,
-        ),
-        version=why.given(
-            "version",
-            given.version,
-            when=given.version is not None,
-            otherwise="EKS's default for the cluster's Kubernetes version",
-        ),
-        configuration=_configuration(derived, given, why),
-        service_account=why.rule("service_account", account, identity, source=source),
-        namespace=why.rule("namespace", fact["namespace"] if account else None, identity, source=source),
-        role_name=why.rule(
-            "role_name",
-            role_name if account else None,
-            "cluster, region and add-on, at most 64 characters" if account else identity,
-            source=source,
-        ),
-        policy_arns=why.rule(
-            "policy_arns",
-            tuple(f"arn:{partition}:iam::aws:policy/{policy}" for policy in policies),
-            identity,
-            source=source,
-        ),
-        statements=why.rule(
-            "statements",
-            own,
-            "what the strategy's storage needs" if own else ("managed policies say it all" if account else identity),
-            source=source,
-        ),
-        reasons=why.frozen(),
-    )
+    def before_nodes(self) -> Derived[bool]:
+        return rule(self._row.value["before_nodes"], self._row.value["why"], self._row)
+
+    def before_charts(self) -> Derived[bool]:
+        row = self._row.value
+        text = row.get("before_charts_why", "pods of charts may use it")
+        return rule(row.get("before_charts", True), text, self._row)
+
+    def version(self) -> Derived[str | None]:
+        return optional(self._given.version, "EKS's default for the cluster's Kubernetes version")
+
+    def configuration(self) -> Derived[Mapping[str, Any]]:
+        if self._name == "vpc-cni":
+            return self._configured(_vpc_cni(self._custom_networking))
+        if "configuration" in self._row.value:
+            row = self._row.value
+            return self._configured(rule(row["configuration"], row["configuration_why"], self._row))
+        given = self._given.configuration
+        return stated_if(bool(given), given, "the add-on's own defaults", self._row)
+
+    def _configured(self, derived: Derived[Mapping[str, Any]]) -> Derived[Mapping[str, Any]]:
+        """The strategy's values over the derived ones."""
+        given, reason = self._given.configuration, derived.reason
+        more = "; the strategy's values over them" if given else ""
+        return Derived(merged(derived.value, given), replace(reason, text=f"{reason.text}{more}"))
+
+    def service_account(self) -> Derived[str | None]:
+        account = self._row.value["service_account"] if self._calls_aws() else None
+        return rule(account, self._identity(), self._row)
+
+    def namespace(self) -> Derived[str | None]:
+        namespace = self._row.value["namespace"] if self._calls_aws() else None
+        return rule(namespace, self._identity(), self._row)
+
+    def role_name(self) -> Derived[str | None]:
+        if not self._calls_aws():
+            return rule(None, self._identity(), self._row)
+        return rule(self._role_name, "cluster, region and add-on, at most 64 characters", self._row)
+
+    def policy_arns(self) -> Derived[tuple[str, ...]]:
+        arns = tuple(f"arn:{self._partition}:iam::aws:policy/{policy}" for policy in self._policies)
+        return rule(arns, self._identity(), self._row)
+
+    def statements(self) -> Derived[tuple[Mapping[str, Any], ...]]:
+        if self._statements:
+            return rule(self._statements, "what the strategy's storage needs", self._row)
+        text = "managed policies say it all" if self._policies else self._identity()
+        return rule((), text, self._row)
 
 
-def _configuration(derived: _Derived, given: AddonSpec, why: Reasons) -> Mapping[str, Any]:
-    field = "configuration"
-    values = frozen(merged(derived.values, given.configuration))
-    if not derived.values:
-        return why.given(field, values, when=bool(given.configuration), otherwise=derived.why, source=derived.source)
-    text = f"{derived.why}; the strategy's values over them" if given.configuration else derived.why
-    return why.rule(field, values, text, source=derived.source)
-
-
-def _derived_configuration(name: str, fact: Mapping[str, Any], *, custom_networking: bool) -> _Derived:
-    if name == "vpc-cni":
-        text = "network policies are enforced, and prefixes in place of single addresses give room for more pods"
-        source = f"{_NETWORK_POLICY}; {_PREFIXES}"
-        if custom_networking:
-            text += "; pods are in subnets of their own"
-            source += f"; {_CUSTOM_NETWORKING}"
-        return _Derived(vpc_cni_configuration(custom_networking), text, source)
-    row = f"facts/addons.json row {name}"
-    if "configuration" not in fact:
-        return _Derived({}, "the add-on's own defaults", row)
-    return _Derived(fact["configuration"], fact["configuration_why"], f"{row}, {fact['source']}")
+def _vpc_cni(custom_networking: bool) -> Derived[Mapping[str, Any]]:
+    text = "network policies are enforced, and prefixes in place of single addresses give room for more pods"
+    if not custom_networking:
+        return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES)
+    text += "; pods are in subnets of their own"
+    return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES, _CUSTOM_NETWORKING)
 
 
 def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 _CORES_PER_LOGICAL_CORE = {"trainium2": 2}
 
 
-def advertised(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | None = None) -> dict[str, int]:
+def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | None = None) -> dict[str, int]:
     """Extended resources of one node, by name.
 
     Neuron devices stand there twice, as devices and as cores: a pod asks for one or the other.

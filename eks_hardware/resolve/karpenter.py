@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping
 
 from eks_hardware import aws_names
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.models import KarpenterSpec
-from eks_hardware.resolve.model import InterruptionRule, Reasons, ResolvedKarpenter
+from eks_hardware.resolve.derived import Derived, Resolver, rule, stated_if
+from eks_hardware.resolve.model import InterruptionRule, ResolvedKarpenter
 
 NODE_POLICIES = (
     "AmazonEKSWorkerNodePolicy",
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonSSMManagedInstanceCore",
 )
-"""What a node's own role needs. The VPC CNI has a Pod Identity role, so AmazonEKS_CNI_Policy is not among them.
+"""What a node's own role needs. The VPC CNI has a Pod Identity role, so AmazonEKS_CNI_Policy is not among them."""
+NODE_ROLE = "https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html"
 
-Source: https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html
-"""
+_NAMED = "cluster, region and purpose, at most 64 characters"
 
 # The events of Karpenter's reference template:
 # https://karpenter.sh/docs/reference/cloudformation/#interruption-handling
@@ -40,85 +40,82 @@ def resolve_karpenter(
     karpenter: KarpenterSpec, *, cluster_name: str, region: str, partition: str, private: bool = False
 ) -> ResolvedKarpenter:
     """Derive Karpenter's AWS side; ``private`` is a network without a way to the internet."""
-    why = Reasons()
-    given = karpenter.model_fields_set
-    queue = (
-        aws_names.limited(cluster_name, "karpenter", limit=aws_names.SQS_QUEUE)
-        if karpenter.interruption_queue
-        else None
-    )
-    keys = tuple(dict.fromkeys(pool.disk.kms_key_arn for pool in karpenter.node_pools if pool.disk.kms_key_arn))
-    unneeded = {*(() if queue else ("interruption",)), *(() if keys else ("volume-keys",))}
-    return ResolvedKarpenter(
-        namespace=why.given(
-            "namespace",
-            karpenter.namespace,
-            when="namespace" in given,
-            otherwise="kube-system, as Karpenter advises",
-        ),
-        service_account=why.given(
-            "service_account",
-            karpenter.service_account,
-            when="service_account" in given,
-            otherwise="the chart's default",
-        ),
-        controller_role_name=why.rule(
-            "controller_role_name",
-            aws_names.limited(cluster_name, region, "karpenter-controller", limit=aws_names.IAM_ROLE),
-            "cluster, region and purpose, at most 64 characters",
-        ),
-        policy_names=why.rule(
-            "policy_names",
-            MappingProxyType(
-                {
-                    key: aws_names.limited(cluster_name, region, f"karpenter-{key}", limit=aws_names.IAM_POLICY)
-                    for key in policies.KEYS
-                    if key not in unneeded
-                }
-            ),
+    return _Karpenter(karpenter, cluster_name, region, partition, private).collect()
+
+
+class _Karpenter(Resolver[ResolvedKarpenter]):
+    kind = ResolvedKarpenter
+
+    def __init__(self, karpenter: KarpenterSpec, cluster_name: str, region: str, partition: str, private: bool) -> None:
+        self._spec = karpenter
+        self._cluster_name = cluster_name
+        self._region = region
+        self._partition = partition
+        self._private = private
+
+    def _said(self, name: str) -> bool:
+        """Whether the strategy states a field of ``karpenter``."""
+        return name in self._spec.model_fields_set
+
+    def _name(self, purpose: str, *, limit: int) -> str:
+        return aws_names.limited(self._cluster_name, self._region, purpose, limit=limit)
+
+    def namespace(self) -> Derived[str]:
+        return stated_if(self._said("namespace"), self._spec.namespace, "kube-system, as Karpenter advises")
+
+    def service_account(self) -> Derived[str]:
+        return stated_if(self._said("service_account"), self._spec.service_account, "the chart's default")
+
+    def controller_role_name(self) -> Derived[str]:
+        return rule(self._name("karpenter-controller", limit=aws_names.IAM_ROLE), _NAMED)
+
+    def policy_names(self) -> Derived[Mapping[str, str]]:
+        unneeded = {
+            "interruption": self.queue_name().value is None,
+            "volume-keys": not self.volume_key_arns().value,
+        }
+        return rule(
+            {
+                key: self._name(f"karpenter-{key}", limit=aws_names.IAM_POLICY)
+                for key in policies.KEYS
+                if not unneeded.get(key)
+            },
             "split as Karpenter splits them: one policy would pass 6,144 characters with a long cluster name",
-        ),
-        node_role_name=why.rule(
-            "node_role_name",
-            aws_names.limited(cluster_name, region, "karpenter-node", limit=aws_names.IAM_ROLE),
-            "cluster, region and purpose, at most 64 characters",
-        ),
-        node_policy_arns=why.rule(
-            "node_policy_arns",
-            tuple(dict.fromkeys((*node_policy_arns(partition), *karpenter.node_policies))),
+        )
+
+    def node_role_name(self) -> Derived[str]:
+        return rule(self._name("karpenter-node", limit=aws_names.IAM_ROLE), _NAMED)
+
+    def node_policy_arns(self) -> Derived[tuple[str, ...]]:
+        return rule(
+            tuple(dict.fromkeys((*node_policy_arns(self._partition), *self._spec.node_policies))),
             "join the cluster, pull images, Systems Manager session; and the strategy's own",
-            source="https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html",
-        ),
-        instance_profile_name=why.rule(
-            "instance_profile_name",
-            aws_names.limited(cluster_name, region, "karpenter-node", limit=aws_names.INSTANCE_PROFILE)
-            if private
-            else None,
-            "IAM has no endpoint in a VPC, so that Karpenter cannot make one itself"
-            if private
-            else "Karpenter makes one for each EC2NodeClass",
-        ),
-        queue_name=why.given(
-            "queue_name",
-            queue,
-            when="interruption_queue" in given,
-            otherwise="nodes are drained before an interruption",
-        ),
-        rules=why.rule(
-            "rules",
-            tuple(_rules(cluster_name)) if queue else (),
-            "the five events that Karpenter acts on",
-            source="https://karpenter.sh/docs/reference/cloudformation/#interruption-handling",
-        ),
-        volume_key_arns=why.rule(
-            "volume_key_arns",
-            keys,
-            "Karpenter launches nodes in its own name, so that it needs the use of their volumes' keys"
-            if keys
-            else "no node pool has a key of its own",
-        ),
-        reasons=why.frozen(),
-    )
+            NODE_ROLE,
+        )
+
+    def instance_profile_name(self) -> Derived[str | None]:
+        if not self._private:
+            return rule(None, "Karpenter makes one for each EC2NodeClass")
+        name = self._name("karpenter-node", limit=aws_names.INSTANCE_PROFILE)
+        return rule(name, "IAM has no endpoint in a VPC, so that Karpenter cannot make one itself")
+
+    def queue_name(self) -> Derived[str | None]:
+        name = aws_names.limited(self._cluster_name, "karpenter", limit=aws_names.SQS_QUEUE)
+        said = self._said("interruption_queue")
+        return stated_if(
+            said, name if self._spec.interruption_queue else None, "nodes are drained before an interruption"
+        )
+
+    def rules(self) -> Derived[tuple[InterruptionRule, ...]]:
+        rules = tuple(_rules(self._cluster_name)) if self._spec.interruption_queue else ()
+        page = "https://karpenter.sh/docs/reference/cloudformation/#interruption-handling"
+        return rule(rules, "the five events that Karpenter acts on", page)
+
+    def volume_key_arns(self) -> Derived[tuple[str, ...]]:
+        keys = tuple(dict.fromkeys(pool.disk.kms_key_arn for pool in self._spec.node_pools if pool.disk.kms_key_arn))
+        if not keys:
+            return rule(keys, "no node pool has a key of its own")
+        return rule(keys, "Karpenter launches nodes in its own name, so that it needs the use of their volumes' keys")
 
 
 def _rules(cluster_name: str) -> Iterator[InterruptionRule]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
-from eks_hardware import aws_names, facts
+from eks_hardware import aws_names
 from eks_hardware.catalogue import Hardware
+from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
+from eks_hardware.resolve.derived import Derived, Resolver, default, rule, stated, stated_if, stated_or
 from eks_hardware.resolve.mappings import frozen
-from eks_hardware.resolve.model import Reasons, ResolvedNodeGroup
+from eks_hardware.resolve.model import ResolvedNodeGroup
 from eks_hardware.resolve.model_kubernetes import (
     ResolvedChart,
     ResolvedKubernetes,
@@ -20,6 +23,8 @@ from eks_hardware.resolve.model_kubernetes import (
     ServicePolicy,
     ServiceRole,
 )
+
+_NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
 
 @dataclass(frozen=True)
@@ -79,147 +84,150 @@ def resolve_kubernetes(
     node_pools: Sequence[ResolvedNodePool],
 ) -> ResolvedKubernetes:
     """Derive what runs on the cluster; groups and pools are those of the strategy, resolved."""
-    why = Reasons()
-    kubernetes = strategy.kubernetes
-    given = kubernetes.model_fields_set
     nodes: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*node_groups, *node_pools)
     needs = [NodeNeeds(_path(each), each.hardware, each.ami_family, bool(each.efa_interfaces)) for each in nodes]
-    wanted = dict(wanted_charts(strategy, needs))
     overlays = any(pool.overlays for pool in node_pools)
-    return ResolvedKubernetes(
-        delivery=why.given(
-            "delivery", kubernetes.delivery, when="delivery" in given, otherwise="Terraform installs the charts"
-        ),
-        stack=why.given(
-            "stack", kubernetes.stack, when="stack" in given, otherwise="one stack, one apply, one destroy"
-        ),
-        kubernetes_version=why.strategy("kubernetes_version", strategy.cluster.kubernetes_version),
-        charts=why.rule(
-            "charts",
-            MappingProxyType({key: _chart(key, strategy, reason) for key, reason in wanted.items()}),
-            "what the hardware needs, and what is asked for",
-        ),
-        feature_gates=why.rule(
-            "feature_gates",
-            MappingProxyType(_feature_gates(strategy, overlays=overlays)),
-            "the strategy's; nodeOverlay tells Karpenter of shared GPUs" if overlays else "the strategy's alone",
-            source="facts/karpenter.json settings; facts/karpenter.json node_overlay",
-        ),
-        karpenter_replicas=why.given(
-            "karpenter_replicas",
-            strategy.karpenter.replicas if strategy.karpenter else 0,
-            when=strategy.karpenter is not None and "replicas" in strategy.karpenter.model_fields_set,
-            otherwise="one works, one stands by" if strategy.karpenter else "no Karpenter",
-        ),
-        service_roles=why.rule(
-            "service_roles",
-            tuple(_service_roles(strategy, wanted)),
-            "charts that call AWS",
-        ),
-        teams=why.given(
-            "teams",
-            tuple(_team(each) for each in kubernetes.teams),
-            when="teams" in given,
-            otherwise="no namespaces are made",
-        ),
-        neuron_monitor=why.given(
-            "neuron_monitor",
-            kubernetes.neuron_monitor,
-            when="neuron_monitor" in given,
-            otherwise="not asked for",
-        ),
-        reasons=why.frozen(),
-    )
+    return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays).collect()
 
 
-def _chart(key: str, strategy: Strategy, reason: str) -> ResolvedChart:
-    why = Reasons()
-    fact = facts.chart(key)
-    charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
-    given = charts.get(key, Chart())
-    chosen = given.version
-    if key == "karpenter-crd" and chosen is None:
-        # The definitions are those of the controller.
-        chosen = charts.get("karpenter", Chart()).version
-    namespace = fact["namespace"]
-    if key in ("karpenter", "karpenter-crd") and strategy.karpenter:
-        namespace = strategy.karpenter.namespace
-    return ResolvedChart(
-        key=why.rule("key", key, reason, source=f"facts/charts.json row {key}"),
-        chart=why.rule("chart", fact["chart"], "its name in the repository", source=fact["source"]),
-        repository=why.given(
-            "repository",
-            given.repository or fact["repository"],
-            when=given.repository is not None,
-            otherwise="where it is published",
-            source=fact["source"],
-        ),
-        version=why.given(
-            "version",
-            chosen or fact["version"],
-            when=chosen is not None,
-            otherwise=f"the release this toolkit was written for ({fact['as_of']})",
-            source=f"facts/charts.json row {key}",
-        ),
-        namespace=why.rule("namespace", namespace, "where the chart's documentation puts it", source=fact["source"])
-        if namespace == fact["namespace"]
-        else why.strategy("namespace", namespace, "karpenter.namespace of the strategy"),
-        values=why.given("values", frozen(given.values), when=bool(given.values), otherwise="derived values alone"),
-        reasons=why.frozen(),
-    )
+class _Kubernetes(Resolver[ResolvedKubernetes]):
+    kind = ResolvedKubernetes
 
+    def __init__(self, strategy: Strategy, wanted: Mapping[str, str], overlays: bool) -> None:
+        self._strategy = strategy
+        self._spec = strategy.kubernetes
+        self._wanted = wanted
+        self._overlays = overlays
 
-def _feature_gates(strategy: Strategy, *, overlays: bool) -> dict[str, bool]:
-    if strategy.karpenter is None:
-        return {}
-    gates = strategy.karpenter.feature_gates
-    chosen = {
-        "nodeRepair": gates.node_repair,
-        "spotToSpotConsolidation": gates.spot_to_spot_consolidation,
-        "staticCapacity": gates.static_capacity,
-        "nodeOverlay": gates.node_overlay if gates.node_overlay is not None else (True if overlays else None),
-        "capacityBuffer": gates.capacity_buffer,
-    }
-    return {name: value for name, value in chosen.items() if value is not None}
+    def _said(self, name: str) -> bool:
+        """Whether the strategy states a field of ``kubernetes``."""
+        return name in self._spec.model_fields_set
 
+    def delivery(self) -> Derived[str]:
+        return stated_if(self._said("delivery"), self._spec.delivery, "Terraform installs the charts")
 
-def _service_roles(strategy: Strategy, wanted: Mapping[str, str]) -> Iterator[ServiceRole]:
-    for key, role in service_roles.ROLES.items():
-        if key not in wanted:
-            continue
-        why = Reasons()
-        name, region = strategy.name, strategy.region
-        yield ServiceRole(
-            key=why.rule("key", key, wanted[key], source=f"facts/charts.json row {key}"),
-            role_name=why.rule(
-                "role_name",
-                aws_names.limited(name, region, key, limit=aws_names.IAM_ROLE),
-                "cluster, region and chart, at most 64 characters",
-            ),
-            namespace=why.rule(
-                "namespace",
-                facts.chart(key)["namespace"],
-                "where the chart runs",
-                source=f"facts/charts.json row {key}",
-            ),
-            service_account=why.rule(
-                "service_account", role.service_account, "of the chart's pods", source=role.source
-            ),
-            policies=why.rule(
-                "policies",
-                tuple(
-                    ServicePolicy(
-                        each,
-                        aws_names.limited(name, region, f"{key}-{each}", limit=aws_names.IAM_POLICY),
-                        frozen(statements),
-                    )
-                    for each, statements in role.policies(name).items()
-                ),
-                "what the chart's documentation asks for",
-                source=role.source,
-            ),
-            reasons=why.frozen(),
+    def stack(self) -> Derived[str]:
+        return stated_if(self._said("stack"), self._spec.stack, "one stack, one apply, one destroy")
+
+    def kubernetes_version(self) -> Derived[str]:
+        return stated(self._strategy.cluster.kubernetes_version)
+
+    def charts(self) -> Derived[Mapping[str, ResolvedChart]]:
+        charts = {key: _Chart(key, self._strategy, why).collect() for key, why in self._wanted.items()}
+        return rule(charts, "what the hardware needs, and what is asked for")
+
+    def feature_gates(self) -> Derived[Mapping[str, bool]]:
+        karpenter = self._strategy.karpenter
+        if karpenter is None:
+            return rule({}, "no Karpenter")
+        gates = karpenter.feature_gates
+        overlay = True if gates.node_overlay is None and self._overlays else gates.node_overlay
+        chosen = {
+            "nodeRepair": gates.node_repair,
+            "spotToSpotConsolidation": gates.spot_to_spot_consolidation,
+            "staticCapacity": gates.static_capacity,
+            "nodeOverlay": overlay,
+            "capacityBuffer": gates.capacity_buffer,
+        }
+        value = {name: each for name, each in chosen.items() if each is not None}
+        if not self._overlays:
+            return rule(value, "the strategy's alone")
+        return rule(value, "the strategy's; nodeOverlay tells Karpenter of shared GPUs", _NODE_OVERLAYS)
+
+    def karpenter_replicas(self) -> Derived[int]:
+        karpenter = self._strategy.karpenter
+        if karpenter is None:
+            return default(0, "no Karpenter")
+        return stated_if("replicas" in karpenter.model_fields_set, karpenter.replicas, "one works, one stands by")
+
+    def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
+        name, region = self._strategy.name, self._strategy.region
+        roles = (
+            _ServiceRole(key, role, name, region, self._wanted[key]).collect()
+            for key, role in service_roles.ROLES.items()
+            if key in self._wanted
         )
+        return rule(tuple(roles), "charts that call AWS")
+
+    def teams(self) -> Derived[tuple[ResolvedTeam, ...]]:
+        return stated_if(self._said("teams"), tuple(map(_team, self._spec.teams)), "no namespaces are made")
+
+    def neuron_monitor(self) -> Derived[bool]:
+        return stated_if(self._said("neuron_monitor"), self._spec.neuron_monitor, "not asked for")
+
+
+class _Chart(Resolver[ResolvedChart]):
+    kind = ResolvedChart
+
+    def __init__(self, key: str, strategy: Strategy, why: str) -> None:
+        charts = {str(name): each for name, each in strategy.kubernetes.charts.items()}
+        self._key = key
+        self._why = why
+        self._row = cite("facts/charts.json", "charts", key)
+        self._given = charts.get(key, Chart())
+        # The definitions are those of the controller.
+        self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
+        karpenter = strategy.karpenter if key in ("karpenter", "karpenter-crd") else None
+        self._namespace = karpenter.namespace if karpenter else None
+
+    def key(self) -> Derived[str]:
+        return rule(self._key, self._why, self._row)
+
+    def chart(self) -> Derived[str]:
+        row = self._row["chart"]
+        return rule(row.value, "its name in the repository", row)
+
+    def repository(self) -> Derived[str]:
+        return stated_or(self._given.repository, self._row["repository"], "where it is published")
+
+    def version(self) -> Derived[str]:
+        chosen = self._given.version or self._versioned.version
+        return stated_or(chosen, self._row["version"], "the release this toolkit was written for")
+
+    def namespace(self) -> Derived[str]:
+        row = self._row["namespace"]
+        if self._namespace not in (None, row.value):
+            return stated(str(self._namespace), "karpenter.namespace of the strategy")
+        return rule(row.value, "where the chart's documentation puts it", row)
+
+    def values(self) -> Derived[Mapping[str, Any]]:
+        return stated_if(bool(self._given.values), self._given.values, "derived values alone")
+
+
+class _ServiceRole(Resolver[ServiceRole]):
+    kind = ServiceRole
+
+    def __init__(self, key: str, role: service_roles.ServiceRoleFact, cluster: str, region: str, why: str) -> None:
+        self._key = key
+        self._row = cite("facts/charts.json", "charts", key)
+        self._role = role
+        self._cluster = cluster
+        self._region = region
+        self._why = why
+
+    def _name(self, purpose: str, *, limit: int) -> str:
+        return aws_names.limited(self._cluster, self._region, purpose, limit=limit)
+
+    def key(self) -> Derived[str]:
+        return rule(self._key, self._why, self._row)
+
+    def role_name(self) -> Derived[str]:
+        name = self._name(self._key, limit=aws_names.IAM_ROLE)
+        return rule(name, "cluster, region and chart, at most 64 characters")
+
+    def namespace(self) -> Derived[str]:
+        row = self._row["namespace"]
+        return rule(row.value, "where the chart runs", row)
+
+    def service_account(self) -> Derived[str]:
+        return rule(self._role.service_account, "of the chart's pods", self._role.source)
+
+    def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
+        policies = (
+            ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
+            for each, statements in self._role.policies(self._cluster).items()
+        )
+        return rule(tuple(policies), "what the chart's documentation asks for", self._role.source)
 
 
 # ResourceQuota counts extended resources by their requests only:

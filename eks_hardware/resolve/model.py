@@ -13,11 +13,11 @@ from typing import Any, TypeVar, get_type_hints
 
 from pydantic import TypeAdapter, ValidationError
 
-from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
 from eks_hardware.models import AssumeRole, FlowLogs
+from eks_hardware.resolve.mappings import frozen
 from eks_hardware.suggestions import did_you_mean
 
-T = TypeVar("T")
 R = TypeVar("R", bound="Resolved")
 
 
@@ -62,38 +62,6 @@ class Reason:
         return f"{self.text} [{self.origin.value}]"
 
 
-class Reasons:
-    """Collects the reasons of one resolved object; each method returns the value it is given."""
-
-    def __init__(self) -> None:
-        self._by_field: dict[str, Reason] = {}
-
-    def _note(self, field_name: str, value: T, origin: Origin, text: str, source: str | None = None) -> T:
-        self._by_field[field_name] = Reason(origin, text, source)
-        return value
-
-    def strategy(self, field_name: str, value: T, text: str = "as the strategy says") -> T:
-        return self._note(field_name, value, Origin.STRATEGY, text)
-
-    def default(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
-        return self._note(field_name, value, Origin.DEFAULT, text, source)
-
-    def catalogue(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
-        return self._note(field_name, value, Origin.CATALOGUE, text, source)
-
-    def rule(self, field_name: str, value: T, text: str, *, source: str | None = None) -> T:
-        return self._note(field_name, value, Origin.RULE, text, source)
-
-    def given(self, field_name: str, value: T, *, when: bool, otherwise: str, source: str | None = None) -> T:
-        """A value that the strategy states, or its default with the reason for it."""
-        if when:
-            return self.strategy(field_name, value)
-        return self.default(field_name, value, otherwise, source=source)
-
-    def frozen(self) -> Mapping[str, Reason]:
-        return MappingProxyType(dict(self._by_field))
-
-
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
     """Base of everything that is resolved.
@@ -117,11 +85,12 @@ class Resolved:
             if each.name != "reasons"
         ]
 
-    def changed(self: R, *, because: str = CHANGED, **values: Any) -> R:
+    def changed(self: R, *, because: str = CHANGED, place: str = "", **values: Any) -> R:
         """Return a copy with other values, each with the reason for it; nothing else is derived again.
 
         Args:
             because: why.
+            place: what messages call this object; by default its class.
             values: by the name of the field; maps and lists are frozen on the way in.
 
         Raises:
@@ -132,22 +101,13 @@ class Resolved:
             >>> group.metadata_hop_limit, str(group.why("metadata_hop_limit"))
             (2, 'a sidecar asks IMDS [caller]')
         """
-        kind = type(self).__name__
-        checked = {name: self.checked(name, value, place=f"{kind}.{name}") for name, value in values.items()}
+        place = place or type(self).__name__
+        checked = {name: self._checked(name, value, f"{place}.{name}") for name, value in values.items()}
         reasons = {**self.reasons, **{name: Reason(Origin.CALLER, because) for name in values}}
         return replace(self, **checked, reasons=MappingProxyType(reasons))
 
-    def checked(self, name: str, value: Any, *, place: str) -> Any:
-        """Return a value as the field of a name holds it.
-
-        Args:
-            name: of the field.
-            value: for it.
-            place: what messages call it.
-
-        Raises:
-            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
-        """
+    def _checked(self, name: str, value: Any, place: str) -> Any:
+        """A value as the field of a name holds it."""
         known = {each.name for each in fields(self)} - {"reasons"}
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
@@ -166,15 +126,6 @@ def _inside(place: tuple[int | str, ...]) -> str:
 
 def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
     return TypeAdapter(get_type_hints(kind)[name])
-
-
-def frozen(value: Any) -> Any:
-    """Nested maps and lists as what cannot be changed."""
-    if isinstance(value, Mapping):
-        return MappingProxyType({key: frozen(each) for key, each in value.items()})
-    if isinstance(value, list | tuple):
-        return tuple(frozen(each) for each in value)
-    return value
 
 
 class SubnetRole(str, Enum):
@@ -485,7 +436,7 @@ class ResolvedNodeGroup(Resolved):
     @property
     def efa_count(self) -> int:
         """How many of the interfaces carry EFA traffic."""
-        return sum(1 for each in self.efa_interfaces if each.interface_type != "interface")
+        return efa_count(self.efa_interfaces)
 
     @property
     def tainted(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.catalogue import EfaInterface, Hardware
+from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
 from eks_hardware.resolve.model import BlockDevice, GpuShares, Resolved, ResolvedTaint
 
 
@@ -128,7 +128,7 @@ class ResolvedNodePool(Resolved):
     @property
     def efa_count(self) -> int:
         """How many of the interfaces carry EFA traffic."""
-        return sum(1 for each in self.efa_interfaces if each.is_efa)
+        return efa_count(self.efa_interfaces)
 
 
 @dataclass(frozen=True, kw_only=True)

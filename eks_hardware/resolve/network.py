@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from eks_hardware import aws_names, facts
-from eks_hardware.models import NetworkSpec
+from eks_hardware.data import cite
+from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import cidrs
-from eks_hardware.resolve.model import ExistingSubnets, Reasons, ResolvedNetwork, ResolvedSubnet, SubnetRole
+from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_if
+from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet, SubnetRole
 from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
 
 # https://docs.aws.amazon.com/eks/latest/userguide/network-load-balancing.html
@@ -16,7 +18,8 @@ _PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
 _INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
 
-_CONTROL_PLANE_ZONES = 2
+_EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
+_CONTROL_PLANE_ZONES = ("facts/choices.json", "control_plane_zones", "count")
 
 
 def resolve_network(
@@ -26,104 +29,121 @@ def resolve_network(
 
     ``addons`` are the cluster's add-ons: without NAT gateways they decide on endpoints too.
     """
-    why = Reasons()
-    existing = network.existing
-    nat = nat_mode(network)
-    zone_ids = zones.zone_ids
-    nat_zones = () if existing else _nat_zones(nat, zones)
-    control_plane = _control_plane_zones(network, zones)
-    subnets = () if existing else tuple(_subnets(network, zones, control_plane, discovery=name))
-    return ResolvedNetwork(
-        name=why.strategy("name", name),
-        region=why.strategy("region", region),
-        cidr=why.given(
-            "cidr",
-            None if existing else network.cidr,
-            when="cidr" in network.model_fields_set,
-            otherwise="the VPC exists" if existing else "10.0.0.0/16 has room for 8 zones of 4,096 nodes' addresses",
-        ),
-        pod_cidr=why.given(
-            "pod_cidr",
-            network.pod_cidr,
-            when=network.pod_cidr is not None,
-            otherwise="pods share the nodes' subnets",
-            source="https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
-        ),
-        zone_ids=why.rule(
-            "zone_ids",
-            zone_ids,
-            _zones_reason(network, zones),
-            source="offerings.json, facts/eks.json control_plane_excluded_zones",
-        ),
-        control_plane_zone_ids=why.rule(
-            "control_plane_zone_ids",
-            control_plane,
-            "the first two that EKS allows: it takes no other zones once the cluster exists",
-            source="facts/eks.json control_plane_excluded_zones",
-        ),
-        subnets=why.rule(
-            "subnets",
-            subnets,
-            "none: they exist" if existing else "each zone owns an eighth of the VPC, so that no subnet ever moves",
-        ),
-        nat_zone_ids=why.given(
-            "nat_zone_ids",
-            nat_zones,
-            when=network.nat_gateways is not None,
-            otherwise="none: private cluster" if network.private else "one NAT gateway is cheapest",
-        ),
-        nat_zone_by_zone=why.rule(
-            "nat_zone_by_zone",
-            MappingProxyType({zone: zone if zone in nat_zones else nat_zones[0] for zone in zone_ids if nat_zones}),
+    return _Network(network, name, region, zones, addons).collect()
+
+
+class _Network(Resolver[ResolvedNetwork]):
+    kind = ResolvedNetwork
+
+    def __init__(self, network: NetworkSpec, name: str, region: str, zones: ZoneChoice, addons: Sequence[str]) -> None:
+        self._spec = network
+        self._existing = network.existing is not None
+        self._name = name
+        self._region = region
+        self._zones = zones
+        self._addons = addons
+
+    def _said(self, name: str) -> bool:
+        """Whether the strategy states a field of ``network``."""
+        return name in self._spec.model_fields_set
+
+    def name(self) -> Derived[str]:
+        return stated(self._name)
+
+    def region(self) -> Derived[str]:
+        return stated(self._region)
+
+    def cidr(self) -> Derived[str | None]:
+        if self._existing:
+            return stated_if(self._said("cidr"), None, "the VPC exists")
+        otherwise = "10.0.0.0/16 has room for 8 zones of 4,096 nodes' addresses"
+        return stated_if(self._said("cidr"), self._spec.cidr, otherwise)
+
+    def pod_cidr(self) -> Derived[str | None]:
+        page = "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"
+        return optional(self._spec.pod_cidr, "pods share the nodes' subnets", page)
+
+    def zone_ids(self) -> Derived[tuple[str, ...]]:
+        zone_ids = self._zones.zone_ids
+        if self._existing:
+            return stated(zone_ids, "the zones of the given subnets")
+        if not isinstance(self._spec.zones, int):
+            return stated(zone_ids)
+        reason = f"the region's first {len(self._zones.base)} zones that EKS allows"
+        for zone, group in self._zones.added.items():
+            reason += f"; {zone} for {group}, whose type none of those offers"
+        rows = (cite("catalogue/offerings.json", "regions", self._region), cite(*_EXCLUDED)) if zone_ids else ()
+        return rule(zone_ids, reason, *rows)
+
+    def control_plane_zone_ids(self) -> Derived[tuple[str, ...]]:
+        zone_ids = _control_plane_zones(self._spec, self._zones)
+        if self._spec.existing and self._spec.existing.control_plane_subnets:
+            return stated(zone_ids, "the zones of the given subnets")
+        text = "the first two that EKS allows: it takes no other zones once the cluster exists"
+        return rule(zone_ids, text, cite(*_CONTROL_PLANE_ZONES), cite(*_EXCLUDED))
+
+    def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
+        if self._existing:
+            return rule((), "none: they exist")
+        subnets = tuple(_subnets(self._spec, self._zones, self.control_plane_zone_ids().value, discovery=self._name))
+        return rule(subnets, "each zone owns an eighth of the VPC, so that no subnet ever moves")
+
+    def nat_zone_ids(self) -> Derived[tuple[str, ...]]:
+        zone_ids = () if self._existing else _nat_zones(nat_mode(self._spec), self._zones)
+        otherwise = "none: private cluster" if self._spec.private else "one NAT gateway is cheapest"
+        return stated_if(self._spec.nat_gateways is not None, zone_ids, otherwise)
+
+    def nat_zone_by_zone(self) -> Derived[Mapping[str, str]]:
+        with_nat = self.nat_zone_ids().value
+        return rule(
+            {zone: zone if zone in with_nat else with_nat[0] for zone in self._zones.zone_ids if with_nat},
             "a zone uses its own NAT gateway where it has one",
-        ),
-        gateway_endpoints=why.rule(
-            "gateway_endpoints",
-            () if existing else tuple(sorted({"s3", *network.gateway_endpoints})),
-            "none: the VPC is someone else's"
-            if existing
-            else "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing",
-            source="https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html",
-        ),
-        interface_endpoints=why.given(
-            "interface_endpoints",
-            interface_endpoints(network, addons),
-            when=network.interface_endpoints is not None,
-            otherwise="all that nodes need: there is no NAT gateway"
-            if nat == "none"
-            else "none: NAT gateways reach AWS",
-            source="facts/eks.json interface_endpoints",
-        ),
-        endpoint_zone_ids=why.rule(
-            "endpoint_zone_ids",
-            () if existing else tuple(sorted(zones.base)),
-            "not in zones that were added for one group: an endpoint costs per zone, and not every service is in each",
-            source="facts/prices.json row interface_endpoint",
-        ),
-        flow_logs=why.given(
-            "flow_logs",
-            network.flow_logs if network.flow_logs.enabled and not existing else None,
-            when="flow_logs" in network.model_fields_set,
-            otherwise="none: the VPC is someone else's"
-            if existing
-            else "refused traffic: a trace of scans and mistakes",
-        ),
-        flow_log_role_name=why.rule(
-            "flow_log_role_name",
-            aws_names.limited(name, region, "flow-logs", limit=aws_names.IAM_ROLE),
-            "cluster, region and purpose, at most 64 characters",
-        ),
-        discovery_tag=why.rule(
-            "discovery_tag", name, f"{DISCOVERY_TAG} on the private subnets, for Karpenter's selectors"
-        ),
-        existing=why.given(
-            "existing",
-            _existing(network, control_plane),
-            when=existing is not None,
-            otherwise="the stack makes its own VPC",
-        ),
-        reasons=why.frozen(),
-    )
+        )
+
+    def gateway_endpoints(self) -> Derived[tuple[str, ...]]:
+        page = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html"
+        if self._existing:
+            return rule((), "none: the VPC is someone else's", page)
+        services = tuple(sorted({"s3", *self._spec.gateway_endpoints}))
+        text = "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing"
+        return rule(services, text, page)
+
+    def interface_endpoints(self) -> Derived[tuple[str, ...]]:
+        services = interface_endpoints(self._spec, self._addons)
+        if self._spec.interface_endpoints is not None:
+            return stated(services)
+        if self._existing:
+            return default(services, "none: the VPC is someone else's")
+        if nat_mode(self._spec) != "none":
+            return default(services, "none: NAT gateways reach AWS")
+        row = cite("facts/eks.json", "interface_endpoints")
+        return default(services, "all that nodes need: there is no NAT gateway", row)
+
+    def endpoint_zone_ids(self) -> Derived[tuple[str, ...]]:
+        if self._existing:
+            return rule((), "none: the VPC is someone else's")
+        text = (
+            "not in zones that were added for one group: an endpoint costs per zone, and not every service is in each"
+        )
+        return rule(tuple(sorted(self._zones.base)), text, "https://aws.amazon.com/privatelink/pricing/")
+
+    def flow_logs(self) -> Derived[FlowLogs | None]:
+        flow_logs = self._spec.flow_logs if self._spec.flow_logs.enabled and not self._existing else None
+        otherwise = (
+            "none: the VPC is someone else's" if self._existing else "refused traffic: a trace of scans and mistakes"
+        )
+        return stated_if(self._said("flow_logs"), flow_logs, otherwise)
+
+    def flow_log_role_name(self) -> Derived[str]:
+        name = aws_names.limited(self._name, self._region, "flow-logs", limit=aws_names.IAM_ROLE)
+        return rule(name, "cluster, region and purpose, at most 64 characters")
+
+    def discovery_tag(self) -> Derived[str]:
+        return rule(self._name, f"{DISCOVERY_TAG} on the private subnets, for Karpenter's selectors")
+
+    def existing(self) -> Derived[ExistingSubnets | None]:
+        subnets = _existing(self._spec, self.control_plane_zone_ids().value)
+        return optional(subnets, "the stack makes its own VPC")
 
 
 def has_pod_subnets(network: NetworkSpec) -> bool:
@@ -153,7 +173,7 @@ def _control_plane_zones(network: NetworkSpec, zones: ZoneChoice) -> tuple[str, 
     if existing and existing.control_plane_subnets:
         return tuple(existing.control_plane_subnets)
     excluded = control_plane_excluded()
-    return tuple(zone for zone in zones.base if zone not in excluded)[:_CONTROL_PLANE_ZONES]
+    return tuple(zone for zone in zones.base if zone not in excluded)[: cite(*_CONTROL_PLANE_ZONES).value]
 
 
 def _subnets(
@@ -200,14 +220,3 @@ def _existing(network: NetworkSpec, control_plane_zones: tuple[str, ...]) -> Exi
         MappingProxyType(dict(given.pod_subnets)),
         given.tag_subnets,
     )
-
-
-def _zones_reason(network: NetworkSpec, zones: ZoneChoice) -> str:
-    if network.existing:
-        return "the zones of the given subnets"
-    if not isinstance(network.zones, int):
-        return "as the strategy says"
-    reason = f"the region's first {len(zones.base)} zones that EKS allows"
-    for zone, group in zones.added.items():
-        reason += f"; {zone} for {group}, whose type none of those offers"
-    return reason

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any
 
-from eks_hardware import aws_names, facts
-from eks_hardware.catalogue import EfaInterface, Hardware, InstanceType
+from eks_hardware import facts
+from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.data import Cited, cite
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, NodeTemplate
 from eks_hardware.resolve import user_data
+from eks_hardware.resolve.derived import Derived, rule, stated_or
 from eks_hardware.resolve.mappings import merged
-from eks_hardware.resolve.model import BlockDevice, Reasons, ResolvedTaint
+from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
+
+CHOICES = "facts/choices.json"
+"""What this project chooses where a strategy says nothing."""
 
 # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
 SEPARATOR = "/"
 
 AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
 """How the EKS AMI types of an operating system begin."""
-
-_CPU_DISK_GIB = 50
-_ACCELERATED_DISK_GIB = 200
-_ACCELERATED_THROUGHPUT_MIBPS = 500
-_GP3_DEFAULT_THROUGHPUT_MIBPS = 125
 
 _TAINT_EFFECTS = {
     "NoSchedule": "NO_SCHEDULE",
@@ -31,7 +30,7 @@ _TAINT_EFFECTS = {
 }
 
 # The taint that keeps other pods off the hardware; device plugins tolerate these keys.
-_TAINT_KEYS = {
+TAINT_KEYS = {
     Hardware.NVIDIA_GPU: "nvidia.com/gpu",
     Hardware.TRAINIUM: "aws.amazon.com/neuron",
     Hardware.INFERENTIA: "aws.amazon.com/neuron",
@@ -64,17 +63,6 @@ def ami_family(node: NodeGroupSpec | NodePoolSpec) -> str:
     if wanted is None:
         return node.ami.family
     return "bottlerocket" if wanted.startswith(AMI_PREFIXES["bottlerocket"]) else "al2023"
-
-
-def noted_family(node: NodeGroupSpec | NodePoolSpec, why: Reasons, *, source: str) -> str:
-    """The operating system of a group or pool; notes the reason, with its source."""
-    field = "ami_family"
-    family = ami_family(node)
-    if isinstance(node, NodeGroupSpec) and node.ami.type:
-        return why.rule(field, family, f"the operating system of {node.ami.type}", source=source)
-    if "family" in node.ami.model_fields_set:
-        return why.strategy(field, family)
-    return why.default(field, family, "AL2023 unless the strategy names another", source=source)
 
 
 def types_reason(template: NodeTemplate) -> str:
@@ -145,13 +133,18 @@ def max_pods(
     """
     if template.kubelet.max_pods is not None:
         return template.kubelet.max_pods
-    pods: list[int] = []
-    for kind in types:
-        addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
-        if addresses is None:
-            return None
-        pods.append(min(addresses, recommended_pods(kind)))
-    return min(pods)
+    kind = fewest_pods(template, types, custom_networking=custom_networking)
+    return _derived_pods(template, kind, custom_networking=custom_networking)
+
+
+def fewest_pods(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> InstanceType:
+    """The type that decides on the pods of a node: the first whose addresses are not known, or that has the fewest."""
+    return min(types, key=lambda kind: _derived_pods(template, kind, custom_networking=custom_networking) or 0)
+
+
+def _derived_pods(template: NodeTemplate, kind: InstanceType, *, custom_networking: bool) -> int | None:
+    addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
+    return None if addresses is None else min(addresses, recommended_pods(kind))
 
 
 def system_settings(
@@ -165,17 +158,6 @@ def system_settings(
     else:
         derived = user_data.node_config_spec(template.kubelet, max_pods=max_pods, instance_store=store)
     return merged(derived, template.user_data)
-
-
-def labels(template: NodeTemplate, types: Sequence[InstanceType], *, bottlerocket: bool) -> Mapping[str, str]:
-    """Hardware, workload, accelerator (where all types have the same), and what daemonsets select on."""
-    hardware = types[0].hardware
-    derived = {"hardware-type": hardware.value, "workload-type": template.purpose}
-    accelerators = {kind.accelerator.label_name for kind in types if kind.accelerator}
-    if len(accelerators) == 1:
-        derived["accelerator"] = accelerators.pop()
-    derived |= plugin_labels(hardware, efa=template.efa, bottlerocket=bottlerocket)
-    return MappingProxyType({**derived, **template.labels})
 
 
 def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[str, str]:
@@ -194,107 +176,54 @@ def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, .
         ResolvedTaint(taint.key, taint.value, _TAINT_EFFECTS.get(taint.effect, taint.effect))
         for taint in template.taints
     )
-    key = _TAINT_KEYS.get(hardware)
+    key = TAINT_KEYS.get(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own
     return (ResolvedTaint(key, "true", "NO_SCHEDULE"), *own)
 
 
-def noted_taints(template: NodeTemplate, kind: InstanceType, why: Reasons, *, source: str) -> tuple[ResolvedTaint, ...]:
-    """The taints of a group or pool; notes the reason, with its source."""
-    field = "taints"
-    chosen = taints(template, kind.hardware)
-    if len(chosen) > len(template.taints):
-        text = "only pods that ask for the accelerator land here"
-        return why.rule(field, chosen, f"{text}; and the strategy's own" if template.taints else text, source=source)
-    if chosen:
-        return why.strategy(field, chosen)
-    if kind.hardware in _TAINT_KEYS:
-        return why.strategy(field, chosen, "accelerator_taint is false")
-    text = "for which there is no usual taint" if kind.accelerator else "to keep other pods from"
-    return why.rule(field, chosen, f"{describe(kind)} {text}", source=source)
+def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:
+    """Size of the volume for container images, in GiB."""
+    if hardware is Hardware.CPU:
+        return stated_or(template.disk.size_gib, cite(CHOICES, "cpu_disk", "size_gib"), "room for images and logs")
+    return stated_or(
+        template.disk.size_gib, cite(CHOICES, "accelerated_disk", "size_gib"), "accelerator images are large"
+    )
 
 
-def noted_efa(template: NodeTemplate, kind: InstanceType, why: Reasons, *, source: str) -> tuple[EfaInterface, ...]:
-    """Network interfaces of a group or pool with EFA, none without it; notes the reason, with its source."""
-    field = "efa_interfaces"
-    cards = len(kind.network_cards)
-    most = f"{kind.max_efa_interfaces} EFA interfaces on {cards} network cards"
-    if template.efa:
-        return why.catalogue(field, kind.efa_interfaces, f"{kind.name} has {most}", source=source)
-    could = f"could have {most}" if kind.supports_efa else "has no EFA"
-    return why.default(field, (), f"efa is not asked for; {kind.name} {could}", source=source)
+def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int | None]:
+    """Throughput of the volume for container images in MiB/s; None where its type has none of its own."""
+    disk = template.disk
+    if disk.type != "gp3":
+        return rule(None, "only gp3 has a throughput of its own")
+    if hardware is Hardware.CPU:
+        return stated_or(
+            disk.throughput_mibps, cite("facts/nodes.json", "volumes", "gp3_throughput_mibps"), "gp3's own"
+        )
+    return stated_or(
+        disk.throughput_mibps, cite(CHOICES, "accelerated_disk_throughput", "mibps"), "accelerator images are large"
+    )
 
 
-def max_pods_reason(max_pods: int | None) -> str:
-    """Why a node takes as many pods as it does where its file names no number."""
-    if max_pods is None:
-        return "kubelet's own number: the addresses of the type are not known"
-    return "addresses of the first network card with prefix delegation, within EKS's limit"
-
-
-SHELL = "facts/storage.json lustre_client"
-"""Where the lines of a node's script stand."""
-
-
-def shell_reason(shell: Sequence[str], *, bottlerocket: bool) -> str:
-    """Why a node runs a script before it joins, or none."""
-    if not shell:
-        return "no storage of the strategy needs a client on the nodes"
-    return "Bottlerocket runs no shell script" if bottlerocket else "the Lustre client, before the node joins"
+def disk_layout(*, bottlerocket: bool) -> Cited[Mapping[str, Any]]:
+    """Volumes of the images of an operating system: ``root``, ``data``, and which of them images are kept on."""
+    family = "Bottlerocket" if bottlerocket else "AL2023"
+    return cite("facts/karpenter.json", "block_devices", "families", family)
 
 
 def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: bool) -> tuple[BlockDevice, ...]:
     """The EBS volumes of a node, that for container images last."""
-    disk = template.disk
-    accelerated = hardware is not Hardware.CPU
-    throughput = disk.throughput_mibps
-    if throughput is None and disk.type == "gp3":
-        throughput = _ACCELERATED_THROUGHPUT_MIBPS if accelerated else _GP3_DEFAULT_THROUGHPUT_MIBPS
+    disk, layout = template.disk, disk_layout(bottlerocket=bottlerocket).value
     images = BlockDevice(
-        # Bottlerocket keeps images and logs on its second volume; the first holds the read-only system.
-        device_name="/dev/xvdb" if bottlerocket else "/dev/xvda",
-        size_gib=disk.size_gib or (_ACCELERATED_DISK_GIB if accelerated else _CPU_DISK_GIB),
+        device_name=layout["ephemeral_device"],
+        size_gib=disk_size(template, hardware).value,
         volume_type=disk.type,
         iops=disk.iops,
-        throughput_mibps=throughput,
+        throughput_mibps=disk_throughput(template, hardware).value,
         kms_key_arn=disk.kms_key_arn,
     )
-    if not bottlerocket:
+    if layout["data"] is None:
         return (images,)
-    system = BlockDevice("/dev/xvda", 4, "gp3", None, None, disk.kms_key_arn)
-    return (system, images)
-
-
-def disk_reason(template: NodeTemplate, hardware: Hardware) -> str:
-    """Why the disk has its size."""
-    if template.disk.size_gib is not None:
-        return "size as the strategy says, device names as the image has them"
-    return "accelerator images are large" if hardware is not Hardware.CPU else "room for images and logs"
-
-
-def placement_group(
-    template: NodeTemplate,
-    cluster_name: str,
-    why: Reasons,
-    *,
-    reserved: bool,
-    supported: bool,
-    source: str,
-) -> str | None:
-    """Name of the cluster placement group of a node, None without one; notes the reason, with its source."""
-    field = "placement_group_name"
-    name = aws_names.limited(cluster_name, template.name, limit=aws_names.PLACEMENT_GROUP, separator=SEPARATOR)
-    if template.placement_group == "cluster":
-        return why.strategy(field, name)
-    if template.placement_group == "none":
-        return why.strategy(field, None)
-    if reserved:
-        text = "a placement group that the reservation lacks leaves its capacity unused"
-        page = "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661"
-        return why.rule(field, None, text, source=page)
-    if not template.efa:
-        return why.rule(field, None, "without EFA nothing needs nodes close together", source=source)
-    if not supported:
-        return why.catalogue(field, None, "the type cannot be in a cluster placement group", source=source)
-    return why.rule(field, name, "EFA nodes are placed close together", source=source)
+    # Bottlerocket keeps images and logs on its second volume; the first holds the read-only system.
+    root = layout["root"]
+    return (BlockDevice(root["device"], root["size_gib"], "gp3", None, None, disk.kms_key_arn), images)

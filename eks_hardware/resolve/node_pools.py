@@ -8,18 +8,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
+from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, InstanceType
-from eks_hardware.models import AmiVersions, Disruption, NodePoolSpec
-from eks_hardware.resolve import node, sources, user_data
+from eks_hardware.data import Cited, cite
+from eks_hardware.models import AmiVersions, NodePoolSpec
+from eks_hardware.resolve import node, user_data
+from eks_hardware.resolve.derived import (
+    Derived,
+    Resolver,
+    Source,
+    default,
+    from_catalogue,
+    optional,
+    rule,
+    stated,
+    stated_if,
+    stated_or,
+)
 from eks_hardware.resolve.extended_resources import huge_pages
-from eks_hardware.resolve.gpu_sharing import GPU, gpu_shares, sharing_labels, sharing_settings
-from eks_hardware.resolve.mappings import frozen, merged
-from eks_hardware.resolve.model import GpuShares, Reasons
+from eks_hardware.resolve.gpu_sharing import GPU, sharing_settings
+from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model_kubernetes import (
     CapacityOverlay,
     DisruptionBudget,
@@ -27,6 +39,7 @@ from eks_hardware.resolve.model_kubernetes import (
     ResolvedDisruption,
     ResolvedNodePool,
 )
+from eks_hardware.resolve.node_fields import DEFAULT_TAGS, EFA_GROUP, NodeFields, Surroundings
 
 # Capacity as a strategy writes it -> karpenter.sh/capacity-type. A capacity block is one kind of reservation:
 # https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
@@ -38,42 +51,11 @@ _CAPACITY_TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class _DisruptionDefault:
-    policy: str
-    after: str
-    expire: str
-    budgets: tuple[DisruptionBudget, ...]
-    why: str
+_CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
 
-
-_NEVER_WHILE_BUSY = (
-    DisruptionBudget("0", ("Underutilized", "Drifted")),
-    DisruptionBudget("100%", ("Empty",)),
-)
-
-_DISRUPTION_SOURCE = "facts/karpenter.json disruption"
-
-# A training job that loses a node loses its progress since the last checkpoint, and an empty accelerated node costs
-# the most: https://karpenter.sh/docs/concepts/disruption/
-_DISRUPTION = {
-    "training": _DisruptionDefault(
-        "WhenEmpty", "10m", "Never", _NEVER_WHILE_BUSY, "a training node goes only when it is empty"
-    ),
-    "development": _DisruptionDefault(
-        "WhenEmpty",
-        "15m",
-        "168h",
-        (DisruptionBudget("1", ("Underutilized", "Drifted")), DisruptionBudget("100%", ("Empty",))),
-        "a development node goes when it is empty, or once a week",
-    ),
-    "inference": _DisruptionDefault(
-        "WhenEmptyOrUnderutilized", "5m", "720h", (DisruptionBudget("20%"),), "replicas move to fuller nodes"
-    ),
-}
-_DISRUPTION_OTHERWISE = _DisruptionDefault(
-    "WhenEmptyOrUnderutilized", "1m", "720h", (DisruptionBudget("10%"),), "pods move to fuller nodes"
-)
+_ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms"
+_NETWORK_INTERFACES = "https://karpenter.sh/docs/concepts/nodeclasses/#specnetworkinterfaces"
+_NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
 
 def accelerator_resource(hardware: Hardware) -> str | None:
@@ -163,283 +145,227 @@ def resolve_node_pool(
 
     The pool has passed the rules: it has types, which share architecture and hardware.
     """
-    why = Reasons()
-    given = pool.model_fields_set
-    names = pool_types(pool, region, catalogue)
-    types = tuple(catalogue.get(name) for name in names)
-    first = types[0]
-    hardware = first.hardware
-    bottlerocket = pool.ami.family == "bottlerocket"
-    efa = first.efa_interfaces if pool.efa else ()
-    store = node.instance_store(pool, types)
-    shares = gpu_shares(pool, types, bottlerocket=bottlerocket)
-    reserved = bool(pool.reservations)
-    version, version_reason = _ami_version(pool, ami_versions or AmiVersions())
-    kubelet = _kubelet(pool, types, custom_networking=custom_networking)
-    labels = MappingProxyType(
-        {
-            **sharing_labels(shares, bottlerocket=bottlerocket),
-            **node.labels(pool, types, bottlerocket=bottlerocket),
-        }
-    )
-    return ResolvedNodePool(
-        name=why.strategy("name", pool.name),
-        cluster_name=why.strategy("cluster_name", cluster_name),
-        workload=why.given(
-            "workload", pool.purpose, when="workload" in given, otherwise="general: no purpose is stated"
-        ),
-        hardware=why.catalogue(
-            "hardware", hardware, node.describe(first), source=sources.of_hardware(first, catalogue)
-        ),
-        instance_types=why.strategy("instance_types", names, node.types_reason(pool))
-        if pool.instance_types
-        else why.catalogue(
-            "instance_types",
-            names,
-            _types_reason(pool, region),
-            source=sources.of_zones(types, catalogue, one_zone=False) + "; facts/karpenter.json accelerator_names",
-        ),
-        architecture=why.catalogue(
-            "architecture",
-            first.architecture,
-            f"the architecture of {first.name}",
-            source=catalogue.cited(first, "instances"),
-        ),
-        ami_family=node.noted_family(pool, why, source=catalogue.cited(first, "ami_types")),
-        ami_alias=why.strategy("ami_alias", None, "your own image")
-        if pool.ami.image_id
-        else why.rule(
-            "ami_alias",
-            f"{pool.ami.family}@{version}",
-            version_reason,
-            source="facts/karpenter.json ami_aliases",
-        ),
-        image_id=why.given(
-            "image_id",
-            pool.ami.image_id,
-            when=pool.ami.image_id is not None,
-            otherwise="EKS's own image, by the alias",
-            source="facts/karpenter.json ami_aliases",
-        ),
-        capacity_types=why.given(
-            "capacity_types",
-            tuple(dict.fromkeys(_CAPACITY_TYPES[each] for each in pool.capacity)),
-            when="capacity" in given,
-            otherwise="neither spot nor a reservation is asked for",
-        ),
-        reservations=why.strategy(
-            "reservations",
-            tuple(
-                ReservationSelector(each.id, MappingProxyType(dict(each.tags)), each.owner_account_id)
-                for each in pool.reservations
-            ),
+    return _NodePool(
+        pool,
+        pool_types(pool, region, catalogue),
+        Surroundings(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell),
+        region=region,
+        ami_versions=ami_versions or AmiVersions(),
+        efa_security_group_name=efa_security_group_name,
+        subnet_ids=subnet_ids or {},
+    ).collect()
+
+
+class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
+    kind = ResolvedNodePool
+
+    def __init__(
+        self,
+        pool: NodePoolSpec,
+        types: tuple[str, ...],
+        around: Surroundings,
+        *,
+        region: str,
+        ami_versions: AmiVersions,
+        efa_security_group_name: str | None,
+        subnet_ids: Mapping[str, str],
+    ) -> None:
+        super().__init__(pool, types, around)
+        self._region = region
+        self._ami_versions = ami_versions
+        self._efa_security_group_name = efa_security_group_name
+        self._subnet_ids = subnet_ids
+
+    def instance_types(self) -> Derived[tuple[str, ...]]:
+        pool, names = self._spec, tuple(kind.name for kind in self._types)
+        if pool.instance_types:
+            return stated(names, node.types_reason(pool))
+        of = f"of {', '.join(pool.instance_families)}" if pool.instance_families else f"with {pool.accelerator}"
+        text = f"the types {of} that {self._region} offers and Karpenter can launch with this image"
+        sources = self._offerings(self._catalogue.offered(names[0], self._region)[:1])
+        if len(names) > 1:
+            sources.append(f"{len(names) - 1} more rows of the same file")
+        if any(kind.accelerator for kind in self._types):
+            sources.append(cite("facts/karpenter.json", "accelerator_names", "families"))
+        return from_catalogue(names, text, *sources)
+
+    def ami_alias(self) -> Derived[str | None]:
+        pool, family = self._spec, self._spec.ami.family
+        if pool.ami.image_id:
+            return stated(None, "your own image")
+        if pool.ami.version:
+            return rule(f"{family}@{pool.ami.version}", "the release that ami.version of the pool names", _ALIASES)
+        if chosen := getattr(self._ami_versions, family):
+            return rule(f"{family}@{chosen}", "the release that karpenter.ami_versions names", _ALIASES)
+        row = cite("facts/karpenter.json", "ami_aliases", "suggested", family)
+        return rule(f"{family}@{row.value}", "no fault of it is known; an image never moves alone", row)
+
+    def image_id(self) -> Derived[str | None]:
+        return optional(self._spec.ami.image_id, "EKS's own image, by the alias")
+
+    def capacity_types(self) -> Derived[tuple[str, ...]]:
+        return stated_if(
+            self._said("capacity"),
+            tuple(dict.fromkeys(_CAPACITY_TYPES[each] for each in self._spec.capacity)),
+            "neither spot nor a reservation is asked for",
         )
-        if reserved
-        else why.default("reservations", (), "no reservation is named"),
-        zone_ids=why.given(
-            "zone_ids",
-            zone_ids,
-            when=bool(pool.zones),
-            otherwise="one zone: EFA traffic does not leave it" if pool.efa else "the zones that offer its types",
-            source=sources.of_zones(types, catalogue, one_zone=pool.efa),
-        ),
-        subnet_ids=why.rule(
-            "subnet_ids",
-            MappingProxyType({zone: each for zone, each in (subnet_ids or {}).items() if zone in zone_ids}),
-            "subnets that are not tagged are named" if subnet_ids else "found by their discovery tag",
-            source=sources.SUBNET_SELECTOR,
-        ),
-        limits=why.rule(
-            "limits",
-            _limits(pool, types, shares),
-            "the strategy's, and the CPUs that belong to them",
-            source=catalogue.cited(first, "instances"),
+
+    def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
+        selectors = tuple(
+            ReservationSelector(each.id, MappingProxyType(dict(each.tags)), each.owner_account_id)
+            for each in self._spec.reservations
         )
-        if accelerator_resource(hardware) in pool.limits
-        else why.strategy("limits", _limits(pool, types, shares)),
-        weight=why.given("weight", pool.weight, when=pool.weight is not None, otherwise="no pool is preferred"),
-        labels=why.rule(
-            "labels",
-            labels,
-            "hardware, workload, accelerator, and what plugins select on",
-            source=sources.of_labels(pool, labels, first),
-        ),
-        taints=node.noted_taints(pool, first, why, source=sources.of_taints(first, catalogue)),
-        efa_interfaces=node.noted_efa(pool, first, why, source=sources.of_efa(pool, first, catalogue)),
-        network_interfaces=_network_interfaces(efa, types, why),
-        efa_security_group_name=why.rule(
-            "efa_security_group_name",
-            efa_security_group_name if efa else None,
-            "EFA needs all traffic from and to itself" if efa else "without EFA the cluster's security group will do",
-            source=sources.EFA_GROUP,
-        ),
-        placement_group_name=node.placement_group(
-            pool,
-            cluster_name,
-            why,
-            reserved=reserved,
-            supported="cluster" in first.placement_strategies,
-            source=sources.of_placement(first, catalogue),
-        ),
-        block_devices=why.rule(
-            "block_devices",
-            node.block_devices(pool, hardware, bottlerocket=bottlerocket),
-            node.disk_reason(pool, hardware),
-            source=sources.of_disks(pool, hardware, bottlerocket=bottlerocket),
-        ),
-        instance_store=why.given(
-            "instance_store",
-            store,
-            when=pool.instance_store is not None,
-            otherwise="local NVMe as one array for images and ephemeral storage"
-            if store == "raid0"
-            else "not every type has local disks",
-            source=sources.of_instance_store(types, catalogue),
-        ),
-        kubelet=why.rule(
-            "kubelet",
-            frozen(kubelet),
-            "pods a node with prefix delegation, and the strategy's settings",
-            source=sources.of_max_pods(first, catalogue),
-        ),
-        user_data=why.rule(
-            "user_data",
-            frozen(
-                _user_data(
-                    pool, hardware, store=store, sharing=sharing_settings(shares, types, bottlerocket=bottlerocket)
-                )
-            ),
-            "what an EC2NodeClass has no field for",
-            source=sources.of_user_data(bottlerocket=bottlerocket),
-        ),
-        shell=why.rule(
-            "shell",
-            () if bottlerocket else shell,
-            node.shell_reason(shell, bottlerocket=bottlerocket),
-            source=node.SHELL,
-        ),
-        metadata_hop_limit=why.rule(
-            "metadata_hop_limit",
-            2 if pool.pods_use_imds else 1,
-            "pods reach instance metadata" if pool.pods_use_imds else "pods cannot take the node's credentials",
-            source=sources.INSTANCE_METADATA,
-        ),
-        detailed_monitoring=why.given(
-            "detailed_monitoring",
-            pool.detailed_monitoring,
-            when="detailed_monitoring" in given,
-            otherwise="five-minute metrics cost nothing",
-        ),
-        disruption=why.rule("disruption", _disruption(pool.disruption, pool.purpose), "see its fields"),
-        gpu_shares=why.given(
-            "gpu_shares", shares, when=pool.gpu_sharing is not None, otherwise="a pod gets whole accelerators"
-        ),
-        overlays=why.rule(
-            "overlays",
-            (*_overlays(pool.name, types, shares), *_huge_pages(pool, types)),
-            "what Karpenter cannot see: shared and fractional GPUs, huge pages",
-            source="facts/karpenter.json node_overlay; facts/eks.json efa_huge_pages",
-        ),
-        tags=why.rule(
-            "tags",
-            MappingProxyType({"Name": f"{cluster_name}/{pool.name}", **(common_tags or {}), **pool.tags}),
-            "a provider's default tags do not reach what Karpenter launches",
-            source=sources.DEFAULT_TAGS,
-        ),
-        reasons=why.frozen(),
-    )
+        return stated_if(bool(selectors), selectors, "no reservation is named")
 
+    def subnet_ids(self) -> Derived[Mapping[str, str]]:
+        named = self._subnet_ids
+        return rule(
+            {zone: each for zone, each in named.items() if zone in self._around.zone_ids},
+            "subnets that are not tagged are named" if named else "found by their discovery tag",
+            "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
+        )
 
-def _types_reason(pool: NodePoolSpec, region: str) -> str:
-    of = f"of {', '.join(pool.instance_families)}" if pool.instance_families else f"with {pool.accelerator}"
-    return f"the types {of} that {region} offers and Karpenter can launch with this image"
-
-
-def _ami_version(pool: NodePoolSpec, versions: AmiVersions) -> tuple[str, str]:
-    if pool.ami.version:
-        return pool.ami.version, "the release that ami.version of the pool names"
-    if chosen := getattr(versions, pool.ami.family):
-        return chosen, "the release that karpenter.ami_versions names"
-    fact = facts.karpenter("ami_aliases")
-    return fact["suggested"][pool.ami.family], f"no fault of it is known ({fact['as_of']}); an image never moves alone"
-
-
-def _limits(pool: NodePoolSpec, types: tuple[InstanceType, ...], shares: GpuShares | None) -> Mapping[str, str]:
-    limits = {str(name): str(value) for name, value in pool.limits.items()}
-    resource = accelerator_resource(types[0].hardware)
-    if resource and resource in limits:
-        devices = int(limits[resource])
-        per_device = max(kind.vcpus / kind.accelerator.count for kind in types if kind.accelerator)
-        limits.setdefault("cpu", str(math.ceil(devices * per_device)))
-        if shares:
+    def limits(self) -> Derived[Mapping[str, str]]:
+        limits = {str(name): str(value) for name, value in self._spec.limits.items()}
+        resource = accelerator_resource(self._first.hardware)
+        if resource is None or resource not in limits:
+            return stated(limits)
+        devices, cited = int(limits[resource]), []
+        if "cpu" not in limits:
+            most = max((kind for kind in self._types if kind.accelerator), key=_cpus_per_device)
+            limits["cpu"] = str(math.ceil(devices * _cpus_per_device(most)))
+            cited.append(self._catalogue.cite(most, "instances", "vcpus", "accelerator"))
+        if self._shares:
             # The strategy counts GPUs; Karpenter counts what the node advertises.
             del limits[resource]
-            limits[shares.resource] = str(devices * shares.shares_per_gpu)
-    return MappingProxyType(limits)
+            limits[self._shares.resource] = str(devices * self._shares.shares_per_gpu)
+        elif not cited:
+            return stated(limits)
+        return rule(limits, "the strategy's, with the CPUs that belong to them, in the shares of a GPU", *cited)
 
+    def weight(self) -> Derived[int | None]:
+        return optional(self._spec.weight, "no pool is preferred")
 
-# KubeletConfiguration in the spelling of an EC2NodeClass; the rest of the settings has no field there:
-# https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet
-def _kubelet(pool: NodePoolSpec, types: tuple[InstanceType, ...], *, custom_networking: bool) -> dict[str, object]:
-    kubelet = pool.kubelet
-    settings = {
-        "maxPods": node.max_pods(pool, types, custom_networking=custom_networking),
-        "imageGCHighThresholdPercent": kubelet.image_gc_high_threshold_percent,
-        "imageGCLowThresholdPercent": kubelet.image_gc_low_threshold_percent,
-        "systemReserved": dict(kubelet.system_reserved) or None,
-        "kubeReserved": dict(kubelet.kube_reserved) or None,
-    }
-    return {name: value for name, value in settings.items() if value is not None}
+    def network_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
+        """What the EC2NodeClass writes out.
 
+        Left to itself Karpenter takes every EFA-capable type for one with EFA, and attaches it when pods ask. Such a
+        node has no EFA security group and no device plugin: its pods stay pending, and it is never given up
+        (pkg/providers/instancetype/types.go, efas, in 1.14.1).
+        """
+        with_efa = next((kind for kind in self._types if kind.supports_efa), None)
+        row = self._catalogue.cite(with_efa or self._first, "instances", "max_efa_interfaces", "cards")
+        if self._spec.efa:
+            text = "written out: Karpenter's own layout is an older one"
+            return rule(self._first.efa_interfaces, text, row, _NETWORK_INTERFACES)
+        if with_efa:
+            text = "one interface: without it Karpenter would offer EFA that the pool does not have"
+            return rule((EfaInterface(0, 0, "interface"),), text, row, _NETWORK_INTERFACES)
+        return rule((), "the one default interface: no type of the pool has EFA", row)
 
-def _network_interfaces(
-    efa: tuple[EfaInterface, ...], types: Sequence[InstanceType], why: Reasons
-) -> tuple[EfaInterface, ...]:
-    """What the EC2NodeClass writes out.
+    def efa_security_group_name(self) -> Derived[str | None]:
+        if self.efa_interfaces().value:
+            return rule(self._efa_security_group_name, "EFA needs all traffic from and to itself", EFA_GROUP)
+        return rule(None, "without EFA the cluster's security group will do", EFA_GROUP)
 
-    Left to itself Karpenter takes every EFA-capable type for one with EFA, and attaches it when pods ask. Such a node
-    has no EFA security group and no device plugin: its pods stay pending, and it is never given up
-    (pkg/providers/instancetype/types.go, efas, in 1.14.1).
-    """
-    field = "network_interfaces"
-    if efa:
-        return why.rule(
-            field, efa, "written out: Karpenter's own layout is an older one", source="facts/karpenter.json efa"
+    def kubelet(self) -> Derived[Mapping[str, Any]]:
+        """KubeletConfiguration in the spelling of an EC2NodeClass; the rest of the settings has no field there.
+
+        Source: https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet
+        """
+        kubelet, pods = self._spec.kubelet, self._max_pods()
+        settings = {
+            "maxPods": pods.value,
+            "imageGCHighThresholdPercent": kubelet.image_gc_high_threshold_percent,
+            "imageGCLowThresholdPercent": kubelet.image_gc_low_threshold_percent,
+            "systemReserved": kubelet.system_reserved or None,
+            "kubeReserved": kubelet.kube_reserved or None,
+        }
+        value = {name: each for name, each in settings.items() if each is not None}
+        if not pods.reason.source:
+            return stated(value)
+        return rule(value, "pods a node with prefix delegation, and the strategy's settings", pods.reason.source)
+
+    def user_data(self) -> Derived[Mapping[str, Any]]:
+        rest = self._spec.kubelet.model_copy(
+            update={
+                "max_pods": None,
+                "image_gc_high_threshold_percent": None,
+                "image_gc_low_threshold_percent": None,
+                "system_reserved": {},
+                "kube_reserved": {},
+            }
         )
-    if any(kind.supports_efa for kind in types):
-        only = (EfaInterface(0, 0, "interface"),)
-        reason = "one interface: without it Karpenter would offer EFA that the pool does not have"
-        return why.rule(field, only, reason, source="facts/karpenter.json efa")
-    return why.rule(
-        field, (), "the one default interface: no type of the pool has EFA", source="facts/karpenter.json efa"
-    )
+        if self._bottlerocket:
+            neuron = self._first.hardware.is_neuron
+            derived = user_data.bottlerocket_settings(rest, max_pods=None, instance_store="none", neuron=neuron)
+        else:
+            # RAID0 is the EC2NodeClass's instanceStorePolicy.
+            store = self.instance_store().value
+            kept = store if store == "mount" else "none"
+            derived = user_data.node_config_spec(rest, max_pods=None, instance_store=kept)
+        sharing = sharing_settings(self._shares, self._types, bottlerocket=self._bottlerocket)
+        settings = merged(merged(derived, sharing), self._spec.user_data)
+        return rule(settings, "what an EC2NodeClass has no field for", self._user_data_page())
+
+    def disruption(self) -> Derived[ResolvedDisruption]:
+        return rule(_Disruption(self._spec).collect(), "see its fields")
+
+    def overlays(self) -> Derived[tuple[CapacityOverlay, ...]]:
+        sources: list[Source] = [_NODE_OVERLAYS]
+        sources += [self._catalogue.cite(kind, "instances", "accelerator") for kind in self._relabelled()[:1]]
+        if has_huge_pages(self._spec, self._types):
+            sources.append(cite("facts/eks.json", "efa_huge_pages", self._spec.ami.family))
+        return rule(
+            (*self._gpu_overlays(), *self._huge_page_overlays()),
+            "what Karpenter cannot see: shared and fractional GPUs, huge pages",
+            *sources,
+        )
+
+    def _relabelled(self) -> list[InstanceType]:
+        """Types whose nodes advertise other GPUs than EC2 says."""
+        return [
+            kind
+            for kind in self._types
+            if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU and (self._shares or kind.accelerator.fraction)
+        ]
+
+    def _gpu_overlays(self) -> Iterator[CapacityOverlay]:
+        """What a node advertises where it is not what EC2 says of its type, by that capacity."""
+        shares = self._shares
+        by_capacity: dict[int, list[str]] = {}
+        for kind in self._relabelled():
+            gpus = kind.accelerator.count if kind.accelerator else 0
+            by_capacity.setdefault(gpus * (shares.shares_per_gpu if shares else 1), []).append(kind.name)
+        resource = shares.resource if shares else GPU
+        # Shares of another name leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
+        whole = {GPU: "0"} if resource != GPU else {}
+        for amount, names in sorted(by_capacity.items()):
+            capacity = MappingProxyType({**whole, resource: str(amount)})
+            yield CapacityOverlay(f"{self._spec.name}-{amount}", tuple(names), capacity)
+
+    def _huge_page_overlays(self) -> Iterator[CapacityOverlay]:
+        """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
+        resource = facts.eks("efa_huge_pages")["resource"]
+        by_amount: dict[int, list[str]] = {}
+        for kind in self._types:
+            by_amount.setdefault(_promised_mib(self._spec, kind), []).append(kind.name)
+        for mib, names in sorted(by_amount.items()):
+            if mib:
+                capacity = MappingProxyType({resource: f"{mib}Mi"})
+                yield CapacityOverlay(f"{self._spec.name}-huge-pages-{mib}", tuple(names), capacity)
+
+    def tags(self) -> Derived[Mapping[str, str]]:
+        name = f"{self._around.cluster_name}/{self._spec.name}"
+        return rule(
+            {"Name": name, **self._around.common_tags, **self._spec.tags},
+            "a provider's default tags do not reach what Karpenter launches",
+            DEFAULT_TAGS,
+        )
 
 
-def _overlays(name: str, types: tuple[InstanceType, ...], shares: GpuShares | None) -> Iterator[CapacityOverlay]:
-    """What a node advertises where it is not what EC2 says of its type, by that capacity."""
-    by_capacity: dict[int, list[str]] = {}
-    for kind in types:
-        if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU and (shares or kind.accelerator.fraction):
-            shares_per_gpu = shares.shares_per_gpu if shares else 1
-            by_capacity.setdefault(kind.accelerator.count * shares_per_gpu, []).append(kind.name)
-    resource = shares.resource if shares else GPU
-    # Shares of another name leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
-    whole = {GPU: "0"} if resource != GPU else {}
-    for amount, names in sorted(by_capacity.items()):
-        yield CapacityOverlay(f"{name}-{amount}", tuple(names), MappingProxyType({**whole, resource: str(amount)}))
-
-
-def _huge_pages(pool: NodePoolSpec, types: tuple[InstanceType, ...]) -> Iterator[CapacityOverlay]:
-    """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
-    resource = facts.eks("efa_huge_pages")["resource"]
-    by_amount: dict[int, list[str]] = {}
-    for kind in types:
-        by_amount.setdefault(_promised_mib(pool, kind), []).append(kind.name)
-    for mib, names in sorted(by_amount.items()):
-        if mib:
-            yield CapacityOverlay(
-                f"{pool.name}-huge-pages-{mib}", tuple(names), MappingProxyType({resource: f"{mib}Mi"})
-            )
+def _cpus_per_device(kind: InstanceType) -> float:
+    return kind.vcpus / kind.accelerator.count if kind.accelerator else 0
 
 
 def has_huge_pages(pool: NodePoolSpec, types: Sequence[InstanceType]) -> bool:
@@ -455,72 +381,51 @@ def _promised_mib(pool: NodePoolSpec, kind: InstanceType) -> int:
     ).promised_mib
 
 
-def _user_data(
-    pool: NodePoolSpec, hardware: Hardware, *, store: str, sharing: Mapping[str, object]
-) -> dict[str, object]:
-    rest = pool.kubelet.model_copy(
-        update={
-            "max_pods": None,
-            "image_gc_high_threshold_percent": None,
-            "image_gc_low_threshold_percent": None,
-            "system_reserved": {},
-            "kube_reserved": {},
-        }
-    )
-    if pool.ami.family == "bottlerocket":
-        derived = user_data.bottlerocket_settings(rest, max_pods=None, instance_store="none", neuron=hardware.is_neuron)
-    else:
-        # RAID0 is the EC2NodeClass's instanceStorePolicy.
-        derived = user_data.node_config_spec(rest, max_pods=None, instance_store=store if store == "mount" else "none")
-    return merged(merged(derived, sharing), pool.user_data)
+class _Disruption(Resolver[ResolvedDisruption]):
+    """When Karpenter may remove a node; by default as our choice for the pool's purpose says."""
+
+    kind = ResolvedDisruption
+
+    def __init__(self, pool: NodePoolSpec) -> None:
+        self._given = pool.disruption
+        self._purpose = pool.purpose if pool.purpose in cite(node.CHOICES, "disruption").value else "general"
+
+    def _choice(self, name: str) -> Cited[Any]:
+        return cite(node.CHOICES, "disruption", self._purpose, name)
+
+    def _why(self) -> str:
+        why: str = self._choice("why").value
+        return why
+
+    def consolidation_policy(self) -> Derived[str]:
+        given = self._given.consolidation
+        policy = _CONSOLIDATION_POLICIES[given] if given else None
+        return stated_or(policy, self._choice("consolidation_policy"), self._why())
+
+    def consolidate_after(self) -> Derived[str]:
+        choice = self._choice("consolidate_after")
+        text = f"{self._why()}; not for a gap of less than {choice.value}"
+        return stated_or(_duration(self._given.consolidate_after), choice, text)
+
+    def expire_after(self) -> Derived[str]:
+        choice = self._choice("expire_after")
+        text = self._why() if choice.value == "Never" else "a node is not older than its patches"
+        return stated_or(_duration(self._given.expire_after), choice, text)
+
+    def termination_grace_period(self) -> Derived[str | None]:
+        text = "a drain takes as long as its pods' disruption budgets want"
+        return optional(self._given.termination_grace_period, text, "https://karpenter.sh/docs/concepts/disruption/")
+
+    def budgets(self) -> Derived[tuple[DisruptionBudget, ...]]:
+        given = self._given.budgets
+        if given is not None:
+            return stated(
+                tuple(DisruptionBudget(each.nodes, each.reasons, each.schedule, each.duration) for each in given)
+            )
+        choice = self._choice("budgets")
+        budgets = tuple(DisruptionBudget(each["nodes"], tuple(each.get("reasons", ()))) for each in choice.value)
+        return default(budgets, self._why(), choice)
 
 
-def _duration(value: str) -> str:
+def _duration(value: str | None) -> str | None:
     return "Never" if value == "never" else value
-
-
-def _disruption(disruption: Disruption, workload: str) -> ResolvedDisruption:
-    why = Reasons()
-    default = _DISRUPTION.get(workload, _DISRUPTION_OTHERWISE)
-    policy = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
-    budgets = disruption.budgets
-    return ResolvedDisruption(
-        consolidation_policy=why.given(
-            "consolidation_policy",
-            policy[disruption.consolidation] if disruption.consolidation else default.policy,
-            when=disruption.consolidation is not None,
-            otherwise=default.why,
-            source=_DISRUPTION_SOURCE,
-        ),
-        consolidate_after=why.given(
-            "consolidate_after",
-            _duration(disruption.consolidate_after or default.after),
-            when=disruption.consolidate_after is not None,
-            otherwise=f"{default.why}; not for a gap of less than {default.after}",
-            source=_DISRUPTION_SOURCE,
-        ),
-        expire_after=why.given(
-            "expire_after",
-            _duration(disruption.expire_after or default.expire),
-            when=disruption.expire_after is not None,
-            otherwise=default.why if default.expire == "Never" else "a node is not older than its patches",
-            source=_DISRUPTION_SOURCE,
-        ),
-        termination_grace_period=why.given(
-            "termination_grace_period",
-            disruption.termination_grace_period,
-            when=disruption.termination_grace_period is not None,
-            otherwise="a drain takes as long as its pods' disruption budgets want",
-            source=_DISRUPTION_SOURCE,
-        ),
-        budgets=why.given(
-            "budgets",
-            tuple(DisruptionBudget(each.nodes, each.reasons, each.schedule, each.duration) for each in budgets)
-            if budgets is not None
-            else default.budgets,
-            when=budgets is not None,
-            otherwise=default.why,
-            source=_DISRUPTION_SOURCE,
-        ),
-        reasons=why.frozen(),
-    )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eks_hardware import aws_names, facts
+from eks_hardware.data import cite
 from eks_hardware.iam_policies import storage as policies
 from eks_hardware.iam_policies.document import Statement
-from eks_hardware.models import FsxLustre, StorageSpec
-from eks_hardware.resolve.model import Reasons
+from eks_hardware.models import Efs, FsxLustre, StorageSpec
+from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated_if, stated_or
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
 
 _DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
-_PERSISTENT_THROUGHPUT_MIBPS_PER_TIB = 250
 
 
 def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:
@@ -57,92 +57,104 @@ def resolve_storage(
     storage: StorageSpec, *, name: str, zone_ids: tuple[str, ...], fsx_zone_id: str | None
 ) -> ResolvedStorage:
     """Derive the file systems of the cluster ``name``, whose network has the zones ``zone_ids``."""
-    why = Reasons()
-    return ResolvedStorage(
-        fsx_lustre=why.given(
-            "fsx_lustre",
-            _fsx_lustre(storage.fsx_lustre, name, fsx_zone_id) if storage.fsx_lustre and fsx_zone_id else None,
-            when=storage.fsx_lustre is not None,
-            otherwise="not asked for",
-        ),
-        efs=why.given("efs", _efs(storage, name, zone_ids), when=storage.efs is not None, otherwise="not asked for"),
-        buckets=why.given(
-            "buckets",
-            tuple(ResolvedBucket(bucket.name, bucket.read_only) for bucket in storage.s3_buckets),
-            when=bool(storage.s3_buckets),
-            otherwise="not asked for",
-        ),
-        reasons=why.frozen(),
-    )
+    return _Storage(storage, name, zone_ids, fsx_zone_id).collect()
 
 
-def _fsx_lustre(fsx: FsxLustre, name: str, zone_id: str) -> ResolvedFsxLustre:
-    why = Reasons()
-    given = fsx.model_fields_set
-    persistent = fsx.deployment == "persistent-2"
-    throughput = fsx.throughput_mibps_per_tib or _PERSISTENT_THROUGHPUT_MIBPS_PER_TIB
-    ports = facts.storage("lustre_ports")
-    version = facts.storage("lustre_version")
-    return ResolvedFsxLustre(
-        name=why.rule("name", aws_names.limited(name, "lustre", limit=aws_names.TAG_VALUE), "its Name tag"),
-        zone_id=why.given(
-            "zone_id",
-            zone_id,
-            when=fsx.zone is not None,
-            otherwise="the zone of the training nodes, which pay for traffic between zones and wait for it",
-        ),
-        size_gib=why.given("size_gib", fsx.size_gib, when="size_gib" in given, otherwise="the smallest that FSx makes"),
-        deployment_type=why.given(
-            "deployment_type",
-            _DEPLOYMENT_TYPES[fsx.deployment],
-            when="deployment" in given,
-            otherwise="data outlives a failed server",
-        ),
-        throughput_mibps_per_tib=why.given(
-            "throughput_mibps_per_tib",
-            throughput if persistent else None,
-            when=fsx.throughput_mibps_per_tib is not None,
-            otherwise="a usual choice for training" if persistent else "scratch file systems have no choice",
-        ),
-        lustre_version=why.rule("lustre_version", version["version"], version["why"], source=version["source"]),
-        kms_key_arn=why.given(
-            "kms_key_arn", fsx.kms_key_arn, when=fsx.kms_key_arn is not None, otherwise="the account's FSx key"
-        ),
-        security_group_name=why.rule(
-            "security_group_name",
-            aws_names.security_group(name, "lustre"),
-            "clients and servers, at most 255 characters",
-        ),
-        ports=why.rule(
-            "ports", tuple((low, high) for low, high in ports["tcp"]), "those of Lustre", source=ports["source"]
-        ),
-        reasons=why.frozen(),
-    )
+class _Storage(Resolver[ResolvedStorage]):
+    kind = ResolvedStorage
+
+    def __init__(self, storage: StorageSpec, name: str, zone_ids: tuple[str, ...], fsx_zone_id: str | None) -> None:
+        self._spec = storage
+        self._name = name
+        self._zone_ids = zone_ids
+        self._fsx_zone_id = fsx_zone_id
+
+    def fsx_lustre(self) -> Derived[ResolvedFsxLustre | None]:
+        given, zone = self._spec.fsx_lustre, self._fsx_zone_id
+        return optional(_FsxLustre(given, self._name, zone).collect() if given and zone else None, "not asked for")
+
+    def efs(self) -> Derived[ResolvedEfs | None]:
+        given = self._spec.efs
+        return optional(_Efs(given, self._name, self._zone_ids).collect() if given else None, "not asked for")
+
+    def buckets(self) -> Derived[tuple[ResolvedBucket, ...]]:
+        buckets = tuple(ResolvedBucket(bucket.name, bucket.read_only) for bucket in self._spec.s3_buckets)
+        return stated_if(bool(buckets), buckets, "not asked for")
 
 
-def _efs(storage: StorageSpec, name: str, zone_ids: tuple[str, ...]) -> ResolvedEfs | None:
-    efs = storage.efs
-    if efs is None:
-        return None
-    why = Reasons()
-    port = facts.storage("nfs_port")
-    return ResolvedEfs(
-        name=why.rule(
-            "name", aws_names.limited(name, "efs", limit=aws_names.EFS_TOKEN), "its Name tag and creation token"
-        ),
-        throughput_mode=why.given(
-            "throughput_mode",
-            efs.throughput,
-            when="throughput" in efs.model_fields_set,
-            otherwise="grows and shrinks with the load",
-        ),
-        kms_key_arn=why.given(
-            "kms_key_arn", efs.kms_key_arn, when=efs.kms_key_arn is not None, otherwise="the account's EFS key"
-        ),
-        security_group_name=why.rule(
-            "security_group_name", aws_names.security_group(name, "efs"), "NFS from the nodes, at most 255 characters"
-        ),
-        zone_ids=why.rule("zone_ids", zone_ids, "a mount target in every zone that has nodes"),
-        port=why.rule("port", port["tcp"], "that of NFS", source=port["source"]),
-        reasons=why.frozen(),
-    )
+class _FsxLustre(Resolver[ResolvedFsxLustre]):
+    kind = ResolvedFsxLustre
+
+    def __init__(self, fsx: FsxLustre, name: str, zone_id: str) -> None:
+        self._spec = fsx
+        self._name = name
+        self._zone_id = zone_id
+
+    def _said(self, name: str) -> bool:
+        """Whether the strategy states a field of ``fsx_lustre``."""
+        return name in self._spec.model_fields_set
+
+    def name(self) -> Derived[str]:
+        return rule(aws_names.limited(self._name, "lustre", limit=aws_names.TAG_VALUE), "its Name tag")
+
+    def zone_id(self) -> Derived[str]:
+        otherwise = "the zone of the training nodes, which pay for traffic between zones and wait for it"
+        return stated_if(self._spec.zone is not None, self._zone_id, otherwise)
+
+    def size_gib(self) -> Derived[int]:
+        return stated_if(self._said("size_gib"), self._spec.size_gib, "the smallest that FSx makes")
+
+    def deployment_type(self) -> Derived[str]:
+        deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
+        return stated_if(self._said("deployment"), deployment, "data outlives a failed server")
+
+    def throughput_mibps_per_tib(self) -> Derived[int | None]:
+        if self._spec.deployment != "persistent-2":
+            return default(None, "scratch file systems have no choice")
+        row = cite("facts/choices.json", "fsx_lustre", "throughput_mibps_per_tib")
+        return stated_or(self._spec.throughput_mibps_per_tib, row, "a usual choice for training")
+
+    def lustre_version(self) -> Derived[str]:
+        row = cite("facts/storage.json", "lustre_version", "version")
+        return rule(row.value, facts.storage("lustre_version")["why"], row)
+
+    def kms_key_arn(self) -> Derived[str | None]:
+        return optional(self._spec.kms_key_arn, "the account's FSx key")
+
+    def security_group_name(self) -> Derived[str]:
+        name = aws_names.security_group(self._name, "lustre")
+        return rule(name, "clients and servers, at most 255 characters")
+
+    def ports(self) -> Derived[tuple[tuple[int, int], ...]]:
+        row = cite("facts/storage.json", "lustre_ports", "tcp")
+        return rule(tuple((low, high) for low, high in row.value), "those of Lustre", row)
+
+
+class _Efs(Resolver[ResolvedEfs]):
+    kind = ResolvedEfs
+
+    def __init__(self, efs: Efs, name: str, zone_ids: tuple[str, ...]) -> None:
+        self._spec = efs
+        self._name = name
+        self._zone_ids = zone_ids
+
+    def name(self) -> Derived[str]:
+        name = aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN)
+        return rule(name, "its Name tag and creation token")
+
+    def throughput_mode(self) -> Derived[str]:
+        said = "throughput" in self._spec.model_fields_set
+        return stated_if(said, self._spec.throughput, "grows and shrinks with the load")
+
+    def kms_key_arn(self) -> Derived[str | None]:
+        return optional(self._spec.kms_key_arn, "the account's EFS key")
+
+    def security_group_name(self) -> Derived[str]:
+        return rule(aws_names.security_group(self._name, "efs"), "NFS from the nodes, at most 255 characters")
+
+    def zone_ids(self) -> Derived[tuple[str, ...]]:
+        return rule(self._zone_ids, "a mount target in every zone that has nodes")
+
+    def port(self) -> Derived[int]:
+        row = cite("facts/storage.json", "nfs_port", "tcp")
+        return rule(row.value, "that of NFS", row)

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
+from collections.abc import Mapping
+from functools import cached_property
 
 from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, load
-from eks_hardware.models import LocalBackendSpec, NodeTemplate, RemoteBackendSpec, S3BackendSpec, Strategy
+from eks_hardware.data import Cited, cite
+from eks_hardware.models import AssumeRole, LocalBackendSpec, RemoteBackendSpec, S3BackendSpec, Strategy
 from eks_hardware.models.node_lists import UNCHOSEN, unchosen
-from eks_hardware.resolve import sources, zones
-from eks_hardware.resolve.cluster import resolve_cluster
-from eks_hardware.resolve.karpenter import node_policy_arns, resolve_karpenter
+from eks_hardware.resolve import zones
+from eks_hardware.resolve.cluster import partition, resolve_cluster
+from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_if
+from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
-from eks_hardware.resolve.model import Reasons, ResolvedNodeGroup, ResolvedProvider
-from eks_hardware.resolve.model_kubernetes import ResolvedNodePool
+from eks_hardware.resolve.model import (
+    ResolvedCluster,
+    ResolvedKarpenter,
+    ResolvedNetwork,
+    ResolvedNodeGroup,
+    ResolvedProvider,
+)
+from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
 from eks_hardware.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.resolve.network import has_pod_subnets, resolve_network
+from eks_hardware.resolve.node_fields import EFA_GROUP
 from eks_hardware.resolve.node_groups import resolve_node_group
 from eks_hardware.resolve.node_pools import pool_types, resolve_node_pool
 from eks_hardware.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
 from eks_hardware.versions import numbers
+
+Backend = LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
+
+_PROVIDER_VERSIONS = ("facts/eks.json", "provider_versions")
 
 
 def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
@@ -34,142 +48,160 @@ def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedS
     """
     if left_open := unchosen(strategy):
         raise ValueError(f"{left_open[0]}: {UNCHOSEN}")
-    catalogue = catalogue or load()
-    why = Reasons()
-    name, region = strategy.name, strategy.region
-    partition = facts.partition(region)
-    karpenter = strategy.karpenter
-    pools = karpenter.node_pools if karpenter else ()
-    demands = {group.name: zones.of_node_group(group) for group in strategy.node_groups}
-    demands |= {pool.name: zones.of_node_pool(pool, pool_types(pool, region, catalogue)) for pool in pools}
-    choice = zones.choose(strategy.network, tuple(demands.values()), region, catalogue)
-    zone_ids = {each: zones.zones_of(demand, choice, region, catalogue) for each, demand in demands.items()}
-    custom_networking = has_pod_subnets(strategy.network)
-    cluster = resolve_cluster(
-        strategy.cluster,
-        name=name,
-        region=region,
-        custom_networking=custom_networking,
-        needed_addons=storage_addons(strategy.storage, partition=partition),
-    )
-    provider = _provider(strategy)
-    templates: tuple[NodeTemplate, ...] = (*strategy.node_groups, *pools)
-    efa_security_group = aws_names.security_group(name, "efa") if any(each.efa for each in templates) else None
-    shell = node_shell(strategy.storage)
-    node_groups = tuple(
-        resolve_node_group(
-            group,
-            cluster_name=name,
-            kubernetes_version=strategy.cluster.kubernetes_version,
-            zone_ids=zone_ids[group.name],
-            catalogue=catalogue,
-            custom_networking=custom_networking,
-            common_tags=provider.default_tags,
-            shell=shell,
+    return _Strategy(strategy, catalogue or load()).collect()
+
+
+class _Strategy(Resolver[ResolvedStrategy]):
+    kind = ResolvedStrategy
+
+    def __init__(self, strategy: Strategy, catalogue: Catalogue) -> None:
+        self._spec = strategy
+        self._catalogue = catalogue
+        self._name, self._region = strategy.name, strategy.region
+        self._partition = facts.partition(strategy.region)
+        self._pools = strategy.karpenter.node_pools if strategy.karpenter else ()
+        self._custom_networking = has_pod_subnets(strategy.network)
+        self._shell = node_shell(strategy.storage)
+        demands = {group.name: zones.of_node_group(group) for group in strategy.node_groups}
+        demands |= {
+            pool.name: zones.of_node_pool(pool, pool_types(pool, self._region, catalogue)) for pool in self._pools
+        }
+        self._zones = zones.choose(strategy.network, tuple(demands.values()), self._region, catalogue)
+        self._zone_ids = {
+            name: zones.zones_of(demand, self._zones, self._region, catalogue) for name, demand in demands.items()
+        }
+
+    def name(self) -> Derived[str]:
+        return stated(self._name)
+
+    def description(self) -> Derived[str]:
+        return stated(self._spec.description)
+
+    def region(self) -> Derived[str]:
+        return stated(self._region)
+
+    def partition(self) -> Derived[str]:
+        return partition(self._region)
+
+    def network(self) -> Derived[ResolvedNetwork]:
+        addons = [addon.name for addon in self._cluster.addons]
+        network = resolve_network(
+            self._spec.network, name=self._name, region=self._region, zones=self._zones, addons=addons
         )
-        for group in strategy.node_groups
-    )
-    existing = strategy.network.existing
-    node_pools = tuple(
-        resolve_node_pool(
-            pool,
-            cluster_name=name,
-            region=region,
-            zone_ids=zone_ids[pool.name],
-            catalogue=catalogue,
-            ami_versions=karpenter.ami_versions if karpenter else None,
-            efa_security_group_name=efa_security_group,
-            subnet_ids=existing.private_subnets if existing and not existing.tag_subnets else None,
-            custom_networking=custom_networking,
-            common_tags=provider.default_tags,
-            shell=shell,
+        return rule(network, "see its fields")
+
+    def cluster(self) -> Derived[ResolvedCluster]:
+        return rule(self._cluster, "see its fields")
+
+    @cached_property
+    def _cluster(self) -> ResolvedCluster:
+        return resolve_cluster(
+            self._spec.cluster,
+            name=self._name,
+            region=self._region,
+            custom_networking=self._custom_networking,
+            needed_addons=storage_addons(self._spec.storage, partition=self._partition),
         )
-        for pool in pools
-    )
-    every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*node_groups, *node_pools)
-    by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
-    fsx_zone_id = fsx_zone(strategy.storage, [(each.workload, each.zone_ids) for each in by_efa])
-    return ResolvedStrategy(
-        name=why.strategy("name", name),
-        description=why.strategy("description", strategy.description),
-        region=why.strategy("region", region),
-        partition=why.rule("partition", partition, f"{region} belongs to it", source=cluster.why("partition").source),
-        network=why.rule(
-            "network",
-            resolve_network(
-                strategy.network,
-                name=name,
-                region=region,
-                zones=choice,
-                addons=[addon.name for addon in cluster.addons],
-            ),
-            "see its fields",
-        ),
-        cluster=why.rule("cluster", cluster, "see its fields"),
-        node_role_name=why.rule(
-            "node_role_name",
-            aws_names.limited(name, region, "node", limit=aws_names.IAM_ROLE),
+
+    def node_role_name(self) -> Derived[str]:
+        return rule(
+            aws_names.limited(self._name, self._region, "node", limit=aws_names.IAM_ROLE),
             "one role for all managed node groups: cluster, region and purpose, at most 64 characters",
-        ),
-        node_policy_arns=why.rule(
-            "node_policy_arns",
-            node_policy_arns(partition),
-            "join the cluster, pull images, Systems Manager session",
-            source=sources.NODE_ROLE,
-        ),
-        node_groups=why.rule(
-            "node_groups",
-            node_groups,
-            "see their fields",
-        ),
-        efa_security_group_name=why.rule(
-            "efa_security_group_name",
-            efa_security_group,
-            "EFA needs all traffic from and to itself" if efa_security_group else "no group or pool uses EFA",
-            source=sources.EFA_GROUP,
-        ),
-        karpenter=why.given(
-            "karpenter",
-            resolve_karpenter(
-                strategy.karpenter,
-                cluster_name=name,
-                region=region,
-                partition=partition,
-                private=strategy.network.private,
+        )
+
+    def node_policy_arns(self) -> Derived[tuple[str, ...]]:
+        text = "join the cluster, pull images, Systems Manager session"
+        return rule(node_policy_arns(self._partition), text, NODE_ROLE)
+
+    def node_groups(self) -> Derived[tuple[ResolvedNodeGroup, ...]]:
+        return rule(self._node_groups, "see their fields")
+
+    @cached_property
+    def _node_groups(self) -> tuple[ResolvedNodeGroup, ...]:
+        return tuple(
+            resolve_node_group(
+                group,
+                cluster_name=self._name,
+                kubernetes_version=self._spec.cluster.kubernetes_version,
+                zone_ids=self._zone_ids[group.name],
+                catalogue=self._catalogue,
+                custom_networking=self._custom_networking,
+                common_tags=self._provider.default_tags,
+                shell=self._shell,
             )
-            if strategy.karpenter
-            else None,
-            when=strategy.karpenter is not None,
-            otherwise="not asked for",
-        ),
-        node_pools=why.rule("node_pools", node_pools, "see their fields"),
-        kubernetes=why.rule(
-            "kubernetes",
-            resolve_kubernetes(strategy, node_groups=node_groups, node_pools=node_pools),
-            "see its fields",
-        ),
-        storage=why.rule(
-            "storage",
-            resolve_storage(strategy.storage, name=name, zone_ids=choice.zone_ids, fsx_zone_id=fsx_zone_id),
-            "see its fields",
-        ),
-        backend=why.given(
-            "backend",
-            _backend(strategy),
-            when="backend" in strategy.model_fields_set,
-            otherwise="a file in the project",
-        ),
-        kubernetes_backend=why.rule(
-            "kubernetes_backend",
-            _kubernetes_backend(strategy),
-            "beside the state of the first stack" if _has_kubernetes_stack(strategy) else "there is no second stack",
-        ),
-        provider=why.rule("provider", provider, "see its fields"),
-        reasons=why.frozen(),
-    )
+            for group in self._spec.node_groups
+        )
+
+    def efa_security_group_name(self) -> Derived[str | None]:
+        if any(each.efa for each in (*self._spec.node_groups, *self._pools)):
+            name = aws_names.security_group(self._name, "efa")
+            return rule(name, "EFA needs all traffic from and to itself", EFA_GROUP)
+        return rule(None, "no group or pool uses EFA", EFA_GROUP)
+
+    def karpenter(self) -> Derived[ResolvedKarpenter | None]:
+        given = self._spec.karpenter
+        if given is None:
+            return default(None, "not asked for")
+        private = self._spec.network.private
+        return stated(
+            resolve_karpenter(
+                given, cluster_name=self._name, region=self._region, partition=self._partition, private=private
+            )
+        )
+
+    def node_pools(self) -> Derived[tuple[ResolvedNodePool, ...]]:
+        return rule(self._node_pools, "see their fields")
+
+    @cached_property
+    def _node_pools(self) -> tuple[ResolvedNodePool, ...]:
+        existing, karpenter = self._spec.network.existing, self._spec.karpenter
+        return tuple(
+            resolve_node_pool(
+                pool,
+                cluster_name=self._name,
+                region=self._region,
+                zone_ids=self._zone_ids[pool.name],
+                catalogue=self._catalogue,
+                ami_versions=karpenter.ami_versions if karpenter else None,
+                efa_security_group_name=self.efa_security_group_name().value,
+                subnet_ids=existing.private_subnets if existing and not existing.tag_subnets else None,
+                custom_networking=self._custom_networking,
+                common_tags=self._provider.default_tags,
+                shell=self._shell,
+            )
+            for pool in self._pools
+        )
+
+    def kubernetes(self) -> Derived[ResolvedKubernetes]:
+        kubernetes = resolve_kubernetes(self._spec, node_groups=self._node_groups, node_pools=self._node_pools)
+        return rule(kubernetes, "see its fields")
+
+    def storage(self) -> Derived[ResolvedStorage]:
+        every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*self._node_groups, *self._node_pools)
+        by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
+        zone_id = fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
+        storage = resolve_storage(
+            self._spec.storage, name=self._name, zone_ids=self._zones.zone_ids, fsx_zone_id=zone_id
+        )
+        return rule(storage, "see its fields")
+
+    def backend(self) -> Derived[Backend]:
+        return stated_if("backend" in self._spec.model_fields_set, _backend(self._spec), "a file in the project")
+
+    def kubernetes_backend(self) -> Derived[Backend | None]:
+        beside = "beside the state of the first stack"
+        text = beside if _has_kubernetes_stack(self._spec) else "there is no second stack"
+        return rule(_kubernetes_backend(self._spec), text)
+
+    def provider(self) -> Derived[ResolvedProvider]:
+        return rule(self._provider, "see its fields")
+
+    @cached_property
+    def _provider(self) -> ResolvedProvider:
+        return _Provider(self._spec).collect()
 
 
-def _backend(strategy: Strategy) -> LocalBackendSpec | S3BackendSpec | RemoteBackendSpec:
+def _backend(strategy: Strategy) -> Backend:
     """The backend with its defaults filled in."""
     backend = strategy.backend
     if isinstance(backend, LocalBackendSpec):
@@ -191,7 +223,7 @@ def _has_kubernetes_stack(strategy: Strategy) -> bool:
     return strategy.kubernetes.delivery == "helm" and strategy.kubernetes.stack == "separate"
 
 
-def _kubernetes_backend(strategy: Strategy) -> LocalBackendSpec | S3BackendSpec | RemoteBackendSpec | None:
+def _kubernetes_backend(strategy: Strategy) -> Backend | None:
     """The first stack's backend, with ``-kubernetes`` behind the name of the state."""
     if not _has_kubernetes_stack(strategy):
         return None
@@ -213,61 +245,60 @@ def _beside(path: str) -> str:
 
 def provider_floor(strategy: Strategy) -> tuple[str, str]:
     """The lowest AWS provider version that knows everything the strategy asks for, and what asks for it."""
-    versions = facts.eks("provider_versions")
-    floor, reason = versions["lowest"], "the release that the tests run"
+    floor, reason = _provider_floor(strategy)
+    return floor.value, reason
+
+
+def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
+    floor, reason = cite(*_PROVIDER_VERSIONS, "lowest"), "the release that the tests run"
     used = {
         "deletion_protection": strategy.cluster.deletion_protection is not None,
         "control_plane_scaling_config": strategy.cluster.control_plane_tier != "standard",
         "update_strategy": any(group.update.strategy for group in strategy.node_groups),
     }
-    for setting, since in versions["since"].items():
-        if used[setting] and numbers(since["version"]) > numbers(floor):
-            floor, reason = since["version"], f"{setting} is known since then"
+    for setting in facts.eks("provider_versions")["since"]:
+        since = cite(*_PROVIDER_VERSIONS, "since", setting, "version")
+        if used[setting] and numbers(since.value) > numbers(floor.value):
+            floor, reason = since, f"{setting} is known since then"
     return floor, reason
 
 
-def _provider(strategy: Strategy) -> ResolvedProvider:
-    why = Reasons()
-    aws = strategy.aws
-    floor, reason = provider_floor(strategy)
-    below = facts.eks("provider_versions")["below"]
-    version = f">= {floor}, < {below}"
-    helm = facts.eks("helm_provider_versions")
-    return ResolvedProvider(
-        version=why.strategy("version", aws.version)
-        if aws.version
-        else why.rule("version", version, f"{floor}: {reason}", source="facts/eks.json provider_versions"),
-        helm_version=why.rule(
-            "helm_version",
-            f">= {helm['lowest']}, < {helm['below']}",
-            "no setting is used that only one of the two majors knows",
-            source="facts/eks.json helm_provider_versions",
-        ),
-        profile=why.given(
-            "profile", aws.profile, when=aws.profile is not None, otherwise="the environment's credentials"
-        ),
-        assume_role=why.given(
-            "assume_role",
-            aws.assume_role,
-            when=aws.assume_role is not None,
-            otherwise="the credentials are used as they are",
-        ),
-        account_id=why.given(
-            "account_id", aws.account_id, when=aws.account_id is not None, otherwise="any account that they belong to"
-        ),
-        default_tags=why.rule(
-            "default_tags",
-            MappingProxyType({"eks-hardware/strategy": strategy.name, **strategy.tags}),
+class _Provider(Resolver[ResolvedProvider]):
+    kind = ResolvedProvider
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self._spec = strategy.aws
+
+    def version(self) -> Derived[str]:
+        if self._spec.version:
+            return stated(self._spec.version)
+        floor, reason = _provider_floor(self._strategy)
+        below = cite(*_PROVIDER_VERSIONS, "below")
+        return rule(f">= {floor.value}, < {below.value}", f"{floor.value}: {reason}", floor, below)
+
+    def helm_version(self) -> Derived[str]:
+        lowest, below = (cite("facts/eks.json", "helm_provider_versions", key) for key in ("lowest", "below"))
+        text = "no setting is used that only one of the two majors knows"
+        return rule(f">= {lowest.value}, < {below.value}", text, lowest, below)
+
+    def profile(self) -> Derived[str | None]:
+        return optional(self._spec.profile, "the environment's credentials")
+
+    def assume_role(self) -> Derived[AssumeRole | None]:
+        return optional(self._spec.assume_role, "the credentials are used as they are")
+
+    def account_id(self) -> Derived[str | None]:
+        return optional(self._spec.account_id, "any account that they belong to")
+
+    def default_tags(self) -> Derived[Mapping[str, str]]:
+        return rule(
+            {"eks-hardware/strategy": self._strategy.name, **self._strategy.tags},
             "the strategy's tags, and its name for cost allocation",
-        ),
-        permissions_boundary_arn=why.given(
-            "permissions_boundary_arn",
-            aws.permissions_boundary_arn,
-            when=aws.permissions_boundary_arn is not None,
-            otherwise="no boundary is asked for",
-        ),
-        iam_path=why.given(
-            "iam_path", aws.iam_path, when="iam_path" in aws.model_fields_set, otherwise="the root path"
-        ),
-        reasons=why.frozen(),
-    )
+        )
+
+    def permissions_boundary_arn(self) -> Derived[str | None]:
+        return optional(self._spec.permissions_boundary_arn, "no boundary is asked for")
+
+    def iam_path(self) -> Derived[str]:
+        return stated_if("iam_path" in self._spec.model_fields_set, self._spec.iam_path, "the root path")

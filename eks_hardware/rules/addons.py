@@ -220,7 +220,7 @@ def _repair(context: Context) -> Iterator[Breach]:
     repaired = [
         group.name
         for group in context.strategy.node_groups
-        if group.node_repair or (group.node_repair is None and not group.reservation and _accelerated(context, group))
+        if group.repairs and (group.node_repair or _accelerated(context, group))
     ]
     karpenter = context.strategy.karpenter
     if karpenter and karpenter.feature_gates.node_repair:

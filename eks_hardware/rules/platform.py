@@ -9,7 +9,7 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
-from eks_hardware.resolve import advertised, ami_family
+from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.rules.delivery import charts
@@ -203,7 +203,7 @@ def _advertised(context: Context, node: NodeGroupSpec | NodePoolSpec) -> set[str
     return {
         resource
         for kind in kinds
-        for resource in advertised(kind, efa_count=kind.max_efa_interfaces if node.efa else 0, shares=shares)
+        for resource in extended_resources_of(kind, efa_count=kind.max_efa_interfaces if node.efa else 0, shares=shares)
     }
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
-from eks_hardware.resolve import ResolvedNodeGroup, advertised
+from eks_hardware.resolve import ResolvedNodeGroup, extended_resources_of
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
 from eks_hardware.resolve.node_pools import accelerator_resource, node_capacity
 from eks_hardware.units import amount
@@ -132,7 +132,7 @@ def _resource(target: Target) -> str | None:
 
 
 def _devices(target: Target, kind: InstanceType, resource: str | None) -> int:
-    offered = advertised(kind, efa_count=target.node.efa_count, shares=target.node.gpu_shares)
+    offered = extended_resources_of(kind, efa_count=target.node.efa_count, shares=target.node.gpu_shares)
     return offered.get(resource, 0) if resource else 0
 
 
@@ -175,7 +175,7 @@ def _refuse(message: str) -> None:
 def _ranks(kind: InstanceType, devices: int, count: int, resource: str | None) -> int:
     if resource != NEURON:
         return max(devices, 1)
-    return advertised(kind).get(NEURON_CORE, count) * devices // count
+    return extended_resources_of(kind).get(NEURON_CORE, count) * devices // count
 
 
 def _cpu(target: Target, kind: InstanceType) -> Fraction:

@@ -49,13 +49,13 @@ def content(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
 
 
 NAMED = {
-    "ami_type": "ami_types.json row p4d (x86_64)",
-    "labels": "nvidia.com/gpu.present: affinity of the NVIDIA device plugin",
+    "ami_type": "ami_types.json row p4d x86_64 (ami_types)",
+    "labels": "nvidia.com/gpu.present: https://github.com/NVIDIA/k8s-device-plugin (affinity)",
     "taints": "https://github.com/NVIDIA/k8s-device-plugin",
     "efa_interfaces": "instances.json row p4d.24xlarge",
     "zone_ids": "offerings.json row p4d.24xlarge",
-    "block_devices": "facts/nodes.json accelerated_disk",
-    "instance_store": "8 x 1,000 GB: instances.json row p4d.24xlarge",
+    "block_devices": "size: facts/choices.json accelerated_disk.size_gib",
+    "instance_store": "instances.json row p4d.24xlarge (instance_store)",
     "max_pods": "facts/eks.json max_pods",
     "hardware": "accelerators.json row A100",
     "placement_group_name": "instances.json row p4d.24xlarge",
@@ -76,13 +76,13 @@ def test_plugins_name_the_groups_that_need_them() -> None:
         "nodes with EFA: node_groups[gpu-training], node_groups[trainium-training], karpenter.node_pools[gpu-efa], "
         "karpenter.node_pools[trainium]"
     )
-    assert reason["source"] == "facts/charts.json row aws-efa-k8s-device-plugin"
+    assert reason["source"].startswith("facts/charts.json charts.aws-efa-k8s-device-plugin, https://")
 
 
 def test_pools_name_their_rows() -> None:
     pool = content("mixed-hardware", "--pool", "gpu-inference")["karpenter.node_pools[gpu-inference]"]
     assert "offerings.json row g5.xlarge" in pool["instance_types"]["source"]
-    assert pool["ami_alias"]["source"] == "facts/karpenter.json ami_aliases"
+    assert pool["ami_alias"]["source"].startswith("facts/karpenter.json ami_aliases.suggested.al2023, ")
     assert pool["disruption.expire_after"]["value"] == "720h"
 
 
@@ -120,7 +120,7 @@ def test_sources_of_what_has_no_value_are_named() -> None:
     flat = " ".join(out.split())
     number = re.search(r"efa_interfaces \(efa is not asked for; [^)]* \[(\d+)\]\)", flat)
     assert number
-    assert f"[{number.group(1)}] instances.json row " in flat
+    assert f"[{number.group(1)}] catalogue/instances.json row " in flat
 
 
 def test_selections_add_up() -> None:

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-from eks_hardware.explain import KINDS, Row, Section, sections
-from eks_hardware.resolve import Origin, resolve
-from eks_hardware.validation import load_strategy
-from helpers.paths import SHIPPED, SPECIAL, TESTS
-
-CORPUS = (
-    "accelerators-other accelerators-own-image bottlerocket existing-everything fractional-gpu kubelet-and-user-data "
-    "labels-and-taints mig-bottlerocket pools-by-every-field private reservations-in-pools storage-most time-slicing"
-)
-FILES = {
-    file.stem: file
-    for file in (
-        *sorted(SHIPPED.glob("*.yaml")),
-        *sorted(SPECIAL.glob("*.yaml")),
-        *(TESTS / "corpus" / "good" / f"{name}.yaml" for name in CORPUS.split()),
-    )
-}
-
-
-@cache
-def explained(file: Path) -> tuple[Section, ...]:
-    return sections(resolve(load_strategy(file).strategy))
+from eks_hardware.explain import KINDS, Row
+from eks_hardware.resolve import Origin
+from helpers.explained import FILES, explained
 
 
 def rows(name: str) -> Iterator[tuple[str, str, Row]]:
@@ -52,19 +31,19 @@ def test_what_is_of_the_catalogue_names_its_row(name: str) -> None:
 
 SOURCED = {
     "groups": (
-        "hardware architecture ami_type ami_family image_id release_version kubernetes_version capacity_type zone_ids "
+        "hardware architecture ami_type release_version kubernetes_version capacity_type zone_ids "
         "labels taints efa_interfaces placement_group_name block_devices instance_store max_pods user_data "
         "metadata_hop_limit instance_tags"
     ),
     "pools": (
-        "hardware architecture ami_family ami_alias image_id instance_types zone_ids subnet_ids labels taints "
+        "hardware architecture ami_alias instance_types zone_ids subnet_ids labels taints "
         "efa_interfaces network_interfaces efa_security_group_name placement_group_name block_devices instance_store "
         "kubelet user_data limits overlays metadata_hop_limit tags disruption.consolidation_policy "
         "disruption.consolidate_after disruption.expire_after disruption.budgets disruption.termination_grace_period"
     ),
     "addons": "name before_nodes configuration service_account namespace role_name policy_arns statements",
     "charts": "key chart repository version",
-    "network": "zone_ids control_plane_zone_ids gateway_endpoints interface_endpoints endpoint_zone_ids pod_cidr",
+    "network": "zone_ids control_plane_zone_ids gateway_endpoints pod_cidr",
     "cluster": "kubernetes_version partition custom_networking support_type deletion_protection",
     "provider": "version helm_version",
 }
@@ -98,7 +77,7 @@ def reason(name: str, path: str, field: str) -> tuple[str, str, str | None]:
 
 
 SYSTEM = "node_groups[system]"
-ADDONS = "facts/addons.json row"
+ADDONS = "facts/addons.json addons"
 EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
 
 
@@ -127,7 +106,7 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "configuration",
             "rule",
             "its DCGM agent has to run on tainted GPU nodes too",
-            f"{ADDONS} eks-node-monitoring-agent, https://github.com/aws/containers-roadmap/issues/2567",
+            f"{ADDONS}.eks-node-monitoring-agent, https://github.com/aws/containers-roadmap/issues/2567",
         ),
         (
             "mixed-hardware",
@@ -135,13 +114,13 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "configuration",
             "default",
             "the add-on's own defaults",
-            f"{ADDONS} coredns",
+            f"{ADDONS}.coredns",
         ),
         ("mixed-hardware", SYSTEM, "efa_interfaces", "default", "efa is not asked for; m", "instances.json row m"),
         ("mixed-hardware", SYSTEM, "desired_size", "default", "as many as min_size, 2", None),
         ("mixed-hardware", SYSTEM, "kubernetes_version", "rule", "that of the cluster", "API_CreateNodegroup"),
-        ("mixed-hardware", SYSTEM, "ami_family", "default", "AL2023 unless the strategy names", "ami_types.json row m"),
-        ("mixed-hardware", SYSTEM, "taints", "rule", "no accelerator to keep other pods from", "instances.json row m"),
+        ("mixed-hardware", SYSTEM, "ami_family", "default", "AL2023 unless the strategy names", None),
+        ("mixed-hardware", SYSTEM, "taints", "rule", "no accelerator to keep other pods from", "(no accelerator)"),
         ("mixed-hardware", SYSTEM, "block_devices", "rule", "room for images", "facts/karpenter.json block_devices"),
     ],
 )

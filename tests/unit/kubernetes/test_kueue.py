@@ -16,7 +16,7 @@ from eks_hardware.kubernetes.kueue import releases
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.nodes import Node, effect, nodes
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
-from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, advertised, resolve
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, extended_resources_of, resolve
 from eks_hardware.units import amount
 from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
@@ -342,9 +342,10 @@ def test_a_neuron_core_is_part_of_a_device(types: list[str], devices_per_core: s
         assert CORE not in queue["spec"]["resourceGroups"][0]["coveredResources"]
     # All cores of a node are its devices, of the type with the fewest cores a device.
     fewest = min(
-        (load().get(each) for each in types), key=lambda kind: advertised(kind)[CORE] / advertised(kind)[NEURON]
+        (load().get(each) for each in types),
+        key=lambda kind: extended_resources_of(kind)[CORE] / extended_resources_of(kind)[NEURON],
     )
-    assert advertised(fewest)[CORE] * amount(devices_per_core) == advertised(fewest)[NEURON]
+    assert extended_resources_of(fewest)[CORE] * amount(devices_per_core) == extended_resources_of(fewest)[NEURON]
 
 
 # apis/config/v1beta2/configuration_types.go, type Integrations (v0.19.2): a name that is not among these stops Kueue.

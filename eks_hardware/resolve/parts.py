@@ -1,0 +1,59 @@
+"""The resolved objects of a strategy, each with its place: what ``explain`` prints and :func:`change` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from eks_hardware.resolve.model import Resolved
+from eks_hardware.resolve.model_strategy import ResolvedStrategy
+
+Route = tuple[str | int, ...]
+"""Attributes, keys and indices that lead from the strategy to one of its parts."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One resolved object.
+
+    Attributes:
+        kind: what it is one of: ``groups``, ``addons``.
+        path: its place in the strategy: ``node_groups[gpu]``.
+        value: the object.
+        route: how it is reached from the strategy.
+        name: of the group, pool, add-on or chart; empty where there is one of its kind.
+    """
+
+    kind: str
+    path: str
+    value: Resolved
+    route: Route
+    name: str = ""
+
+
+def parts(resolved: ResolvedStrategy) -> Iterator[Part]:
+    """Every resolved object, in the order of a strategy's file."""
+    yield Part("strategy", "strategy", resolved, ())
+    yield Part("network", "network", resolved.network, ("network",))
+    yield Part("cluster", "cluster", resolved.cluster, ("cluster",))
+    for index, addon in enumerate(resolved.cluster.addons):
+        yield Part("addons", f"cluster.addons.{addon.name}", addon, ("cluster", "addons", index), addon.name)
+    for index, group in enumerate(resolved.node_groups):
+        yield Part("groups", f"node_groups[{group.name}]", group, ("node_groups", index), group.name)
+    if resolved.karpenter:
+        yield Part("karpenter", "karpenter", resolved.karpenter, ("karpenter",))
+    for index, pool in enumerate(resolved.node_pools):
+        path = f"karpenter.node_pools[{pool.name}]"
+        yield Part("pools", path, pool, ("node_pools", index), pool.name)
+        yield Part("disruption", f"{path}.disruption", pool.disruption, ("node_pools", index, "disruption"), pool.name)
+    yield Part("charts", "kubernetes", resolved.kubernetes, ("kubernetes",))
+    for key, chart in resolved.kubernetes.charts.items():
+        yield Part("charts", f"kubernetes.charts.{key}", chart, ("kubernetes", "charts", key), key)
+    for index, role in enumerate(resolved.kubernetes.service_roles):
+        path = f"kubernetes.service_roles[{role.key}]"
+        yield Part("charts", path, role, ("kubernetes", "service_roles", index), role.key)
+    yield Part("storage", "storage", resolved.storage, ("storage",))
+    for name in ("fsx_lustre", "efs"):
+        if system := getattr(resolved.storage, name):
+            yield Part("storage", f"storage.{name}", system, ("storage", name), name)
+    yield Part("provider", "aws", resolved.provider, ("provider",))

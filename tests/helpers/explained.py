@@ -1,0 +1,29 @@
+"""What `explain` shows of every strategy that ships and of those made for the rest."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from eks_hardware.explain import Section, sections
+from eks_hardware.resolve import resolve
+from eks_hardware.validation import load_strategy
+from helpers.paths import SHIPPED, SPECIAL, TESTS
+
+CORPUS = (
+    "accelerators-other accelerators-own-image bottlerocket existing-everything fractional-gpu kubelet-and-user-data "
+    "labels-and-taints mig-bottlerocket pools-by-every-field private reservations-in-pools storage-most time-slicing"
+)
+FILES = {
+    file.stem: file
+    for file in (
+        *sorted(SHIPPED.glob("*.yaml")),
+        *sorted(SPECIAL.glob("*.yaml")),
+        *(TESTS / "corpus" / "good" / f"{name}.yaml" for name in CORPUS.split()),
+    )
+}
+
+
+@cache
+def explained(file: Path) -> tuple[Section, ...]:
+    return sections(resolve(load_strategy(file).strategy))

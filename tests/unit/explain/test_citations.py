@@ -1,0 +1,344 @@
+"""What a reason cites is true: the row of the data file holds the value, or what the value is computed from here.
+
+Citations are read as people read them, from the text, and followed without the accessor that wrote them.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Any
+
+import pytest
+
+from eks_hardware import data
+from eks_hardware.catalogue import NetworkCard
+from eks_hardware.catalogue.efa import efa_interfaces
+from eks_hardware.explain import Section, plain
+from helpers.explained import FILES, explained
+
+_ROW = re.compile(r"(catalogue/\w+\.json) row ([^;]+?) \(([^()]+)\), ")
+_PLACE = re.compile(r"((?:facts|prices|catalogue)/\w+\.json) ([a-z][^,;]*)")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """What a citation leads to: the file, the place in it, and what is held there."""
+
+    file: str
+    place: str
+    held: Any
+
+
+@dataclass(frozen=True)
+class Case:
+    """A value with the facts that its reason cites, and the section that it is in."""
+
+    strategy: str
+    section: Section
+    field: str
+    text: str
+    value: Any
+    facts: tuple[Fact, ...]
+
+    def of(self, field: str) -> Any:
+        """Another value of the same section."""
+        return next(plain(row.value) for row in self.section.rows if row.field == field)
+
+    def held(self, end: str) -> Any:
+        """What the citation holds whose place ends so; None where there is none."""
+        return next((fact.held for fact in self.facts if f".{fact.place}".endswith(f".{end}")), None)
+
+
+@cache
+def _read(file: str) -> Any:
+    return json.loads((data.FOLDER / file).read_text(encoding="utf-8"))
+
+
+def _follow(held: Any, place: str) -> Any:
+    """What stands at a place such as ``versions.default``; a key may hold dots itself."""
+    if not place:
+        return held
+    for key in held:
+        if place == key or place.startswith(f"{key}."):
+            return _follow(held[key], place[len(key) + 1 :])
+    raise AssertionError(f"{place} is not in the file")
+
+
+def _row(file: str, name: str) -> Mapping[str, Any]:
+    table = _read(file)
+    if file.endswith("instances.json"):
+        return {**table["defaults"], **table["types"][name]}
+    if file.endswith("accelerators.json"):
+        return dict(table["accelerators"][name])
+    if file.endswith("offerings.json"):
+        places = (place.partition(":") for place in table["types"][name].split())
+        regions = table["regions"]
+        return {region: [regions[region]["prefix"] + each for each in zones] for region, _, zones in places}
+    family, architecture = name.split()
+    return next(
+        row
+        for row in table["rows"]
+        if row["architecture"] == architecture and any(fnmatchcase(family, each) for each in row["families"])
+    )
+
+
+def _facts(source: str) -> Iterator[Fact]:
+    for file, name, names in _ROW.findall(source):
+        row = _row(file, name)
+        for field in names.split(", "):
+            absent = field.removeprefix("no ")
+            assert (absent == field) == (row.get(absent) is not None), f"{name}: {field}"
+            yield Fact(file, f"{name}.{absent}", row.get(absent))
+    for file, place in _PLACE.findall(_ROW.sub("", source)):
+        if not place.startswith("row "):
+            yield Fact(file, place, _follow(_read(file), place))
+
+
+@cache
+def _cases(strategy: str) -> tuple[Case, ...]:
+    return tuple(
+        Case(strategy, section, row.field, row.reason.text, plain(row.value), facts)
+        for section in explained(FILES[strategy])
+        for row in section.rows
+        if (facts := tuple(_facts(row.reason.source or "")))
+    )
+
+
+# --- what is computed from the facts, by the field
+
+
+def _layout(case: Case) -> Any:
+    cards = [
+        NetworkCard(index, card["max_interfaces"], tuple(card["interface_types"]), None)
+        for card in case.held("cards")
+        for index in range(card["from"], card["to"] + 1)
+    ]
+    return plain(efa_interfaces(cards, case.held("max_efa_interfaces")))
+
+
+def _pods(case: Case) -> int | None:
+    """Addresses of the first card's interfaces in prefixes of 16, within EKS's limit."""
+    limits, most = case.held("max_pods"), case.held("cards")[0]["max_interfaces"]
+    if most is None or not case.held("ipv4_per_interface"):
+        return None
+    first_card = [each for each in case.of("efa_interfaces") if each["network_card_index"] == 0]
+    taken = sum(each["interface_type"] == "efa-only" for each in first_card)
+    (custom,) = [
+        row.value
+        for section in explained(FILES[case.strategy])
+        if section.kind == "cluster"
+        for row in section.rows
+        if row.field == "custom_networking"
+    ]
+    addresses = (most - taken - custom) * (case.held("ipv4_per_interface") - 1) * limits["addresses_per_prefix"] + 2
+    limit = limits["small"] if case.held("vcpus") < limits["small_vcpus_below"] else limits["large"]
+    return int(min(addresses, limit))
+
+
+def _label(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _labels(case: Case) -> bool:
+    """Those that are cited from rows; the strategy's own win and are not cited."""
+    accelerator = case.held("accelerator")
+    expected = {
+        "hardware-type": case.held("hardware") or ("cpu" if accelerator is None else None),
+        "accelerator": _label(accelerator["name"]) if accelerator else None,
+    }
+    source = next(row.reason.source or "" for row in case.section.rows if row.field == "labels")
+    cited = [key for key in expected if f"{key}: catalogue/" in source]
+    return bool(cited) and all(case.value[key] == expected[key] for key in cited)
+
+
+def _disks(case: Case) -> bool:
+    layout = next(fact.held for fact in case.facts if ".families." in fact.place)
+    *system, images = case.value
+    root = layout["root"]
+    return (
+        images["device_name"] == layout["ephemeral_device"]
+        and [(each["device_name"], each["size_gib"]) for each in system]
+        == ([(root["device"], root["size_gib"])] if layout["data"] else [])
+        and case.held("size_gib") in (None, images["size_gib"])
+        and (case.held("mibps") or case.held("gp3_throughput_mibps")) in (None, images["throughput_mibps"])
+    )
+
+
+def _zones_of_nodes(case: Case) -> bool:
+    offered = {zone for fact in case.facts for zone in fact.held}
+    # Zones of reservations that a pool tries first stand beside those of its types.
+    return set(case.value) <= offered or "those of its reservations" in case.text
+
+
+def _zones_of_network(case: Case) -> bool:
+    region, excluded = case.facts[0].held, case.held("zone_ids")
+    in_region = {region["prefix"] + digit for digit in region["zones"]}
+    return set(case.value) <= in_region and all(
+        zone not in excluded or f"{zone} for" in case.text for zone in case.value
+    )
+
+
+def _types(case: Case) -> bool:
+    kinds = {name: _row("catalogue/instances.json", name) for name in case.value}
+    families = next((fact.held for fact in case.facts if fact.place.endswith("families")), {})
+    return case.facts[0].place.rpartition(".")[0] in kinds and all(
+        families[name.partition(".")[0]]["label"] for name, row in kinds.items() if "accelerator" in row
+    )
+
+
+def _limits(case: Case) -> bool:
+    shares = case.of("gpu_shares")
+    (counted,) = [name for name in case.value if "/" in name]
+    devices = int(case.value[counted]) // (shares["shares_per_gpu"] if shares else 1)
+    per_device = case.held("vcpus") / case.held("accelerator")["count"]
+    return bool(case.value["cpu"] == str(math.ceil(devices * per_device)))
+
+
+def _interfaces_written(case: Case) -> bool:
+    if case.of("efa_interfaces"):
+        return bool(case.value == _layout(case))
+    return len(case.value) == (1 if case.held("max_efa_interfaces") else 0)
+
+
+def _overlays(case: Case) -> bool:
+    shares, gpus = case.of("gpu_shares"), case.held("accelerator")
+    pages = next((fact.held for fact in case.facts if "efa_huge_pages" in fact.place), None)
+    found = [(each["instance_types"], each["capacity"]) for each in case.value]
+    if gpus and str(gpus["count"] * (shares["shares_per_gpu"] if shares else 1)) not in {
+        amount for _, capacity in found for amount in capacity.values()
+    }:
+        return False
+    for types, capacity in found:
+        if pages and "hugepages-2Mi" in capacity:
+            by_vcpus = pages["mib_per_vcpu"] * _row("catalogue/instances.json", types[0])["vcpus"]
+            if capacity["hugepages-2Mi"] != f"{min(by_vcpus, pages['mib'] or by_vcpus)}Mi":
+                return False
+    return bool(case.facts)
+
+
+def _endpoints(case: Case) -> bool:
+    known = case.facts[0].held
+    addons = [section.name for section in explained(FILES[case.strategy]) if section.kind == "addons"]
+    return bool(
+        case.value == sorted({*known["nodes"], *(each for name in addons for each in known["addons"].get(name, ()))})
+    )
+
+
+def _support(case: Case) -> bool:
+    price = case.held("every_region")
+    return case.value == "STANDARD" and f" {price['extended'] / price['standard']:.0f} times" in case.text
+
+
+def _versions(case: Case) -> bool:
+    return all(fact.held in case.value for fact in case.facts)
+
+
+def _named(case: Case) -> bool:
+    """The row is that of the name itself."""
+    return all(fact.place.endswith(f".{case.value}") for fact in case.facts)
+
+
+def _account(case: Case) -> bool:
+    """There is an account, a namespace and a role only where the row has an account."""
+    held = case.facts[0].held
+    if case.value is None:
+        return "service_account" not in held
+    return case.field == "role_name" or bool(case.value == held[case.field])
+
+
+CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
+    **{
+        (kind, field): check
+        for kind in ("groups", "pools")
+        for field, check in {
+            "hardware": lambda case: (case.held("hardware") or "cpu") == case.value,
+            "zone_ids": _zones_of_nodes,
+            "labels": _labels,
+            "taints": lambda case: case.value == [],
+            "efa_interfaces": lambda case: case.value in ([], _layout(case)),
+            "placement_group_name": lambda case: ("cluster" in case.facts[0].held) == (case.value is not None),
+            "block_devices": _disks,
+            "instance_store": lambda case: (case.facts[0].held is not None) == (case.value == "raid0"),
+        }.items()
+    },
+    ("groups", "ami_type"): lambda case: case.value in case.held("ami_types"),
+    ("groups", "max_pods"): lambda case: case.value == _pods(case),
+    ("pools", "kubelet"): lambda case: case.value.get("maxPods") == _pods(case),
+    ("pools", "instance_types"): _types,
+    ("pools", "ami_alias"): lambda case: case.value == f"{case.of('ami_family')}@{case.facts[0].held}",
+    ("pools", "limits"): _limits,
+    ("pools", "network_interfaces"): _interfaces_written,
+    ("pools", "overlays"): _overlays,
+    ("pools", "disruption.budgets"): lambda case: (
+        [(each["nodes"], each["reasons"]) for each in case.value]
+        == [(each["nodes"], each.get("reasons", [])) for each in case.facts[0].held]
+    ),
+    ("network", "zone_ids"): _zones_of_network,
+    ("network", "control_plane_zone_ids"): lambda case: (
+        len(case.value) == case.held("count") and not set(case.value) & set(case.held("zone_ids"))
+    ),
+    ("network", "interface_endpoints"): _endpoints,
+    ("cluster", "support_type"): _support,
+    ("cluster", "deletion_protection"): lambda case: case.value is None and case.facts[0].held in case.text,
+    ("provider", "version"): _versions,
+    ("provider", "helm_version"): _versions,
+    ("charts", "key"): _named,
+    ("addons", "name"): _named,
+    ("addons", "before_charts"): lambda case: case.value == case.facts[0].held.get("before_charts", True),
+    ("addons", "configuration"): lambda case: case.facts[0].held.get("configuration", {}).items() <= case.value.items(),
+    ("addons", "service_account"): _account,
+    ("addons", "namespace"): _account,
+    ("addons", "role_name"): _account,
+    ("addons", "policy_arns"): lambda case: (
+        {each.partition(":policy/")[2] for each in case.value} <= set(case.facts[0].held.get("policies", ()))
+    ),
+    ("addons", "statements"): lambda case: bool(case.value) == ("storage needs" in case.text),
+}
+"""Values that are not what the row holds, but computed from it; all others have to be equal to it."""
+
+
+def _is_true(case: Case) -> bool:
+    if check := CHECKS.get((case.section.kind, case.field)):
+        return check(case)
+    (fact,) = case.facts
+    return bool(case.value == (fact.held[case.field] if isinstance(fact.held, dict) else fact.held))
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_row_holds_what_it_is_cited_for(name: str) -> None:
+    wrong = [
+        f"{case.section.path} {case.field} = {case.value} but {fact.file} {fact.place} = {fact.held}"
+        for case in _cases(name)
+        if not _is_true(case)
+        for fact in case.facts
+    ]
+    assert wrong == []
+
+
+def test_every_computation_is_used() -> None:
+    assert set(CHECKS) <= {(case.section.kind, case.field) for name in FILES for case in _cases(name)}
+
+
+def test_nothing_else_looks_like_a_citation() -> None:
+    """Every name of a data file in a source is one that the tests above follow."""
+    for file in FILES.values():
+        for section in explained(file):
+            for row in section.rows:
+                source = row.reason.source or ""
+                files = re.findall(r"\b(?:catalogue|facts|policy|prices|quotas)/\w+\.json", source)
+                assert len(files) == len(_ROW.findall(source)) + len(_PLACE.findall(_ROW.sub("", source)))
+
+
+def test_our_choices_say_so_and_why() -> None:
+    choices = _read("facts/choices.json")
+    for each in (*choices.values(), *choices["disruption"].values()):
+        if isinstance(each, dict) and each is not choices["disruption"]:
+            assert each["source"].startswith("our choice: ")
+            assert datetime.date.fromisoformat(each["as_of"])
