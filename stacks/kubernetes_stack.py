@@ -27,7 +27,7 @@ class KubernetesStack(TerraformStack):
         ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
 
     Examples:
-        >>> from eks_hardware.models import Kubernetes
+        >>> from eks_hardware.models import KubernetesSpec
         >>> separate = KubernetesSpec(stack="separate")
         >>> two = resolve(strategy.model_copy(update={"name": "two-stacks", "kubernetes": separate}))
         >>> charts = KubernetesStack(app, resolved=two, hardware=HardwareStack(app, resolved=two))

@@ -33,7 +33,6 @@ from eks_hardware.constructs.iam import IamSettings, Role
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.iam_policies.cluster import use_of_secrets_key
 from eks_hardware.iam_policies.document import assumed_by_service
-from eks_hardware.models import ClusterSpec as ClusterConfig
 from eks_hardware.resolve import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster, resolve_cluster
 from eks_hardware.resolve.mappings import merged
 
@@ -59,11 +58,11 @@ class Cluster(Construct):
     Examples:
         In a VPC of yours, from a section of a strategy:
 
-        >>> from eks_hardware.models import Cluster as ClusterConfig
+        >>> from eks_hardware.models import ClusterSpec
         >>> made = Cluster.from_config(
         ...     stack,
         ...     "cluster",
-        ...     config=ClusterConfig(kubernetes_version="1.35", creator_is_admin=True),
+        ...     config=ClusterSpec(kubernetes_version="1.35", creator_is_admin=True),
         ...     name="research",
         ...     region="us-west-2",
         ...     network=network,
@@ -129,7 +128,7 @@ class Cluster(Construct):
         scope: Construct,
         id_: str,
         *,
-        config: ClusterConfig,
+        config: ClusterSpec,
         name: str,
         region: str,
         network: NetworkRef,

@@ -25,7 +25,6 @@ from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.iam_policies.document import assumed_by_pods, assumed_by_service
 from eks_hardware.kubernetes.references import Reference
-from eks_hardware.models import KarpenterSpec as KarpenterConfig
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
 
 # Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
@@ -58,12 +57,12 @@ class Karpenter(Construct):
     Examples:
         For a cluster that exists already:
 
-        >>> from eks_hardware.models import Karpenter as KarpenterConfig
+        >>> from eks_hardware.models import KarpenterSpec
         >>> pool = {"name": "cpu", "instance_types": ["c7i.4xlarge"], "limits": {"cpu": 64}}
         >>> karpenter = Karpenter.from_config(
         ...     stack,
         ...     "karpenter",
-        ...     config=KarpenterConfig(node_pools=[pool]),
+        ...     config=KarpenterSpec(node_pools=[pool]),
         ...     cluster=cluster,
         ...     cluster_name="shared",
         ...     region="us-west-2",
@@ -121,7 +120,7 @@ class Karpenter(Construct):
         scope: Construct,
         id_: str,
         *,
-        config: KarpenterConfig,
+        config: KarpenterSpec,
         cluster: ClusterRef,
         cluster_name: str,
         region: str,

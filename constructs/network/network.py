@@ -31,7 +31,6 @@ from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.constructs.network.ref import NetworkRef
 from eks_hardware.iam_policies.document import allow, assumed_by_service, policy
 from eks_hardware.models import FlowLogs
-from eks_hardware.models import NetworkSpec as NetworkConfig
 from eks_hardware.resolve import ResolvedNetwork, SubnetRole, resolve_network
 from eks_hardware.resolve.zones import choose
 
@@ -58,11 +57,11 @@ class Network(Construct):
         iam: path and permissions boundary of the flow logs' role.
 
     Examples:
-        >>> from eks_hardware.models import Network as NetworkConfig
+        >>> from eks_hardware.models import NetworkSpec
         >>> vpc = Network.from_config(
         ...     stack,
         ...     "network",
-        ...     config=NetworkConfig(cidr="10.40.0.0/16", nat_gateways="single"),
+        ...     config=NetworkSpec(cidr="10.40.0.0/16", nat_gateways="single"),
         ...     cluster_name="research",
         ...     region="us-west-2",
         ... )
@@ -116,7 +115,7 @@ class Network(Construct):
         scope: Construct,
         id_: str,
         *,
-        config: NetworkConfig,
+        config: NetworkSpec,
         cluster_name: str,
         region: str,
         iam: IamSettings | None = None,

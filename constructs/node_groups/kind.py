@@ -94,10 +94,10 @@ def managed_node_group(
         One more group beside those of a strategy:
 
         >>> from eks_hardware.catalogue import load
-        >>> from eks_hardware.models import NodeGroup as NodeGroupConfig
+        >>> from eks_hardware.models import NodeGroupSpec
         >>> platform = Platform(stack, "platform", resolved=resolved)
         >>> extra = resolve_node_group(
-        ...     NodeGroupConfig(name="extra", instance_types=["g6.xlarge"], scaling={"max": 2}),
+        ...     NodeGroupSpec(name="extra", instance_types=["g6.xlarge"], scaling={"max": 2}),
         ...     cluster_name=resolved.name,
         ...     kubernetes_version=resolved.cluster.kubernetes_version,
         ...     zone_ids=resolved.network.zone_ids,

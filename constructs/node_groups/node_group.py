@@ -26,7 +26,6 @@ from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.launch_template import launch_template
-from eks_hardware.models import NodeGroupSpec as NodeGroupConfig
 from eks_hardware.resolve import ResolvedNodeGroup, resolve_node_group
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
@@ -65,11 +64,11 @@ class NodeGroup(Construct):
     Examples:
         In a cluster that exists already:
 
-        >>> from eks_hardware.models import NodeGroup as NodeGroupConfig
+        >>> from eks_hardware.models import NodeGroupSpec
         >>> group = NodeGroup.from_config(
         ...     stack,
         ...     "h100",
-        ...     config=NodeGroupConfig(name="h100", instance_types=["p5.48xlarge"], efa=True, scaling={"max": 4}),
+        ...     config=NodeGroupSpec(name="h100", instance_types=["p5.48xlarge"], efa=True, scaling={"max": 4}),
         ...     kubernetes_version="1.35",
         ...     cluster_name="shared",
         ...     cluster=cluster,
@@ -147,7 +146,7 @@ class NodeGroup(Construct):
         scope: Construct,
         id_: str,
         *,
-        config: NodeGroupConfig,
+        config: NodeGroupSpec,
         kubernetes_version: str,
         cluster_name: str,
         cluster: ClusterRef,

@@ -30,7 +30,7 @@ class ElasticFileSystem(Construct):
         cluster: whose nodes mount it.
 
     Examples:
-        >>> from eks_hardware.models import Efs, Storage
+        >>> from eks_hardware.models import Efs, StorageSpec
         >>> from eks_hardware.resolve import resolve_storage
         >>> zones = ("usw2-az1", "usw2-az2")
         >>> storage = resolve_storage(StorageSpec(efs=Efs()), name="shared", zone_ids=zones, fsx_zone_id=None)

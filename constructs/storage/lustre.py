@@ -32,7 +32,7 @@ class LustreFileSystem(Construct):
         cluster: whose nodes mount it.
 
     Examples:
-        >>> from eks_hardware.models import FsxLustre, Storage
+        >>> from eks_hardware.models import FsxLustre, StorageSpec
         >>> from eks_hardware.resolve import resolve_storage
         >>> wanted = StorageSpec(fsx_lustre=FsxLustre(size_gib=2400))
         >>> storage = resolve_storage(wanted, name="shared", zone_ids=("usw2-az1",), fsx_zone_id="usw2-az1")

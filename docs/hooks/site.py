@@ -28,8 +28,8 @@ _API = "reference/api/"
 _PYTHON = "reference/python.md"
 _OUTSIDE = "source/"
 
-# The folders that are imported as eks_hardware.<folder> (docs/adr/0001-no-constructs-init.md).
-_PARTS = ("config", "constructs", "stacks")
+# The folders that are imported as eks_hardware.<folder> (docs/adr/0019-python-and-data-apart.md).
+_PARTS = ("constructs", "stacks")
 _SOURCES = ROOT / ".build" / "docs"
 
 _FENCE = re.compile(r"^ *(```|~~~)")

@@ -57,7 +57,7 @@ def for_each(values: st.SearchStrategy[Any], check: Callable[[Any], None], *, co
         max_examples=_AT_A_TIME,
         database=None,
         deadline=None,
-        suppress_health_check=list(HealthCheck.__members__.values()),
+        suppress_health_check=list[Any](HealthCheck),
     )
     for batch in range(math.ceil(count / _AT_A_TIME)):
         seed(f"{number}/{batch}")(examples(given(values)(check)))()

@@ -48,8 +48,7 @@ from cdktf_cdktf_provider_aws.s3_bucket import S3Bucket
 from cdktf_cdktf_provider_aws.sqs_queue import SqsQueue
 from config.models import BUCKET
 from eks_hardware.validation import load_strategy
-from eks_hardware.models import NodeGroup as NodeGroupConfig
-from eks_hardware.models import Scaling
+from eks_hardware.models import NodeGroupSpec, Scaling
 from eks_hardware.iam_policies.document import assumed_by_service
 from eks_hardware.resolve import node_policy_arns, resolve
 from eks_hardware.constructs.cluster import ClusterRef
@@ -78,7 +77,7 @@ efa = EfaSecurityGroup(nodes, "efa", name="team-efa", vpc_id=network.vpc_id)
 NodeGroup.from_config(
     nodes,
     "h100",
-    config=NodeGroupConfig(name="h100", instance_types=("p5.48xlarge",), efa=True, scaling=Scaling(max=4)),
+    config=NodeGroupSpec(name="h100", instance_types=("p5.48xlarge",), efa=True, scaling=Scaling(max=4)),
     kubernetes_version="1.35",
     cluster_name="shared",
     cluster=cluster,
