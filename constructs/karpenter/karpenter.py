@@ -25,6 +25,7 @@ from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.iam_policies.document import assumed_by_pods, assumed_by_service
 from eks_hardware.kubernetes.references import Reference
+from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
 
 # Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/

@@ -30,7 +30,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.constructs.network.ref import NetworkRef
 from eks_hardware.iam_policies.document import allow, assumed_by_service, policy
-from eks_hardware.models import FlowLogs
+from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import ResolvedNetwork, SubnetRole, resolve_network
 from eks_hardware.resolve.zones import choose
 

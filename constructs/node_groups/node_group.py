@@ -26,6 +26,7 @@ from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import Role, account_id
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.constructs.node_groups.launch_template import launch_template
+from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ResolvedNodeGroup, resolve_node_group
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"

@@ -22,7 +22,7 @@ from helpers.paths import ROOT, SHIPPED
 # Folders with the names of ours, and modules with the names of ours in them.
 THEIRS = {
     "config/__init__.py": "",
-    "eks_hardware/models.py": 'BUCKET: str = "team-checkpoints"\n',
+    "config/models.py": 'BUCKET: str = "team-checkpoints"\n',
     "stacks/__init__.py": "",
     "stacks/app.py": """\
 from cdktf import TerraformStack
