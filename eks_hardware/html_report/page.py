@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
 
 from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.html_report.report import Report, falls_short
@@ -36,6 +38,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
     )
     environment.filters |= {
+        "breakable": _breakable,
         "columns": _columns,
         "counted": counted,
         "quantity": quantity,
@@ -45,6 +48,11 @@ def _environment() -> Environment:
     environment.tests["short"] = falls_short
     environment.globals["HOURS_PER_MONTH"] = HOURS_PER_MONTH
     return environment
+
+
+def _breakable(text: str) -> Markup:
+    """Let a line break after punctuation, so that words stay whole in a narrow column."""
+    return Markup("<wbr>").join(re.split(r"(?<=[-/.:=_])", text))
 
 
 def _columns(zone_ids: Sequence[str], zones: Sequence[str]) -> list[int]:
