@@ -70,7 +70,7 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
         folder: folder that ``model.hf_config`` is relative to; default: the working directory.
 
     Raises:
-        StrategyError: REGION_UNKNOWN, INSTANCE_TYPE_UNKNOWN, or what is wrong with the model's config.json.
+        StrategyError: REGION_UNKNOWN, FIELD_VALUE, or what is wrong with the model's config.json.
     """
     asked = document.value
     if findings := [*_unknown_regions(document), *_unknown_hardware(document)]:
@@ -101,4 +101,4 @@ def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
         hint = f"did you mean {' or '.join(near)}?" if near else "see `eks-hardware instances`"
         path = f"only[{only.index(word)}]"
         message = f"{word} is no family, accelerator, kind of hardware or instance type of the catalogue; {hint}"
-        yield Finding("INSTANCE_TYPE_UNKNOWN", path, message, position=document.source.locate(path))
+        yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))

@@ -202,7 +202,7 @@ def test_options_go_before_the_file(tmp_path: Path) -> None:
         (CHAT + "regions: [us-east-1]\n", "10:10", "WORKLOAD_REGIONS"),
         (CHAT.replace("version: 1\n", ""), "1:1", "FIELD_MISSING"),
         (CHAT + "training_tokens: 1B\n", "10:18", "WORKLOAD_FIELD"),
-        (CHAT + "only: [g6e, g55]\n", "10:13", "INSTANCE_TYPE_UNKNOWN"),
+        (CHAT + "only: [g6e, g55]\n", "10:13", "FIELD_VALUE"),
     ],
 )
 def test_errors_in_a_file_have_a_place(tmp_path: Path, text: str, place: str, code: str) -> None:
