@@ -3,7 +3,8 @@
 import os
 import sys
 
-from eks_hardware._startup import short_lived, start_node
+from eks_hardware._node import start_node
+from eks_hardware._startup import short_lived
 
 # `python -m` looks for modules in the working folder first: a folder with a `constructs/__init__.py` would hide the
 # library of that name.

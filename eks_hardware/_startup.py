@@ -22,34 +22,6 @@ def short_lived() -> None:
         gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
 
 
-def start_node() -> None:
-    """Start jsii's Node process in the background: it boots while Python reads the strategies.
-
-    Whoever imports ``constructs`` next waits for the same import, so that jsii is used by one thread at a time. What
-    goes wrong is said there.
-    """
-    if is_eager() or node() is None:
-        return
-    import threading
-
-    threading.Thread(target=_start_node, name="start-node").start()
-
-
-def node() -> str | None:
-    """Return the program that jsii runs; ``None`` where there is none."""
-    import shutil
-
-    return shutil.which(os.environ.get("JSII_NODE", "node"))
-
-
-def _start_node() -> None:
-    from contextlib import suppress
-    from importlib import import_module
-
-    with suppress(Exception):
-        import_module("constructs")
-
-
 def command() -> None:
     """Run the command line; the version is answered without it, since Click alone takes three times as long."""
     if sys.argv[1:] == ["--version"]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eks_hardware._framework import FrameworkError
-from eks_hardware._startup import node
+from eks_hardware._node import NODE_IS_MISSING, node
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
@@ -69,7 +69,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         print(f"{counted(len(error.errors), 'error')}; nothing was synthesized", file=sys.stderr)
         return 1
     if node() is None:
-        print("error: node is not on the PATH: install Node.js 20 or newer, https://nodejs.org", file=sys.stderr)
+        print(f"error: {NODE_IS_MISSING}", file=sys.stderr)
         return 1
     # The framework is only needed now: a wrong file is reported before it.
     try:

@@ -6,8 +6,9 @@ for change in found.of(Action.REPLACE):
 """
 
 from eks_hardware.diff.compare import Changes, compare
-from eks_hardware.diff.descriptions import sentence
+from eks_hardware.diff.messages import sentence
+from eks_hardware.diff.node_pools import PoolChange
 from eks_hardware.diff.plan import Action, Cause, ResourceChange
-from eks_hardware.diff.pools import PoolChange
+from eks_hardware.diff.synthesis import SynthesisError
 
-__all__ = ["Action", "Cause", "Changes", "PoolChange", "ResourceChange", "compare", "sentence"]
+__all__ = ["Action", "Cause", "Changes", "PoolChange", "ResourceChange", "SynthesisError", "compare", "sentence"]

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.diff.capacity import CapacityChange, Side, capacity_change
 from eks_hardware.diff.cost import CostChange, cost_change
 from eks_hardware.diff.hardware import PartChange, hardware_changes
-from eks_hardware.diff.inventory import resources
-from eks_hardware.diff.notes import State, notes
+from eks_hardware.diff.node_pools import PoolChange, pool_changes
+from eks_hardware.diff.notes import State, charts_move, notes
 from eks_hardware.diff.plan import Action, ResourceChange, changes, forgotten
-from eks_hardware.diff.pools import PoolChange, pool_changes
+from eks_hardware.diff.resources import Document, resources
+from eks_hardware.diff.synthesis import NodeMissingError, synthesize
 from eks_hardware.kubernetes import bundle
-from eks_hardware.kubernetes.karpenter import RESOURCES as POOLS_RELEASE
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 
@@ -35,6 +35,7 @@ class Changes:
         resources: what Terraform does.
         pools: what Karpenter does.
         notes: what a reader has to know beside it.
+        not_compared: why there are no resources to compare; None where there are.
     """
 
     before: ResolvedStrategy
@@ -46,6 +47,7 @@ class Changes:
     resources: tuple[ResourceChange, ...]
     pools: tuple[PoolChange, ...]
     notes: tuple[str, ...]
+    not_compared: str | None = None
 
     @property
     def any(self) -> bool:
@@ -61,27 +63,49 @@ class Changes:
         return Counter(each.action for each in self.resources)
 
 
-def compare(before: Strategy, after: Strategy, catalogue: Catalogue | None = None) -> Changes:
-    """Compare two strategies that passed the rules, the second as the successor of the first."""
+def compare(
+    before: Strategy,
+    after: Strategy,
+    catalogue: Catalogue | None = None,
+    *,
+    synthesize: Callable[[ResolvedStrategy], Sequence[Document]] = synthesize,
+) -> Changes:
+    """Compare two strategies that passed the rules, the second as the successor of the first.
+
+    Without Node there are no resources to compare, which ``not_compared`` and the first note say.
+
+    Args:
+        before: the old strategy.
+        after: the new one.
+        catalogue: of instance types; by default the package's own.
+        synthesize: gives the Terraform JSON of a strategy's stacks, that of its charts last.
+
+    Raises:
+        SynthesisError: when the stacks of a strategy cannot be synthesized.
+    """
     catalogue = catalogue or load()
     old, new = Side(before, resolve(before, catalogue)), Side(after, resolve(after, catalogue))
     old_bundle, new_bundle = bundle(old.resolved), bundle(new.resolved)
-    one, other = resources(old.resolved, old_bundle), resources(new.resolved, new_bundle)
     state = _state(old.resolved, new.resolved)
-    if state == "separate":
-        found = changes((), other)
-    else:
-        found = forgotten(one, other) if state == "region" else changes(one, other)
+    had: int | None = None
+    found: tuple[ResourceChange, ...] = ()
+    not_compared = None
+    try:
+        had, found = _resource_changes(old.resolved, new.resolved, state, synthesize)
+    except NodeMissingError as error:
+        not_compared = f"resources are not compared, and neither is what is replaced: {error}"
+    moved = state == "same" and bool(old_bundle.releases) and charts_move(old.resolved, new.resolved)
     pools = (
         pool_changes(
             old_bundle,
             new_bundle,
             kubernetes_versions=(old.resolved.cluster.kubernetes_version, new.resolved.cluster.kubernetes_version),
-            uninstalled=_uninstalls_pools(found),
+            uninstalled=moved or _namespace_changes(old.resolved, new.resolved),
         )
         if state == "same"
         else ()
     )
+    said = notes(old.resolved, new.resolved, state, found, pools, had=had, moved=moved)
     return Changes(
         before=old.resolved,
         after=new.resolved,
@@ -91,8 +115,23 @@ def compare(before: Strategy, after: Strategy, catalogue: Catalogue | None = Non
         cost=cost_change(old.resolved, new.resolved, catalogue),
         resources=found,
         pools=pools,
-        notes=tuple(notes(old.resolved, new.resolved, state, found, pools, len(one))),
+        notes=(*((not_compared,) if not_compared else ()), *said),
+        not_compared=not_compared,
     )
+
+
+def _resource_changes(
+    before: ResolvedStrategy,
+    after: ResolvedStrategy,
+    state: State,
+    synthesize: Callable[[ResolvedStrategy], Sequence[Document]],
+) -> tuple[int, tuple[ResourceChange, ...]]:
+    """How many resources there were, and what becomes of them."""
+    one = resources(synthesize(before))
+    other = one if before == after else resources(synthesize(after))
+    if state == "separate":
+        return len(one), changes((), other)
+    return len(one), forgotten(one, other) if state == "region" else changes(one, other)
 
 
 def _state(before: ResolvedStrategy, after: ResolvedStrategy) -> State:
@@ -101,11 +140,8 @@ def _state(before: ResolvedStrategy, after: ResolvedStrategy) -> State:
     return "same" if before.region == after.region else "region"
 
 
-def _uninstalls_pools(found: Sequence[ResourceChange]) -> bool:
-    """Whether the release that holds Karpenter's objects goes, be it to come again."""
-    return any(
-        each.resource.type == "helm_release"
-        and each.resource.name == POOLS_RELEASE
-        and each.action in (Action.REPLACE, Action.DESTROY)
-        for each in found
-    )
+def _namespace_changes(before: ResolvedStrategy, after: ResolvedStrategy) -> bool:
+    """Whether the Helm release of Karpenter's objects is replaced: it goes, and comes again in another namespace."""
+    if before.kubernetes.delivery != "helm" or before.karpenter is None or after.karpenter is None:
+        return False
+    return before.karpenter.namespace != after.karpenter.namespace

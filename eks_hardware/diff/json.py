@@ -7,24 +7,24 @@ from typing import Any
 
 from eks_hardware.cost import LEVELS
 from eks_hardware.diff.compare import Changes
-from eks_hardware.diff.descriptions import difference, pool_sentence, sentence
+from eks_hardware.diff.messages import difference, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
 
 
 def as_json(changes: Changes) -> dict[str, Any]:
-    """Everything that changes, every resource included."""
+    """Everything that changes, every resource included; ``counts`` and ``resources`` are None where nobody knows."""
     count = changes.count()
     return {
         "before": {"strategy": changes.before.name, "region": changes.before.region},
         "after": {"strategy": changes.after.name, "region": changes.after.region},
         "state": changes.state,
         "changed": changes.any,
-        "counts": {action.value: count[action] for action in Action},
+        "counts": None if changes.not_compared else {action.value: count[action] for action in Action},
         "notes": list(changes.notes),
         "hardware": [asdict(each) for each in changes.hardware],
         "capacity": asdict(changes.capacity),
         "cost": _cost(changes),
-        "resources": [_resource(each) for each in changes.resources],
+        "resources": None if changes.not_compared else [_resource(each) for each in changes.resources],
         "node_pools": [{**asdict(each), "sentence": str(pool_sentence(each))} for each in changes.pools],
     }
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from eks_hardware.diff.node_pools import PoolChange
 from eks_hardware.diff.plan import Action, ResourceChange
-from eks_hardware.diff.pools import PoolChange
 from eks_hardware.kubernetes.karpenter import RESOURCES as POOLS_RELEASE
 from eks_hardware.resolve import ResolvedStrategy
 
@@ -22,7 +22,9 @@ def notes(
     state: State,
     found: tuple[ResourceChange, ...],
     pools: tuple[PoolChange, ...],
-    had: int,
+    *,
+    had: int | None,
+    moved: bool,
 ) -> Iterator[str]:
     """What a reader has to know beside the changes, the most important first.
 
@@ -32,12 +34,14 @@ def notes(
         state: whether the new one is applied to what the old one made.
         found: what Terraform does.
         pools: what Karpenter does.
-        had: how many resources the old one has.
+        had: how many resources the old one has; None where nobody knows.
+        moved: whether the old one has charts in Terraform that leave their stack.
     """
     if state == "separate":
+        number = "" if had is None else f"{had} "
         yield (
-            f"{after.name} is another deployment with a state of its own: {before.name} keeps running with its {had} "
-            "resources, and is paid for, until it is destroyed"
+            f"{after.name} is another deployment with a state of its own: {before.name} keeps running with its "
+            f"{number}resources, and is paid for, until it is destroyed"
         )
         return
     if state == "region":
@@ -50,8 +54,8 @@ def notes(
             "the state moves: without `terraform init -migrate-state` Terraform finds none and makes everything a "
             "second time"
         )
-    if any(each.resource.type == "helm_release" and each.action is Action.DESTROY for each in found):
-        yield from _moved_charts(before, after)
+    if moved:
+        yield _moved_charts(after)
     if drained := [each.name for each in pools if each.action == "replaced"]:
         yield (
             f"the release {POOLS_RELEASE} is uninstalled: every node that Karpenter made drains and goes "
@@ -64,15 +68,19 @@ def notes(
         yield from _refusals(before, after, found)
 
 
-def _moved_charts(before: ResolvedStrategy, after: ResolvedStrategy) -> Iterator[str]:
+def charts_move(before: ResolvedStrategy, after: ResolvedStrategy) -> bool:
+    """Whether charts that Terraform installed leave it, or their stack."""
     old, new = before.kubernetes, after.kubernetes
-    if new.delivery != "helm":
-        yield (
-            "charts leave Terraform: their releases are uninstalled, and what they installed is gone until the "
-            "manifests are applied"
-        )
-    elif old.stack != new.stack:
-        yield "charts change stacks: the releases of one stack are uninstalled, and installed again by the other"
+    return old.delivery == "helm" and (new.delivery != "helm" or new.stack != old.stack)
+
+
+def _moved_charts(after: ResolvedStrategy) -> str:
+    if after.kubernetes.delivery == "helm":
+        return "charts change stacks: the releases of one stack are uninstalled, and installed again by the other"
+    return (
+        "charts leave Terraform: their releases are uninstalled, and what they installed is gone until the manifests "
+        "are applied"
+    )
 
 
 def _some(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""What Terraform would do to each resource, from the inventories before and after.
+"""What Terraform would do to each resource, from those before and after.
 
 As Terraform does, it follows references: what a replaced resource hands out is not known while planning, and an
 argument that is not known counts as changed.
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from eks_hardware.diff.inventory import TAGS, Reference, Resource, references_in
+from eks_hardware.diff.resources import TAGS, Resource, references_in
 
 
 class Action(str, Enum):
@@ -82,7 +82,7 @@ class ResourceChange:
 
 
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
-    """What Terraform would do, in the order of the inventories; resources that go come last."""
+    """What Terraform would do, in the order of the new ones; resources that go come last."""
     return tuple(_Plan(before, after).changes())
 
 
@@ -103,9 +103,7 @@ class _Plan:
     def __init__(self, before: Iterable[Resource], after: Iterable[Resource]) -> None:
         self._before = {each.key: each for each in before}
         self._after = {each.key: each for each in after}
-        # By what references name: their paths have one resource each.
-        self._by_path = {(each.stack, each.path): each for each in self._after.values()}
-        self._known: dict[tuple[str, str, tuple[str, ...]], ResourceChange | None] = {}
+        self._decisions: dict[tuple[str, str], ResourceChange | None] = {}
 
     def changes(self) -> Iterator[ResourceChange]:
         found = tuple(self._found())
@@ -127,9 +125,9 @@ class _Plan:
                 yield ResourceChange(Action.DESTROY, resource)
 
     def _of(self, resource: Resource) -> ResourceChange | None:
-        if resource.key not in self._known:
-            self._known[resource.key] = self._decided(resource)
-        return self._known[resource.key]
+        if resource.key not in self._decisions:
+            self._decisions[resource.key] = self._decided(resource)
+        return self._decisions[resource.key]
 
     def _decided(self, resource: Resource) -> ResourceChange | None:
         before = self._before.get(resource.key)
@@ -146,7 +144,7 @@ class _Plan:
         for argument in dict.fromkeys((*before.arguments, *after.arguments)):
             row = rows.get(argument, {})
             old, new = before.arguments.get(argument), after.arguments.get(argument)
-            if row.get("change") == "ignore" or (new is None and row.get("computed")):
+            if argument in after.ignored or (new is None and row.get("computed")):
                 continue
             through = self._unknown(after, new)
             if old != new:
@@ -158,21 +156,14 @@ class _Plan:
     def _unknown(self, resource: Resource, value: Any) -> Resource | None:
         """The first thing that a value refers to and that is not known while planning."""
         for reference in references_in(value):
-            target = self._by_path[resource.stack, reference.path]
-            if self._is_unknown(target, reference):
+            target = self._after.get((resource.stack, reference.address))
+            change = self._of(target) if target else None
+            if change is None:
+                continue
+            updated = change.action is Action.UPDATE
+            if not updated or reference.attribute in change.resource.facts.get("computed_on_update", ()):
                 return target
         return None
-
-    def _is_unknown(self, target: Resource, reference: Reference) -> bool:
-        if reference.attribute in target.arguments:
-            # What the configuration says is known as soon as that is.
-            return self._unknown(target, target.arguments[reference.attribute]) is not None
-        change = self._of(target)
-        if change is None:
-            return False
-        if change.action is Action.UPDATE:
-            return reference.attribute in target.facts.get("computed_on_update", ())
-        return True
 
 
 def _replaces(change: str | None, before: Any, after: Any) -> bool:

@@ -8,9 +8,9 @@ from eks_hardware.cost import LEVELS
 from eks_hardware.diff.capacity import Amount
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
-from eks_hardware.diff.descriptions import VERBS
 from eks_hardware.diff.hardware import PartChange
-from eks_hardware.diff.review_order import Point, counted, dollars, listed, outline, summary, title
+from eks_hardware.diff.messages import VERBS
+from eks_hardware.diff.summary import Point, counted, dollars, listed, outline, summary, title
 from eks_hardware.explain.columns import columns, widest, wrapped
 from eks_hardware.explain.values import EMPTY
 

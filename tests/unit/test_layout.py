@@ -17,7 +17,7 @@ FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provi
 
 LAYERS = (
     ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "suggestions", "findings"),
-    ("_cdk", "catalogue", "facts", "iam_policies"),
+    ("_cdk", "_node", "catalogue", "facts", "iam_policies"),
     ("models", "software"),
     ("loader", "resolve"),
     ("cost", "quotas"),
@@ -31,6 +31,11 @@ LAYERS = (
     ("testing", "__main__"),
 )
 """The packages and modules of ``eks_hardware``, from the bottom: each imports from lower layers only."""
+
+# What changes of resources follows from what the stacks synthesize; a second description of it would only be a copy
+# (docs/adr/0020). They are imported when they are called, so that Node starts for nothing else.
+UPWARDS = {("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory")}
+"""The exceptions: a module, and what it imports of a higher layer."""
 
 
 def _files(*folders: str) -> list[Path]:
@@ -184,6 +189,7 @@ def test_imports_go_downwards() -> None:
         for module, names in _imported_modules().items()
         for name in sorted(names)
         if _unit(module) and _unit(name) != _unit(module) and layer[_unit(name)] >= layer[_unit(module)]
+        if (module, name) not in UPWARDS
     ]
     assert upwards == []
 
@@ -223,10 +229,14 @@ def test_constructs_see_data_and_manifests_only() -> None:
 
 
 def test_the_command_line_needs_no_node() -> None:
-    """`eks-hardware validate` answers at once. ``stacks.app`` imports the framework when it synthesizes."""
+    """`eks-hardware validate` answers at once. ``stacks.app`` and ``diff`` import the framework to synthesize."""
     found = _breaches(("eks_hardware",), r"^eks_hardware\.(constructs\b|stacks\.(?!app\b)|_cdk\b)")
     # Fixtures synthesize; nothing but tests loads them. The top of the package imports for types only.
-    allowed = ("eks_hardware/testing/fixtures.py ", "eks_hardware/__init__.py ")
+    allowed = (
+        "eks_hardware/testing/fixtures.py ",
+        "eks_hardware/__init__.py ",
+        "eks_hardware/diff/synthesis.py imports eks_hardware.stacks.in_memory",
+    )
     assert [each for each in found if not each.startswith(allowed)] == []
 
 

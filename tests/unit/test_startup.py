@@ -51,7 +51,7 @@ def test_garbage_is_looked_for_rarely_in_our_own_processes() -> None:
 
 def test_node_starts_while_python_goes_on(slow_node: str) -> None:
     done = _run(
-        f"from eks_hardware._startup import start_node; start_node(); {SHOW}; import os; os._exit(0)",
+        f"from eks_hardware._node import start_node; start_node(); {SHOW}; import os; os._exit(0)",
         JSII_NODE=slow_node,
     )
     assert done.stdout == "False ['MainThread', 'start-node']\n"
@@ -59,7 +59,7 @@ def test_node_starts_while_python_goes_on(slow_node: str) -> None:
 
 @pytest.mark.parametrize("variables", [{"JSII_NODE": "no-such-node"}, {"EKS_HARDWARE_EAGER_PROVIDERS": "1"}])
 def test_no_node_is_started(variables: dict[str, str]) -> None:
-    done = _run(f"from eks_hardware._startup import start_node; start_node(); {SHOW}", **variables)
+    done = _run(f"from eks_hardware._node import start_node; start_node(); {SHOW}", **variables)
     assert (done.stdout, done.stderr) == ("False ['MainThread']\n", "")
 
 

@@ -1,4 +1,4 @@
-"""``eks-hardware diff``: what changes from one strategy to another, without Terraform, Node or AWS."""
+"""``eks-hardware diff``: what changes from one strategy to another, without Terraform or AWS."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
+from eks_hardware.cli.errors import fail
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -30,16 +31,26 @@ REPLACED = 3
 def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: str | None) -> None:
     """Show what changes: hardware, capacity, cost, and which resources are replaced rather than updated.
 
-    Exit code 0, with and without changes; 1 with errors in a strategy, which are shown as validate shows them; 2 for
-    wrong usage; 3 where --fail-on says so.
+    Resources are compared as both strategies are synthesized, which needs Node; without it the rest is compared.
+
+    Exit code 0, with and without changes; 1 with errors in a strategy, which are shown as validate shows them, when
+    one cannot be synthesized, and with --fail-on without Node; 2 for wrong usage; 3 where --fail-on says so.
     """
+    from eks_hardware._node import start_node
+
+    start_node()
     from eks_hardware.cli.checked_strategy import checked
-    from eks_hardware.diff import compare
+    from eks_hardware.diff import SynthesisError, compare
 
     before = checked(old, overlays).strategy
     after = checked(new, overlays).strategy
-    found = compare(before, after)
+    try:
+        found = compare(before, after)
+    except SynthesisError as error:
+        fail(str(error))
     _print(found, format_)
+    if fail_on and found.not_compared:
+        fail(f"--fail-on asks for resources: {found.not_compared}")
     if fail_on and _fails(found, fail_on):
         raise Exit(REPLACED)
 

@@ -1,21 +1,27 @@
-"""``eks-hardware diff``: what it prints and its exit codes."""
+"""``eks-hardware diff`` without Node: what it prints, and its exit codes.
+
+With Node it is tested in tests/synth/test_diff_reports.py.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
 
-from eks_hardware.cli.commands.diff import REPLACED
 from helpers import cli
-from helpers.strategies import SHIPPED, SYSTEM, document, gpu_pool, group, pools
+from helpers.paths import ROOT
+from helpers.strategies import SYSTEM, document, group
 
 
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    return cli.run("diff", *arguments, stdin=stdin, **environ)
+def run(*arguments: str | Path, **environ: str) -> cli.Run:
+    return cli.run("diff", *arguments, JSII_NODE="no-such-node", **environ)
 
 
 @pytest.fixture
@@ -32,17 +38,6 @@ def files(tmp_path: Path) -> Any:
 
 SPOT = document(group("g5.xlarge", capacity="spot")), document(group(["g5.xlarge", "g6.xlarge"]))
 SCALED = document(group("g5.xlarge")), document(group("g5.xlarge", scaling={"max": 9}))
-GONE = document(group("g5.xlarge")), document()
-POOL_GONE = document(**pools(gpu_pool("a", instance_families=["g5"]))), document(karpenter={})
-MOVED = document(), document(region="us-east-1")
-_POOL = pools(gpu_pool("a", instance_families=["g5"]))
-UNINSTALLED = document(**_POOL, kubernetes={"delivery": "helm"}), document(**_POOL)
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_a_strategy_and_itself(name: str) -> None:
-    code, out, _ = run(name, name, "--fail-on", "destroy")
-    assert (code, out) == (0, f"{name}: no change\n")
 
 
 @pytest.mark.parametrize("format_", ["text", "markdown", "json"])
@@ -52,24 +47,11 @@ def test_formats(files: Any, format_: str) -> None:
     assert "node_groups[gpu]" in out
     assert "SPOT_ONE_TYPE" not in out
     if format_ == "json":
-        assert json.loads(out)["counts"]["replace"] == 1
+        assert json.loads(out)["counts"] is None
     if format_ == "text":
         assert max(map(len, out.splitlines())) <= 80
     # Findings go elsewhere, so that a comment holds nothing else.
     assert "warning" in err
-
-
-@pytest.mark.parametrize(
-    ("pair", "replace", "destroy"),
-    [(SPOT, 3, 3), (SCALED, 0, 0), (GONE, 0, 3), (POOL_GONE, 0, 3), (MOVED, 3, 3), (UNINSTALLED, 3, 3)],
-    ids=["replaced", "updated", "gone", "pool gone", "moved", "release of pools gone"],
-)
-def test_fail_on(files: Any, pair: tuple[dict[str, Any], dict[str, Any]], replace: int, destroy: int) -> None:
-    names = files(*pair)
-    assert run(*names)[0] == 0
-    assert run(*names, "--fail-on", "replace")[0] == replace
-    assert run(*names, "--fail-on", "destroy")[0] == destroy
-    assert {replace, destroy} <= {0, REPLACED}
 
 
 def test_errors_are_those_of_validate(files: Any) -> None:
@@ -103,3 +85,35 @@ def test_a_budget_does_not_stop_it(files: Any) -> None:
     dear = document(group("p5.48xlarge"), budget={"usd_per_month_at_max": 10})
     code, out, err = run(*files(document(node_groups=[SYSTEM]), dear))
     assert (code, "node_groups[gpu] added" in out, "BUDGET_EXCEEDED" in err) == (0, True, True)
+
+
+def test_without_node_it_is_said_and_the_rest_compared(files: Any) -> None:
+    code, out, _ = run(*files(*SCALED))
+    assert code == 0
+    assert "! resources are not compared" in out
+    assert "node_groups[gpu] min/desired/max" in out
+
+
+def test_without_node_nothing_passes_for_unchanged(files: Any) -> None:
+    """A pipeline that asks for replacements must not go on because nobody looked for them."""
+    code, out, err = run(*files(*SCALED), "--fail-on", "replace")
+    assert (code, "Capacity" in out) == (1, True)
+    assert "error: --fail-on asks for resources: resources are not compared" in err
+
+
+def test_the_framework_is_not_imported_without_node() -> None:
+    code = (
+        "import sys; from eks_hardware.cli import app; app(sys.argv[1:], standalone_mode=False);"
+        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "diff", "mixed-hardware", "gpu-training"],
+        cwd=ROOT,
+        env={**os.environ, "PATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[-1] == "[]"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -14,52 +13,24 @@ from eks_hardware.diff.capacity import Amount
 from eks_hardware.diff.hardware import Difference, PartChange
 from eks_hardware.diff.json import as_json
 from eks_hardware.diff.markdown import as_markdown, code
-from eks_hardware.diff.review_order import counted, dollars, summary
+from eks_hardware.diff.resources import Document
+from eks_hardware.diff.summary import counted, dollars
+from eks_hardware.diff.synthesis import NodeMissingError
 from eks_hardware.diff.terminal import as_text
 from eks_hardware.models import Strategy
-from helpers.strategies import SYSTEM, document, gpu_pool, group, pools, strategy
-
-BEFORE = document(
-    group("g5.xlarge", name="inference", scaling={"min": 1, "max": 4}),
-    group("p4d.24xlarge", name="training", efa=True, scaling={"max": 2}),
-    **pools(gpu_pool("burst", instance_families=["g5"])),
-)
-
-
-def after() -> Strategy:
-    """Something of everything: replaced, updated, gone, new."""
-    return strategy(
-        node_groups=[
-            SYSTEM,
-            group("g5.xlarge", name="inference", capacity="spot", scaling={"min": 1, "max": 8}),
-            group("trn1.32xlarge", name="neuron", scaling={"max": 2}),
-        ],
-        network={"nat_gateways": "one-per-zone"},
-        tags={"team": "ml"},
-        **pools(gpu_pool("burst", instance_families=["g6"], disk={"size_gib": 400})),
-    )
+from eks_hardware.resolve import ResolvedStrategy
+from helpers.diff import EVERYTHING
+from helpers.diff import compared_without_node as compared
+from helpers.strategies import document, group, strategy
 
 
 @pytest.fixture(scope="module")
 def changes() -> Changes:
-    return compare(Strategy.model_validate(BEFORE), after())
+    return compared(*EVERYTHING)
 
 
 def printed(changes: Changes) -> str:
     return f"{as_text(changes)}\n"
-
-
-def without_figures(text: str) -> str:
-    """Prices change with their sources; what they are held against is in the tests of cost."""
-    return re.sub(r" *[+-]?\$[\d,.]+", " $", text)
-
-
-def test_markdown(changes: Changes, golden: Callable[[str, str], None]) -> None:
-    golden("diff/everything.md", without_figures(as_markdown(changes)))
-
-
-def test_text(changes: Changes, golden: Callable[[str, str], None]) -> None:
-    golden("diff/everything.txt", without_figures(printed(changes)))
 
 
 def test_text_is_readable_at_80_columns(changes: Changes) -> None:
@@ -67,21 +38,8 @@ def test_text_is_readable_at_80_columns(changes: Changes) -> None:
     assert max(map(len, as_text(changes, 60).splitlines())) <= 60
 
 
-def test_json(changes: Changes) -> None:
-    content = json.loads(json.dumps(as_json(changes)))
-    assert content["counts"]["replace"] == len([each for each in content["resources"] if each["action"] == "replace"])
-    [inference] = [
-        each for each in content["resources"] if each["address"].startswith("aws_eks_node_group.platform_nodes-inf")
-    ]
-    assert inference["field"] == "node_groups[inference]"
-    assert inference["action"] == "replace"
-    assert inference["causes"][0]["argument"] == "capacity_type"
-    assert content["cost"]["usd_per_month"]["max"]["after"] > 0
-    assert content["node_pools"][0]["nodes"] == "all"
-
-
 def test_no_change_is_one_line() -> None:
-    same = compare(strategy(), strategy())
+    same = compared(strategy(), strategy())
     assert printed(same) == "demo: no change\n"
     assert as_markdown(same) == "### `demo`: no change\n"
 
@@ -145,9 +103,9 @@ MANY = document(*(group("g5.xlarge", name=f"group-{index}", labels={"team": "a" 
 @pytest.mark.parametrize("turned", [False, True], ids=["come", "go"])
 def test_a_comment_is_one_that_github_takes(turned: bool) -> None:
     pair = [strategy(), Strategy.model_validate(MANY)]
-    changes = compare(*(reversed(pair) if turned else pair))
+    changes = compared(*(reversed(pair) if turned else pair))
     text = as_markdown(changes)
-    assert 40_000 < len(text) < 65_000
+    assert 30_000 < len(text) < 65_000
     assert text.endswith("</details>\n")
     assert re.search(r"^\.\.\. and \d+ more rows$", text, re.MULTILINE)
     # What goes is said first, and nothing is cut within a row.
@@ -193,8 +151,31 @@ def test_dollars(value: float, expected: str) -> None:
     assert dollars(value, signed=True) == (f"+{expected}" if value > 0 else expected)
 
 
-def test_summary(changes: Changes) -> None:
-    assert re.fullmatch(r"1 resource replaced, \d+ destroyed, \d+ updated, \d+ created", summary(changes))
-    pool = gpu_pool("a", instance_families=["g5"])
-    only_pools = compare(strategy(**pools(pool)), strategy(**pools({**pool, "weight": 2})))
-    assert summary(only_pools) == "no resource of Terraform changes"
+# Without Node.
+
+
+@pytest.fixture(scope="module")
+def without_node() -> Changes:
+    def missing(_: ResolvedStrategy) -> Sequence[Document]:
+        raise NodeMissingError("node is not on the PATH")
+
+    return compare(*EVERYTHING, synthesize=missing)
+
+
+def test_without_node_the_rest_is_compared(without_node: Changes) -> None:
+    assert without_node.not_compared == (
+        "resources are not compared, and neither is what is replaced: node is not on the PATH"
+    )
+    assert without_node.notes == (without_node.not_compared,)
+    assert without_node.hardware
+    assert without_node.capacity.any
+    assert without_node.cost.any
+    assert [each.nodes for each in without_node.pools] == ["all"]
+
+
+def test_without_node_every_report_says_so(without_node: Changes) -> None:
+    text, markdown, content = (report(without_node) for report in (as_text, as_markdown, as_json))
+    assert text.startswith("demo: resources are not compared\n! resources are not compared, and neither is what")
+    assert "> resources are not compared, and neither is what is replaced: node is not on the PATH" in markdown
+    assert (content["counts"], content["resources"]) == (None, None)
+    assert content["node_pools"]

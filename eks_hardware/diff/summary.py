@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from eks_hardware.diff.compare import Changes
-from eks_hardware.diff.descriptions import Sentence, pool_sentence, sentence
+from eks_hardware.diff.messages import Sentence, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
 
 
@@ -121,6 +121,8 @@ _COUNTED = {
 
 def summary(changes: Changes) -> str:
     """``1 resource replaced, 3 updated``"""
+    if changes.not_compared:
+        return "resources are not compared"
     count = changes.count()
     parts = [f"{count[action]} {word}" for action, word in _COUNTED.items() if count[action]]
     if not parts:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from eks_hardware.diff.inventory import TAGS, Reference, Resource
+from eks_hardware.diff.node_pools import PoolChange
 from eks_hardware.diff.plan import Action, Cause, ResourceChange
-from eks_hardware.diff.pools import PoolChange
-from eks_hardware.explain.values import lines
+from eks_hardware.diff.resources import TAGS, Reference, Resource
 
 _LONG = 100
 """Values that take more characters are not written out."""
@@ -74,7 +74,7 @@ def sentence(change: ResourceChange, template: ResourceChange | None = None) -> 
 def _name(resource: Resource) -> str:
     """The name where it says more than the kind of resource does."""
     plain = resource.name.replace("-", " ").lower()
-    return "" if plain == resource.facts["noun"].lower() else resource.name
+    return "" if resource.facts["noun"].lower().endswith(plain) else resource.name
 
 
 def _consequences(change: ResourceChange) -> Iterable[str]:
@@ -100,60 +100,70 @@ def _effect(cause: Cause) -> str:
 
 def difference(cause: Cause) -> str:
     """What changes in an argument, in the words of the strategy."""
-    if cause.argument == TAGS:
-        text = _mapping_difference(cause.before or {}, cause.after or {})
-        return f"tags {text}" if len(text) <= _LONG else "tags changed"
-    shown: str = cause.row.get("shown", cause.argument)
+    shown: str = "tags" if cause.argument == TAGS else cause.row.get("shown", cause.argument)
     if cause.through is not None:
         verb = "gets a new version" if cause.through.type == "aws_launch_template" else "is made anew"
         name = _name(cause.through)
         return f"the {cause.through.facts['noun']}{f' {name}' if name else ''} {verb}"
-    if isinstance(cause.before, Mapping) and isinstance(cause.after, Mapping):
-        text = _mapping_difference(cause.before, cause.after)
-        return f"{shown} {text}" if len(text) <= _LONG else f"{shown} changed"
-    if _is_nested(cause.before) or _is_nested(cause.after):
-        return f"{shown} changed"
-    before, after = (_text(each, lower=bool(cause.row.get("lower"))) for each in (cause.before, cause.after))
-    if len(before) + len(after) > _LONG or before == after:
-        return f"{shown} changed"
-    return f"{shown} {before} -> {after}"
+    text = ", ".join(dict.fromkeys(_differences(_parsed(cause.before), _parsed(cause.after))))
+    if cause.row.get("lower"):
+        text = text.lower().replace("_", "-")
+    return f"{shown} {text}" if 0 < len(text) <= _LONG and "\n" not in text else f"{shown} changed"
 
 
-def _text(value: Any, *, lower: bool = False) -> str:
+def _parsed(value: Any) -> Any:
+    """A value that is JSON in a text, such as a policy, as what it says."""
+    if not isinstance(value, str) or not value.startswith("{"):
+        return value
+    try:
+        found: Any = json.loads(value)
+    except ValueError:
+        return value
+    return found
+
+
+def _differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
+    """Each value within two that differs: ``+team=a``, ``-old=b``, ``tier=1 -> 2``; ``1 -> 2`` without a name."""
+    if before == after:
+        return
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys((*before, *after)):
+            yield from _differences(before.get(key), after.get(key), f"{name}.{key}" if name else str(key))
+        return
+    if _are_blocks(before) and _are_blocks(after):
+        gone, come = [each for each in before if each not in after], [each for each in after if each not in before]
+        if len(gone) == len(come):
+            for old, new in zip(gone, come, strict=True):
+                yield from _differences(old, new, name)
+            return
+        yield ", ".join([*(f"-({_text(each)})" for each in gone), *(f"+({_text(each)})" for each in come)])
+        return
+    if not name:
+        yield f"{_text(before)} -> {_text(after)}"
+    elif before is None:
+        yield f"+{name}={_text(after)}"
+    elif after is None:
+        yield f"-{name}={_text(before)}"
+    else:
+        yield f"{name}={_text(before)} -> {_text(after)}"
+
+
+def _are_blocks(value: Any) -> bool:
+    return isinstance(value, Sequence) and bool(value) and all(isinstance(each, Mapping) for each in value)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     if value is None or value == ():
         return "none"
     if isinstance(value, Reference):
-        return [part for part in value.path if part != "Resource"][-1]
-    if isinstance(value, tuple) and any(isinstance(each, Reference) for each in value):
-        # What it refers to has no name in the strategy; it says nothing where there is something else to say.
-        plain = tuple(each for each in value if not isinstance(each, Reference))
-        return ", ".join(_text(each) for each in plain or value)
-    text = ", ".join(lines(value))
-    return text.lower().replace("_", "-") if lower else text
-
-
-def _is_nested(value: Any) -> bool:
-    """Whether a value can be read as YAML only. IAM statements cannot: they have names, and are counted."""
+        return value.name
     if isinstance(value, Mapping):
-        return any(isinstance(each, Mapping | list | tuple) for each in value.values())
-    if isinstance(value, tuple):
-        return any("Sid" not in each if isinstance(each, Mapping) else _is_nested(each) for each in value)
-    return False
-
-
-def _mapping_difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """``+team=a, -old=b, tier=1 -> 2``"""
-    parts = []
-    for key in dict.fromkeys((*before, *after)):
-        if _is_nested(before.get(key)) or _is_nested(after.get(key)):
-            parts += [f"{key} changed"] if before.get(key) != after.get(key) else []
-        elif key not in before:
-            parts.append(f"+{key}={_text(after[key])}")
-        elif key not in after:
-            parts.append(f"-{key}={_text(before[key])}")
-        elif before[key] != after[key]:
-            parts.append(f"{key}={_text(before[key])} -> {_text(after[key])}")
-    return ", ".join(parts)
+        return ", ".join(f"{key}={_text(each)}" for key, each in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(_text(each) for each in value)
+    return str(value)
 
 
 _POOL_NODES = {

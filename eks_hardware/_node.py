@@ -1,0 +1,34 @@
+"""The Node process that jsii runs the framework in."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from importlib import import_module
+
+from eks_hardware._lazy_providers import is_eager
+
+NODE_IS_MISSING = "node is not on the PATH: install Node.js 20 or newer, https://nodejs.org"
+
+
+def start_node() -> None:
+    """Start jsii's Node process in the background: it boots while Python reads the strategies.
+
+    Whoever imports ``constructs`` next waits for the same import, so that jsii is used by one thread at a time. What
+    goes wrong is said there.
+    """
+    if is_eager() or node() is None:
+        return
+    threading.Thread(target=_start_node, name="start-node").start()
+
+
+def node() -> str | None:
+    """Return the program that jsii runs; ``None`` where there is none."""
+    return shutil.which(os.environ.get("JSII_NODE", "node"))
+
+
+def _start_node() -> None:
+    with contextlib.suppress(Exception):
+        import_module("constructs")

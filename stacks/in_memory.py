@@ -1,0 +1,33 @@
+"""The Terraform JSON of one strategy, without the files that ``cdktf synth`` writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from eks_hardware._cdk import App
+from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.stacks.extension import Extension
+from eks_hardware.stacks.per_strategy import strategy_stacks
+
+
+def terraform_json(resolved: ResolvedStrategy, *, extension: Extension | None = None) -> tuple[Mapping[str, Any], ...]:
+    """Synthesize the stacks of a strategy, that of its charts last.
+
+    Each resource has its path of construct ids in ``//.metadata.path``.
+
+    Args:
+        resolved: the strategy.
+        extension: what is added to it.
+
+    Examples:
+        >>> (hardware,) = terraform_json(resolved)
+        >>> sorted(hardware["resource"]["aws_eks_node_group"])[-1]
+        'platform_nodes-system_D5FF72E4'
+    """
+    # An app makes empty folders as soon as it is there.
+    with TemporaryDirectory() as folder:
+        return tuple(
+            stack.to_terraform() for stack in strategy_stacks(App(outdir=folder), resolved, extension=extension)
+        )
