@@ -8,6 +8,10 @@ python := .venv/bin/python
 demo := .venv/bin/eks-hardware demo
 schema := config/strategy.schema.json
 
+# Tests start Python hundreds of times. Without bytecode each start compiles everything again, and pytest rewrites
+# every test module: twice the time.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept node-versions
@@ -27,7 +31,7 @@ demo-stop: .venv/.installed ## stop what KEEP=1 left running
 	@$(demo) --stop
 
 test: setup .venv/scan/.installed ## run all tests, deploying ones included
-	$(python) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
 	$(python) -m pytest tests/unit -n 2 $(PYTEST_ARGS)

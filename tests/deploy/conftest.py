@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -57,13 +58,19 @@ class Plan:
 
     Attributes:
         exit_code: That of ``-detailed-exitcode``: 0 nothing to do, 2 something to do.
-        changes: Address to actions (``create``, ``update``, ``delete``) of what is not ``no-op``.
-        document: All of ``terraform show -json``.
+        changes: Address to action (``create``, ``update``, ``replace``, ``delete``, ``read``) of what changes.
+        show: Runs ``terraform show -json``, which starts the provider once more.
     """
 
     exit_code: int
-    changes: Mapping[str, tuple[str, ...]]
-    document: Mapping[str, Any]
+    changes: Mapping[str, str]
+    show: Callable[[], str]
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """All of the plan."""
+        document: Mapping[str, Any] = json.loads(self.show())
+        return document
 
 
 @dataclass(frozen=True)
@@ -97,17 +104,23 @@ class Project:
         """Create everything."""
         self.run("apply", "-auto-approve", "-input=false", "-no-color")
 
-    def plan(self) -> Plan:
+    def plan(self, *flags: str) -> Plan:
         """Return what Terraform would change now."""
         file = "test.tfplan"
-        planned = self.run("plan", "-input=false", "-no-color", "-detailed-exitcode", f"-out={file}", codes=(0, 2))
-        document = json.loads(self.run("show", "-json", file).stdout)
+        arguments = ("-json", "-input=false", "-detailed-exitcode", f"-out={file}", *flags)
+        planned = self.run("plan", *arguments, codes=(0, 2))
+        said = [json.loads(line) for line in planned.stdout.splitlines()]
         changes = {
-            change["address"]: tuple(change["change"]["actions"])
-            for change in document.get("resource_changes", [])
-            if change["change"]["actions"] != ["no-op"]
+            each["change"]["resource"]["addr"]: each["change"]["action"]
+            for each in said
+            if each["type"] == "planned_change"
         }
-        return Plan(planned.returncode, changes, document)
+        return Plan(planned.returncode, changes, lambda: self.run("show", "-json", file).stdout)
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the configuration."""
+        document: Mapping[str, Any] = json.loads((self.stack_dir / "cdk.tf.json").read_text(encoding="utf-8"))
+        return document
 
     def addresses(self) -> list[str]:
         """Return the addresses in the state."""
@@ -115,7 +128,7 @@ class Project:
 
     def destroy(self) -> None:
         """Destroy everything."""
-        self.run("destroy", "-auto-approve", "-input=false", "-no-color")
+        self.run("destroy", "-auto-approve", "-refresh=false", "-input=false", "-no-color")
 
 
 class Deploy:
