@@ -34,7 +34,7 @@ test: setup .venv/scan/.installed ## run all tests, deploying ones included
 	$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
-	$(python) -m pytest tests/unit -n 2 $(PYTEST_ARGS)
+	$(python) -m pytest tests/unit -n 2 --dist loadfile $(PYTEST_ARGS)
 
 scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)
