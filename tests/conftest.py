@@ -23,7 +23,18 @@ os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
 
 _SHOWN_LINES = 80
 # Folders by how long their longest file takes: a worker that gets such a file last keeps the others waiting.
-_LONGEST_FIRST = ("deploy", "security", "cdktn", "package", "examples", "browser", "synth", "docs", "kubernetes")
+_LONGEST_FIRST = (
+    "deploy",
+    "security",
+    "cdktn",
+    "package",
+    "examples",
+    "browser",
+    "synth",
+    "docs",
+    "kubernetes",
+    "properties",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

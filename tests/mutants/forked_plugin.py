@@ -63,7 +63,9 @@ def _lines(session: pytest.Session, by_file: dict[str, list[pytest.Item]]) -> di
         began = time.perf_counter()
         said = _forked(functools.partial(_covered, session, items), 900)
         seconds[file] = time.perf_counter() - began
-        for module, numbers in json.loads(said or "{}").items():
+        if not said.startswith("{"):
+            raise RuntimeError(f"{file}: {said}")
+        for module, numbers in json.loads(said).items():
             for number in numbers:
                 lines[module][number].append(file)
         print(f"{file}: {seconds[file]:.1f} s", file=sys.stderr, flush=True)
@@ -71,14 +73,17 @@ def _lines(session: pytest.Session, by_file: dict[str, list[pytest.Item]]) -> di
 
 
 def _covered(session: pytest.Session, items: list[pytest.Item]) -> str:
-    measured = coverage.Coverage(data_file=None, include=["*/eks_hardware/*", "*/constructs/*"], config_file=False)
+    measured = coverage.Coverage(
+        data_file=None, include=[f"{_ROOT}/eks_hardware/*", f"{_ROOT}/constructs/*"], config_file=False
+    )
     _forget()
     measured.start()
     _run(session, items, stop=False)
     measured.stop()
     data = measured.get_data()
+    files = {file: Path(file).resolve() for file in data.measured_files()}
     return json.dumps(
-        {Path(file).resolve().relative_to(_ROOT).as_posix(): data.lines(file) for file in data.measured_files()}
+        {path.relative_to(_ROOT).as_posix(): data.lines(file) for file, path in files.items() if _ROOT in path.parents}
     )
 
 
@@ -124,6 +129,8 @@ def _forked(work: Callable[[], str], seconds: int) -> str:
             try:
                 Path(answer.name).write_text(work())
                 code = 0
+            except BaseException as error:
+                Path(answer.name).write_text(f"crash: {error!r}")
             finally:
                 os._exit(code)
         end = time.monotonic() + seconds
@@ -136,7 +143,7 @@ def _forked(work: Callable[[], str], seconds: int) -> str:
                 os.waitpid(child, 0)
                 return "timeout"
             time.sleep(0.01)
-        return Path(answer.name).read_text() if status == 0 else "crash"
+        return Path(answer.name).read_text() or ("crash" if status else "")
 
 
 def _forget() -> None:
