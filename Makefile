@@ -3,6 +3,7 @@
 STACK ?= mixed-hardware
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+MUTANTS_ARGS ?=
 
 python := .venv/bin/python
 demo := .venv/bin/eks-hardware demo
@@ -14,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept node-versions
+.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -44,6 +45,9 @@ node-versions: setup ## install Node 20, 22 and 24 from npm, and test the fast p
 	  mkdir -p .build/node/$$version && npm install --no-save --prefix .build/node/$$version node@$$version || exit 1; \
 	done
 	$(python) -m pytest tests/synth/test_node_versions.py $(PYTEST_ARGS)
+
+mutants: setup ## change the code in small ways, and see how many of the changes the tests notice
+	$(python) tests/mutants $(MUTANTS_ARGS)
 
 bench: setup ## measure, and fail where it got slower (some 10 minutes); docs/benchmarks.md
 	@$(python) -m benchmarks $(BENCH_ARGS)

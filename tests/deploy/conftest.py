@@ -22,6 +22,7 @@ import pytest
 from eks_hardware.local import terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
+from helpers.shared import Once
 
 ROOT = Path(__file__).resolve().parents[2]
 _TIMEOUT_SECONDS = 900
@@ -240,6 +241,22 @@ def deploy(terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: py
     """Deploys to the emulator: ``with deploy("mixed-hardware") as project: ...``."""
     environment = {**emulator.environment(), **terraform_cli.environment}
     return Deploy(terraform_cli, environment, lambda: tmp_path_factory.mktemp("deploy"))
+
+
+@pytest.fixture(scope="session")
+def schemas(deploy: Deploy, once: Once) -> Mapping[str, Mapping[str, Any]]:
+    """Every resource and data source of the AWS provider, as it describes them; asking takes it some seconds."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "cdk.tf.json").write_text(json.dumps(_ONLY_THE_PROVIDER), encoding="utf-8")
+        project = deploy.project(folder)
+        project.run("init", "-backend=false", "-input=false", "-no-color")
+        (folder / "schemas.json").write_text(project.run("providers", "schema", "-json").stdout, encoding="utf-8")
+
+    file = once("provider", make) / "schemas.json"
+    (provider,) = json.loads(file.read_text(encoding="utf-8"))["provider_schemas"].values()
+    return {"resource": provider["resource_schemas"], "data": provider["data_source_schemas"]}
 
 
 def _run(

@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-import pytest
 
 from helpers.running import Run
 from helpers.shared import Once
 from helpers.synthesized import Synthesized, everything
-
-_PROVIDER = {
-    "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": ">= 5.100.0, < 7.0.0"}}}
-}
-
-
-@pytest.fixture(scope="module")
-def schemas(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """Every resource and data source of the AWS provider, as it describes them."""
-    folder = tmp_path_factory.mktemp("provider")
-    (folder / "cdk.tf.json").write_text(json.dumps(_PROVIDER), encoding="utf-8")
-    project = deploy.project(folder)
-    project.run("init", "-backend=false", "-input=false", "-no-color")
-    providers = json.loads(project.run("providers", "schema", "-json").stdout)["provider_schemas"]
-    (provider,) = providers.values()
-    return {"resource": provider["resource_schemas"], "data": provider["data_source_schemas"]}
 
 
 def sensitive(block: Mapping[str, Any]) -> Iterator[str]:

@@ -13,9 +13,9 @@ from eks_hardware import facts
 from eks_hardware.kubernetes.nodes import Node, nodes
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
-from eks_hardware.validation import load_strategy
 from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
 from helpers.paths import SPECIAL, TESTS
+from helpers.strategies import strategy_of
 
 EVERY_FILE = sorted([*SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("*.yaml")])
 
@@ -34,7 +34,7 @@ def kinds_of_nodes() -> Iterator[tuple[Strategy, ResolvedStrategy, Node]]:
     """One node of each kind in each kind of cluster."""
     seen = set()
     for file in EVERY_FILE:
-        of = load_strategy(file).strategy
+        of = strategy_of(file)
         resolved = resolve(of)
         cluster = of.kubernetes.model_dump_json(exclude_unset=True)
         for node in nodes(resolved):

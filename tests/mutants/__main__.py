@@ -15,6 +15,7 @@ listed, unless equivalent.yaml says why nothing can notice it.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -110,6 +111,10 @@ def copy_tree() -> None:
         if (ROOT / name).is_symlink() or (ROOT / name).is_file():
             (TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, TREE / name, follow_symlinks=False)
+    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(TREE.rglob("*.py")))).hexdigest()
+    if not (BUILD / "digest").is_file() or (BUILD / "digest").read_text() != digest:
+        (BUILD / "lines.json").unlink(missing_ok=True)
+        (BUILD / "digest").write_text(digest)
     for name in ("node_modules", ".venv"):
         if not (TREE / name).exists():
             (TREE / name).symlink_to(ROOT / name)
