@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -97,8 +98,8 @@ def sample(count: int, seed: int = SEED) -> list[Mutant]:
     return list(chosen.values())
 
 
-def copy_tree() -> None:
-    """Copy what Git would commit; links stay links."""
+def copy_tree(tests: Sequence[str]) -> None:
+    """Copy what Git would commit; links stay links. Which test runs which line is noted anew where anything changed."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -111,7 +112,8 @@ def copy_tree() -> None:
         if (ROOT / name).is_symlink() or (ROOT / name).is_file():
             (TREE / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, TREE / name, follow_symlinks=False)
-    digest = hashlib.sha256(b"".join(file.read_bytes() for file in sorted(TREE.rglob("*.py")))).hexdigest()
+    files = (file.read_bytes() for file in sorted(TREE.rglob("*.py")))
+    digest = hashlib.sha256(b"".join([repr(tests).encode(), *files])).hexdigest()
     if not (BUILD / "digest").is_file() or (BUILD / "digest").read_text() != digest:
         (BUILD / "lines.json").unlink(missing_ok=True)
         (BUILD / "digest").write_text(digest)
@@ -125,14 +127,14 @@ def environment() -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(TREE), "EKS_HARDWARE_PROPERTY_COUNT": "20"}
 
 
-def unit(wanted: Sequence[Mutant]) -> dict[str, str]:
+def unit(wanted: Sequence[Mutant], tests: Sequence[str]) -> dict[str, str]:
     """Try mutants in copies of a process that has collected the unit tests; those that are noticed, with the test."""
     job, outcome = BUILD / "job.json", BUILD / "unit.json"
     job.write_text(json.dumps([{"file": each.file, "line": each.line, "index": each.index} for each in wanted]))
     outcome.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "forked_plugin", "-p", "no:cacheprovider", "-p", "no:xdist"]
     subprocess.run(
-        [*command, *UNIT],
+        [*command, *tests],
         cwd=TREE,
         env={
             **environment(),
@@ -141,7 +143,7 @@ def unit(wanted: Sequence[Mutant]) -> dict[str, str]:
             "MUTANTS_OUTCOME": str(outcome),
             "MUTANTS_SECONDS": str(_FIRST_SECONDS),
         },
-        stdout=subprocess.DEVNULL,
+        stdout=(BUILD / "unit.log").open("w"),
         check=False,
     )
     found: list[str] = json.loads(outcome.read_text())
@@ -184,7 +186,10 @@ def files_of(mutant: Mutant) -> list[str]:
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make mutants", description="how many changes of the code do tests notice?")
     parser.add_argument("--count", type=int, default=240)
-    parser.add_argument("--only", default="", help="a part of the path of a module")
+    parser.add_argument("--only", default="", help="a regular expression for the path of a module")
+    parser.add_argument(
+        "--tests", nargs="+", default=UNIT, help="unit tests to try first, and the only ones with --quick"
+    )
     parser.add_argument("--fresh", action="store_true", help="forget the outcomes of an earlier run")
     parser.add_argument("--quick", action="store_true", help="leave out processes of their own, and constructs")
     given = parser.parse_args(argv)
@@ -195,8 +200,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         # What survived is tried again: a test may have come.
         outcomes = {key: test for key, test in json.loads(outcomes_file.read_text()).items() if test}
     equivalent: dict[str, str] = yaml.safe_load((HERE / "equivalent.yaml").read_text(encoding="utf-8")) or {}
-    copy_tree()
-    chosen = [each for each in sample(given.count) if given.only in each.file and each.key not in equivalent]
+    copy_tree(given.tests)
+    chosen = [each for each in sample(given.count) if re.search(given.only, each.file) and each.key not in equivalent]
     if given.quick:
         chosen = [each for each in chosen if not each.file.startswith("constructs/")]
     open_ = [each for each in chosen if each.key not in outcomes]
@@ -205,7 +210,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcomes.update(found)
         outcomes_file.write_text(json.dumps(outcomes, indent=1, sort_keys=True))
 
-    keep(unit([each for each in open_ if not each.file.startswith("constructs/")]))
+    keep(unit([each for each in open_ if not each.file.startswith("constructs/")], given.tests))
     for each in open_ if not given.quick else ():
         if each.key not in outcomes:
             ours = [] if each.file.startswith("constructs/") else files_of(each)
