@@ -3,14 +3,19 @@
 STACK ?= mixed-hardware
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
+MUTANTS_ARGS ?=
 
 python := .venv/bin/python
 demo := .venv/bin/eks-hardware demo
 schema := config/strategy.schema.json
 
+# Tests start Python hundreds of times. Without bytecode each start compiles everything again, and pytest rewrites
+# every test module: twice the time.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept node-versions
+.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -27,10 +32,10 @@ demo-stop: .venv/.installed ## stop what KEEP=1 left running
 	@$(demo) --stop
 
 test: setup .venv/scan/.installed ## run all tests, deploying ones included
-	$(python) -m pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
-	$(python) -m pytest tests/unit -n 2 $(PYTEST_ARGS)
+	$(python) -m pytest tests/unit -n 2 --dist loadfile $(PYTEST_ARGS)
 
 scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)
@@ -40,6 +45,9 @@ node-versions: setup ## install Node 20, 22 and 24 from npm, and test the fast p
 	  mkdir -p .build/node/$$version && npm install --no-save --prefix .build/node/$$version node@$$version || exit 1; \
 	done
 	$(python) -m pytest tests/synth/test_node_versions.py $(PYTEST_ARGS)
+
+mutants: setup ## change the code in small ways, and see how many of the changes the tests notice
+	$(python) tests/mutants $(MUTANTS_ARGS)
 
 bench: setup ## measure, and fail where it got slower (some 10 minutes); docs/benchmarks.md
 	@$(python) -m benchmarks $(BENCH_ARGS)

@@ -1,16 +1,20 @@
-"""Fixtures that all tests share: golden files, and stacks that are synthesized once for each worker."""
+"""Fixtures that all tests share: golden files, and stacks that are synthesized once in a run."""
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
+import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from eks_hardware.testing import Template
-from helpers.paths import GOLDEN, ROOT, SHIPPED, SPECIAL
+from helpers.paths import GOLDEN, ROOT, SHIPPED, SPECIAL, TESTS
+from helpers.running import NOTING, Run, run_app
+from helpers.shared import Once, once_in, shared_root
 
 pytest_plugins = ["eks_hardware.testing.fixtures"]
 
@@ -18,6 +22,19 @@ pytest_plugins = ["eks_hardware.testing.fixtures"]
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
 
 _SHOWN_LINES = 80
+# Folders by how long their longest file takes: a worker that gets such a file last keeps the others waiting.
+_LONGEST_FIRST = (
+    "deploy",
+    "security",
+    "cdktn",
+    "package",
+    "examples",
+    "browser",
+    "synth",
+    "docs",
+    "kubernetes",
+    "properties",
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -59,13 +76,35 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
     return check
 
 
-@pytest.fixture(scope="session")
-def strategy_files() -> Sequence[Path]:
-    """The strategies that ship, and those for what no shipped one uses."""
-    return SHIPPED, SPECIAL
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put files that take long first; the order within a file stays."""
+    ranks = {name: rank for rank, name in enumerate(_LONGEST_FIRST)}
+    items.sort(key=lambda item: ranks.get(item.path.relative_to(TESTS).parts[0], len(ranks)))
 
 
 @pytest.fixture(scope="session")
-def templates(synthesized_strategies: Mapping[str, Template]) -> Mapping[str, Template]:
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    """Makes a folder once for all workers: ``once("name", make)``."""
+    return once_in(shared_root(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def lazy_run(once: Once) -> Run:
+    """``main.py`` for every strategy of config/strategies and tests/synth/strategies, as ``cdktf synth`` runs it."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        run = run_app(folder / "cdktf.out", "-c", NOTING, "main.py", str(folder / "modules.json"))
+        run.save(folder / "run.json")
+
+    folder = once("main", make)
+    modules = tuple(json.loads((folder / "modules.json").read_text(encoding="utf-8")))
+    return dataclasses.replace(Run.load(folder / "run.json"), modules=modules)
+
+
+@pytest.fixture(scope="session")
+def templates(lazy_run: Run) -> Mapping[str, Template]:
     """Every strategy of config/strategies and tests/synth/strategies, synthesized as ``cdktf synth`` does."""
-    return synthesized_strategies
+    assert lazy_run.code == 0, lazy_run.err
+    files = (lazy_run.outdir / "stacks").glob("*/cdk.tf.json")
+    return {file.parent.name: Template.from_json(file) for file in files}

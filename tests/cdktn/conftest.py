@@ -12,7 +12,7 @@ import pytest
 
 from helpers import cdk_terrain
 from helpers.paths import ROOT, SHIPPED, SPECIAL
-from helpers.running import Run
+from helpers.running import NOTING, Run
 
 # A strategy with a second stack for each kind of backend, which the first one's state is read from.
 _TWO_STACKS = """
@@ -32,16 +32,6 @@ _BACKENDS = {
     "remote": "{type: remote, organization: acme}",
 }
 
-# Like `python main.py`; notes from which file every module came.
-_NOTING = """
-import json, pathlib, runpy, sys
-try:
-    runpy.run_path(sys.argv[1], run_name="__main__")
-finally:
-    files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
-    pathlib.Path(sys.argv[2]).write_text(json.dumps(files))
-"""
-
 
 @pytest.fixture(scope="session")
 def python() -> Path:
@@ -59,7 +49,7 @@ def runs(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str,
     found = {}
     for framework in ("cdktf", "cdktn"):
         folder = tmp_path_factory.mktemp(framework)
-        note = ["-c", _NOTING, str(ROOT / "main.py"), str(folder / "modules.json")]
+        note = ["-c", NOTING, str(ROOT / "main.py"), str(folder / "modules.json")]
         run = cdk_terrain.run(python, framework, folder / "cdktf.out", *note, EKS_HARDWARE_STRATEGIES=named)
         assert (run.code, run.err) == (0, "")
         found[framework] = run

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import pytest
 from eks_hardware.local import terraform, terraform_output, tools
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
+from helpers.shared import Once
 
 ROOT = Path(__file__).resolve().parents[2]
 _TIMEOUT_SECONDS = 900
@@ -57,13 +59,19 @@ class Plan:
 
     Attributes:
         exit_code: That of ``-detailed-exitcode``: 0 nothing to do, 2 something to do.
-        changes: Address to actions (``create``, ``update``, ``delete``) of what is not ``no-op``.
-        document: All of ``terraform show -json``.
+        changes: Address to action (``create``, ``update``, ``replace``, ``delete``, ``read``) of what changes.
+        show: Runs ``terraform show -json``, which starts the provider once more.
     """
 
     exit_code: int
-    changes: Mapping[str, tuple[str, ...]]
-    document: Mapping[str, Any]
+    changes: Mapping[str, str]
+    show: Callable[[], str]
+
+    @cached_property
+    def document(self) -> Mapping[str, Any]:
+        """All of the plan."""
+        document: Mapping[str, Any] = json.loads(self.show())
+        return document
 
 
 @dataclass(frozen=True)
@@ -97,17 +105,23 @@ class Project:
         """Create everything."""
         self.run("apply", "-auto-approve", "-input=false", "-no-color")
 
-    def plan(self) -> Plan:
+    def plan(self, *flags: str) -> Plan:
         """Return what Terraform would change now."""
         file = "test.tfplan"
-        planned = self.run("plan", "-input=false", "-no-color", "-detailed-exitcode", f"-out={file}", codes=(0, 2))
-        document = json.loads(self.run("show", "-json", file).stdout)
+        arguments = ("-json", "-input=false", "-detailed-exitcode", f"-out={file}", *flags)
+        planned = self.run("plan", *arguments, codes=(0, 2))
+        said = [json.loads(line) for line in planned.stdout.splitlines()]
         changes = {
-            change["address"]: tuple(change["change"]["actions"])
-            for change in document.get("resource_changes", [])
-            if change["change"]["actions"] != ["no-op"]
+            each["change"]["resource"]["addr"]: each["change"]["action"]
+            for each in said
+            if each["type"] == "planned_change"
         }
-        return Plan(planned.returncode, changes, document)
+        return Plan(planned.returncode, changes, lambda: self.run("show", "-json", file).stdout)
+
+    def document(self) -> Mapping[str, Any]:
+        """Return the configuration."""
+        document: Mapping[str, Any] = json.loads((self.stack_dir / "cdk.tf.json").read_text(encoding="utf-8"))
+        return document
 
     def addresses(self) -> list[str]:
         """Return the addresses in the state."""
@@ -115,7 +129,7 @@ class Project:
 
     def destroy(self) -> None:
         """Destroy everything."""
-        self.run("destroy", "-auto-approve", "-input=false", "-no-color")
+        self.run("destroy", "-auto-approve", "-refresh=false", "-input=false", "-no-color")
 
 
 class Deploy:
@@ -227,6 +241,22 @@ def deploy(terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: py
     """Deploys to the emulator: ``with deploy("mixed-hardware") as project: ...``."""
     environment = {**emulator.environment(), **terraform_cli.environment}
     return Deploy(terraform_cli, environment, lambda: tmp_path_factory.mktemp("deploy"))
+
+
+@pytest.fixture(scope="session")
+def schemas(deploy: Deploy, once: Once) -> Mapping[str, Mapping[str, Any]]:
+    """Every resource and data source of the AWS provider, as it describes them; asking takes it some seconds."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        (folder / "cdk.tf.json").write_text(json.dumps(_ONLY_THE_PROVIDER), encoding="utf-8")
+        project = deploy.project(folder)
+        project.run("init", "-backend=false", "-input=false", "-no-color")
+        (folder / "schemas.json").write_text(project.run("providers", "schema", "-json").stdout, encoding="utf-8")
+
+    file = once("provider", make) / "schemas.json"
+    (provider,) = json.loads(file.read_text(encoding="utf-8"))["provider_schemas"].values()
+    return {"resource": provider["resource_schemas"], "data": provider["data_source_schemas"]}
 
 
 def _run(

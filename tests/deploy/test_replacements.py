@@ -416,19 +416,20 @@ class Outcome(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def planned(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Outcome]:
+def planned(
+    deploy: Any, schemas: Mapping[str, Mapping[str, Any]], tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, Outcome]:
     """What one plan says of every resource, by address."""
     folder = tmp_path_factory.mktemp("rows")
     (folder / "cdk.tf.json").write_text(json.dumps(_PROVIDER), encoding="utf-8")
     project = deploy.project(folder)
     project.init()
-    (schemas,) = json.loads(project.run("providers", "schema", "-json").stdout)["provider_schemas"].values()
     configured: dict[str, dict[str, Any]] = {}
     state: list[dict[str, Any]] = []
 
     def add(type_: str, name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
         configured.setdefault(type_, {})[name] = {key: each for key, each in after.items() if each is not None}
-        version = schemas["resource_schemas"][type_]["version"]
+        version = schemas["resource"][type_]["version"]
         instance = {"schema_version": version, "attributes": {"id": name, **before}}
         state.append(
             {

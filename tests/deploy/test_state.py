@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import pytest
-
-from helpers.synthesized import everything
-
-_PROVIDER = {
-    "terraform": {"required_providers": {"aws": {"source": "hashicorp/aws", "version": ">= 5.100.0, < 7.0.0"}}}
-}
-
-
-@pytest.fixture(scope="module")
-def schemas(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """Every resource and data source of the AWS provider, as it describes them."""
-    folder = tmp_path_factory.mktemp("provider")
-    (folder / "cdk.tf.json").write_text(json.dumps(_PROVIDER), encoding="utf-8")
-    project = deploy.project(folder)
-    project.run("init", "-backend=false", "-input=false", "-no-color")
-    providers = json.loads(project.run("providers", "schema", "-json").stdout)["provider_schemas"]
-    (provider,) = providers.values()
-    return {"resource": provider["resource_schemas"], "data": provider["data_source_schemas"]}
+from helpers.running import Run
+from helpers.shared import Once
+from helpers.synthesized import Synthesized, everything
 
 
 def sensitive(block: Mapping[str, Any]) -> Iterator[str]:
@@ -46,12 +28,10 @@ def keys(value: Any) -> Iterator[str]:
             yield from keys(each)
 
 
-def test_no_sensitive_argument_is_set(
-    schemas: Mapping[str, Mapping[str, Any]], tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_no_sensitive_argument_is_set(schemas: Mapping[str, Mapping[str, Any]], once: Once, lazy_run: Run) -> None:
     used = {
         (kind, type_): {key for stack in stacks for key in keys(stack)}
-        for (kind, type_), stacks in _bodies(tmp_path_factory.mktemp("stacks")).items()
+        for (kind, type_), stacks in _bodies(everything(once, lazy_run.outdir)).items()
     }
     assert "password" in set(sensitive(schemas["resource"]["aws_db_instance"]["block"]))
     known = {each: sensitive(schemas[each[0]][each[1]]["block"]) for each in used if each[1] in schemas[each[0]]}
@@ -59,9 +39,9 @@ def test_no_sensitive_argument_is_set(
     assert {each: found for each, names in known.items() if (found := used[each] & set(names))} == {}
 
 
-def _bodies(folder: Path) -> dict[tuple[str, str], list[Any]]:
+def _bodies(stacks: Sequence[Synthesized]) -> dict[tuple[str, str], list[Any]]:
     found: dict[tuple[str, str], list[Any]] = {}
-    for stack in everything(folder):
+    for stack in stacks:
         for kind in ("resource", "data"):
             for type_, _, body in stack.resources(kind):
                 found.setdefault((kind, type_), []).append(body)

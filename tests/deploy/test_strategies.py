@@ -1,20 +1,17 @@
-"""Every shipped strategy is a configuration that the real Terraform and AWS provider accept."""
+"""Every strategy, and what guides add to one, is a configuration that the real Terraform and AWS provider accept."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 
-from eks_hardware.loader.discovery import DEFAULT_FOLDER
-
-ROOT = Path(__file__).resolve().parents[2]
-STRATEGIES = sorted(file.stem for file in DEFAULT_FOLDER.glob("*.yaml"))
-SPECIAL = ROOT / "tests" / "synth" / "strategies"
+from eks_hardware.loader import parse_strategy
+from eks_hardware.resolve import resolve
+from eks_hardware.testing import Template
+from helpers import guides
+from helpers.synthesized import synthesize
+from helpers.terraform_modules import Faults, validate
 
 CLUSTER = "c" * 99 + "_"
 LONGEST = f"""
@@ -34,60 +31,37 @@ karpenter:
     - arn:aws:iam::aws:policy/AmazonSSMPatchAssociation
     - arn:aws:iam::111122223333:policy/team/AmazonSSMPatchAssociation
 """
+PROGRAMS = {
+    **dict(zip(("chart", "bucket and role", "self-managed", "fargate"), guides.blocks("extend"), strict=True)),
+    "overrides": guides.blocks("change-a-setting")[0],
+}
 
 
 @pytest.fixture(scope="module")
-def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Folder of a stack; all of them are synthesized once, as ``cdktf synth`` runs the app."""
-    outdir = tmp_path_factory.mktemp("synth") / "cdktf.out"
-    longest = tmp_path_factory.mktemp("longest") / "longest.yaml"
-    longest.write_text(LONGEST, encoding="utf-8")
-    named = os.pathsep.join([str(DEFAULT_FOLDER), str(SPECIAL), str(longest)])
-    environment = {
-        **os.environ,
-        "CDKTF_OUTDIR": str(outdir),
-        "EKS_HARDWARE_STRATEGIES": named,
-        # Validating the releases would need the binary of the Helm provider.
-        "EKS_HARDWARE_OVERLAY": "manifests",
-        "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
-    }
-    done = subprocess.run(
-        [sys.executable, "main.py"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return lambda name: outdir / "stacks" / name
+def faults(templates: Mapping[str, Template], tmp_path_factory: pytest.TempPathFactory) -> Faults:
+    """What one run of Terraform says about all of them."""
+    documents = {name: template.document for name, template in templates.items()}
+    (longest,) = synthesize(tmp_path_factory.mktemp("longest") / "out", [resolve(parse_strategy(LONGEST).strategy)])
+    documents["longest"] = longest.document
+    for name, program in PROGRAMS.items():
+        found = guides.synthesized(tmp_path_factory.mktemp("guide"), program)
+        documents[name] = found["mixed-hardware"].document
+    return validate(documents, tmp_path_factory.mktemp("terraform"))
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_shipped_strategy_is_valid_terraform(name: str, synthesized: Callable[[str], Path], deploy: object) -> None:
-    project = deploy.project(synthesized(name))  # type: ignore[attr-defined]
-    project.run("init", "-backend=false", "-input=false", "-no-color")
-    result = project.validate()
-    assert result["diagnostics"] == []
-    assert result["valid"]
+def test_nothing_but_stacks_is_at_fault(faults: Faults, templates: Mapping[str, Template]) -> None:
+    assert faults.keys() <= {*templates, "longest", *PROGRAMS}
 
 
-# What only a newer provider knows cannot be validated by 5.100.0; tests/synth hold its raised version range.
-NEEDS_NEWER_PROVIDER = {"account-options", "cluster-options"}
+def test_a_strategy_is_valid(strategy_name: str, faults: Faults) -> None:
+    assert faults.get(strategy_name, []) == []
 
 
-@pytest.mark.parametrize("file", sorted(SPECIAL.glob("*.yaml")), ids=lambda file: file.stem)
-def test_special_strategy_is_valid_terraform(file: Path, synthesized: Callable[[str], Path], deploy: object) -> None:
-    if file.stem in NEEDS_NEWER_PROVIDER:
-        version = ">= 6."
-        assert version in (synthesized(file.stem) / "cdk.tf.json").read_text(encoding="utf-8")
-        return
-    project = deploy.project(synthesized(file.stem))  # type: ignore[attr-defined]
-    project.run("init", "-backend=false", "-input=false", "-no-color")
-    result = project.validate()
-    assert result["diagnostics"] == []
-    assert result["valid"]
-
-
-def test_longest_legal_names_are_valid_terraform(synthesized: Callable[[str], Path], deploy: object) -> None:
+def test_the_longest_legal_names_are_valid(faults: Faults) -> None:
     """The provider has limits of its own, such as 125 characters for a launch template's name."""
-    project = deploy.project(synthesized(CLUSTER))  # type: ignore[attr-defined]
-    project.run("init", "-backend=false", "-input=false", "-no-color")
-    result = project.validate()
-    assert result["diagnostics"] == []
-    assert result["valid"]
+    assert faults.get("longest", []) == []
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_program_of_a_guide_is_valid(name: str, faults: Faults) -> None:
+    assert faults.get(name, []) == []

@@ -56,7 +56,7 @@ def scan(folder: Path) -> list[Check]:
     # Nothing of the machine's own: no settings, no tokens of a platform, and no look for a newer release.
     environment = {"PATH": os.defpath, "HOME": str(folder), "CKV_SKIP_PACKAGE_UPDATE_CHECK": "true"}
     done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1200, check=False
     )
     assert done.returncode in (0, 1), done.stderr
     reports = json.loads(done.stdout)

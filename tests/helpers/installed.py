@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
+from email import message_from_bytes
 from pathlib import Path
 
 from helpers.paths import ROOT
@@ -117,21 +120,31 @@ def build(source: Path, target: Path) -> Distributions:
     return Distributions(source, sdist, wheel)
 
 
-def install(wheel: Path, folder: Path) -> Installed:
-    """Make an environment with a wheel in it; the versions of what it needs are those of the checkout."""
-    _run(sys.executable, "-m", "venv", folder)
-    _run(
-        folder / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--no-compile",
-        "-c",
-        ROOT / "constraints.txt",
-        wheel,
-    )
+def install(wheel: Path) -> Installed:
+    """Install a wheel into an environment that has what it depends on, in the versions of the checkout.
+
+    The environment is made once for a set of requirements, in half a minute, and kept. It lies in a folder with a
+    space in its name.
+    """
+    requirements = _requirements(wheel)
+    constraints = ROOT / "constraints.txt"
+    wanted = "\n".join([sys.version, *requirements, constraints.read_text(encoding="utf-8")])
+    folder = ROOT / ".build" / "an install" / hashlib.sha256(wanted.encode()).hexdigest()[:12]
+    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
+    if not (folder / "installed").is_file():
+        _run(sys.executable, "-m", "venv", "--clear", folder)
+        _run(*pip, "-c", constraints, *requirements)
+        (folder / "installed").touch()
+    _run(*pip, "--no-deps", "--force-reinstall", wheel)
     return Installed(folder)
+
+
+def _requirements(wheel: Path) -> list[str]:
+    """What a wheel needs without its extras."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
+        metadata = message_from_bytes(archive.read(name))
+    return sorted(each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each)
 
 
 def _run(*command: str | Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,6 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from helpers.paths import ROOT, SHIPPED, SPECIAL
+
+# Like `python MAIN`; notes from which file every module came. Arguments: the program and the file for the note.
+NOTING = """
+import json, pathlib, runpy, sys
+try:
+    runpy.run_path(sys.argv[1], run_name="__main__")
+finally:
+    files = {name: str(getattr(module, "__file__", "")) for name, module in sys.modules.items()}
+    pathlib.Path(sys.argv[2]).write_text(json.dumps(files))
+"""
 
 
 @dataclass(frozen=True)
@@ -20,6 +31,17 @@ class Run:
     err: str
     outdir: Path
     modules: tuple[str, ...] = ()
+
+    def save(self, file: Path) -> None:
+        """Write it, without the modules."""
+        content = {"code": self.code, "out": self.out, "err": self.err, "outdir": str(self.outdir)}
+        file.write_text(json.dumps(content), encoding="utf-8")
+
+    @classmethod
+    def load(cls, file: Path) -> Run:
+        """Read what was saved."""
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return cls(content["code"], content["out"], content["err"], Path(content["outdir"]))
 
     def stacks(self) -> dict[str, bytes]:
         """``cdk.tf.json`` of every stack, by name."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from eks_hardware.loader.discovery import DEFAULT_FOLDER
 from eks_hardware.models import Strategy
+from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.validation import load_strategy
 
 TODAY = datetime.date(2026, 11, 20)
@@ -60,6 +62,18 @@ def document(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def strategy(*groups: dict[str, Any], **fields: Any) -> Strategy:
     return Strategy.model_validate(document(*groups, **fields))
+
+
+@cache
+def strategy_of(file: Path) -> Strategy:
+    """The strategy of a file that has no errors."""
+    return load_strategy(file).strategy
+
+
+@cache
+def resolved_of(file: Path) -> ResolvedStrategy:
+    """What the strategy of a file resolves to."""
+    return resolve(strategy_of(file))
 
 
 @cache

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers.paths import SHIPPED, SPECIAL
+from helpers.shared import Once
 
 if TYPE_CHECKING:
     from eks_hardware.resolve import ResolvedStrategy
@@ -46,45 +48,59 @@ class Synthesized:
                 yield type_, name, body
 
 
-def synthesize(folder: Path, strategies: Path, overlay: str = "") -> list[Synthesized]:
-    """Synthesize the strategies of a folder into another folder."""
+def everything(once: Once, plain: Path) -> list[Synthesized]:
+    """Shipped strategies alone and with each overlay, one with its charts in a stack of their own, and those of
+    tests/synth/strategies.
+
+    Args:
+        once: makes what is not there yet.
+        plain: the output folder of all strategies without an overlay.
+    """
+    stacks = synthesized(plain)
+    for overlay in OVERLAYS:
+        stacks += synthesized(once(f"overlay-{overlay}", partial(_with_overlay, overlay)), overlay)
+    return [*stacks, *synthesized(once("separate", _separate), "separate")]
+
+
+def synthesized(outdir: Path, overlay: str = "") -> list[Synthesized]:
+    """The stacks of an output folder."""
+    found = []
+    for file in sorted(outdir.glob("stacks/*/cdk.tf.json")):
+        stack = file.parent.name
+        strategy = stack if _file_of(stack) else stack.removesuffix("-kubernetes")
+        document = json.loads(file.read_text(encoding="utf-8"))
+        shipped = _file_of(strategy) == SHIPPED / f"{strategy}.yaml"
+        found.append(Synthesized(strategy, stack, shipped, overlay, file, document))
+    return found
+
+
+def _file_of(strategy: str) -> Path | None:
+    return next((file for folder in (SHIPPED, SPECIAL) if (file := folder / f"{strategy}.yaml").is_file()), None)
+
+
+def _with_overlay(overlay: str, folder: Path) -> None:
     from eks_hardware.stacks.app import strategies as load
 
-    environ = {"EKS_HARDWARE_STRATEGIES": str(strategies), "EKS_HARDWARE_OVERLAY": overlay}
-    return synthesize_resolved(folder, [each for each, _ in load(environ)], overlay)
+    environ = {"EKS_HARDWARE_STRATEGIES": str(SHIPPED), "EKS_HARDWARE_OVERLAY": overlay}
+    synthesize(folder, [each for each, _ in load(environ)])
 
 
-def synthesize_resolved(folder: Path, resolved: Sequence[ResolvedStrategy], overlay: str = "") -> list[Synthesized]:
-    """Synthesize strategies that are resolved already."""
-    from eks_hardware._cdk import App
-    from eks_hardware.stacks import strategy_stacks
-
-    folder.mkdir(parents=True)
-    app = App(outdir=str(folder))
-    stacks = [(each.name, stack.node.id) for each in resolved for stack in strategy_stacks(app, each)]
-    app.synth()
-    return [
-        Synthesized(
-            strategy,
-            stack,
-            (SHIPPED / f"{strategy}.yaml").is_file(),
-            overlay,
-            file := folder / "stacks" / stack / "cdk.tf.json",
-            json.loads(file.read_text(encoding="utf-8")),
-        )
-        for strategy, stack in stacks
-    ]
-
-
-def everything(folder: Path) -> list[Synthesized]:
-    """Shipped strategies alone and with each overlay, one with its charts in a stack of their own, and those of
-    tests/synth/strategies."""
+def _separate(folder: Path) -> None:
     from eks_hardware.resolve import resolve
     from eks_hardware.validation import load_strategy
 
-    stacks = synthesize(folder / "special", SPECIAL)
-    for overlay in ("", *OVERLAYS):
-        stacks += synthesize(folder / (overlay or "shipped"), SHIPPED, overlay)
     one = load_strategy(SHIPPED / "mixed-hardware.yaml").strategy
     separate = one.model_copy(update={"kubernetes": one.kubernetes.model_copy(update={"stack": "separate"})})
-    return [*stacks, *synthesize_resolved(folder / "separate", [resolve(separate)], "separate")]
+    synthesize(folder, [resolve(separate)])
+
+
+def synthesize(folder: Path, resolved: Sequence[ResolvedStrategy]) -> list[Synthesized]:
+    """Synthesize strategies into a folder."""
+    from eks_hardware._cdk import App
+    from eks_hardware.stacks import strategy_stacks
+
+    app = App(outdir=str(folder))
+    for each in resolved:
+        strategy_stacks(app, each)
+    app.synth()
+    return synthesized(folder)

@@ -15,13 +15,13 @@ from eks_hardware.kubernetes.node_class import node_class
 from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
 from eks_hardware.kubernetes.references import known, references_in, replaced
 from eks_hardware.models import NodePoolSpec
-from eks_hardware.resolve import ResolvedNodePool, resolve, resolve_node_pool
+from eks_hardware.resolve import ResolvedNodePool, resolve_node_pool
 from eks_hardware.resolve.gpu_sharing import mig_profiles
 from eks_hardware.resolve.node_pools import accelerator_resource, known_to_karpenter
-from eks_hardware.validation import load_strategy
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.karpenter_schema import check_custom_resources
 from helpers.paths import SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
 
 STRATEGIES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 RESERVATIONS: tuple[dict[str, Any], ...] = (
@@ -34,7 +34,7 @@ RESERVATIONS: tuple[dict[str, Any], ...] = (
 
 def of_strategies() -> Iterator[dict[str, Any]]:
     for file in STRATEGIES:
-        resolved = resolve(load_strategy(file).strategy)
+        resolved = resolved_of(file)
         if resolved.node_pools:
             for each in Bundle(tuple(releases(resolved))).objects:
                 yield replaced(each, known(resolved).__getitem__)

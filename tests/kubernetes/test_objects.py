@@ -18,11 +18,11 @@ from eks_hardware.kubernetes import Bundle, ObjectRelease, bundle
 from eks_hardware.kubernetes.local_chart import CHART, chart_values
 from eks_hardware.kubernetes.references import known, references_in, replaced
 from eks_hardware.kubernetes.yaml_text import yaml_text
-from eks_hardware.resolve import ResolvedStrategy, resolve
-from eks_hardware.validation import load_strategy
+from eks_hardware.resolve import ResolvedStrategy
 from helpers.kubernetes import helm, label
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import SHIPPED, SPECIAL, TESTS
+from helpers.strategies import resolved_of
 
 Object = dict[str, Any]
 
@@ -54,20 +54,19 @@ DNS_LABEL = re.compile(r"(?=.{1,63}$)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 LABEL_KINDS = {"Namespace", "Service"}
 
 
-@cache
-def resolved_of(name: str) -> ResolvedStrategy:
+def resolved_named(name: str) -> ResolvedStrategy:
     folder = SHIPPED if (SHIPPED / f"{name}.yaml").is_file() else SPECIAL
-    return resolve(load_strategy(folder / f"{name}.yaml").strategy)
+    return resolved_of(folder / f"{name}.yaml")
 
 
 @cache
 def bundle_of(name: str) -> Bundle:
-    return bundle(resolved_of(name))
+    return bundle(resolved_named(name))
 
 
 def objects_of(name: str) -> list[Object]:
     """The objects as the API server gets them: references filled in, plain maps and lists."""
-    names = known(resolved_of(name))
+    names = known(resolved_named(name))
     return [
         json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
         for each in bundle_of(name).objects
@@ -89,11 +88,11 @@ def is_custom(item: Mapping[str, Any]) -> bool:
 
 def test_plain_objects_fit_the_schemas_of_the_strategy_s_version(strategy_name: str) -> None:
     plain = [each for each in objects_of(strategy_name) if kind_of(each) not in CUSTOM]
-    assert check_objects(plain, resolved_of(strategy_name).kubernetes.kubernetes_version) == []
+    assert check_objects(plain, resolved_named(strategy_name).kubernetes.kubernetes_version) == []
 
 
 def test_an_unknown_field_fails_in_every_plain_object(strategy_name: str) -> None:
-    version = resolved_of(strategy_name).kubernetes.kubernetes_version
+    version = resolved_named(strategy_name).kubernetes.kubernetes_version
     for item in objects_of(strategy_name):
         if kind_of(item) not in CUSTOM:
             broken = copy.deepcopy(item)
@@ -217,7 +216,7 @@ def test_the_rendered_chart_is_the_objects(strategy_name: str) -> None:
             values,
             release=release.name,
             namespace=release.namespace,
-            kubernetes_version=f"{resolved_of(strategy_name).kubernetes.kubernetes_version}.0",
+            kubernetes_version=f"{resolved_named(strategy_name).kubernetes.kubernetes_version}.0",
         )
         assert rendered == meant
 

@@ -20,7 +20,6 @@ from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes import Bundle, ChartRelease, ObjectRelease, bundle
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.testing import Template
-from eks_hardware.validation import load_strategy
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.kubernetes.scheduling import (
     EFA,
@@ -42,7 +41,7 @@ from helpers.kubernetes.scheduling import (
 )
 from helpers.kubernetes.workloads import CRITICAL, workloads
 from helpers.paths import ROOT, SPECIAL
-from helpers.strategies import FOLDER, SHIPPED, shipped
+from helpers.strategies import FOLDER, SHIPPED, resolved_of, shipped
 
 Templates = Mapping[str, Template]
 Pod = dict[str, Any]
@@ -288,7 +287,7 @@ def candidates(templates: Templates) -> Mapping[str, tuple[Node, ...]]:
 
 def _resolved(name: str) -> ResolvedStrategy:
     folder = FOLDER if name in SHIPPED else SPECIAL
-    return resolve(load_strategy(folder / f"{name}.yaml").strategy)
+    return resolved_of(folder / f"{name}.yaml")
 
 
 def schedulers(name: str) -> set[str]:

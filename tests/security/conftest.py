@@ -1,4 +1,4 @@
-"""Every strategy with every overlay, synthesized once for each worker."""
+"""Every strategy with every overlay, synthesized once for all workers."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from helpers.running import Run
+from helpers.shared import Once
 from helpers.synthesized import Synthesized, everything
 
 
 @pytest.fixture(scope="session")
-def stacks(tmp_path_factory: pytest.TempPathFactory) -> Sequence[Synthesized]:
+def stacks(once: Once, lazy_run: Run) -> Sequence[Synthesized]:
     """Shipped strategies alone and with each overlay, and those of tests/synth/strategies."""
-    return everything(tmp_path_factory.mktemp("stacks"))
+    return everything(once, lazy_run.outdir)

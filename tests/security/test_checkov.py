@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import copy
 import json
-import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from ruamel.yaml import YAML
@@ -96,39 +94,73 @@ MUTATIONS: list[tuple[str, str, Callable[[Document], None], str]] = [
 ]  # fmt: skip
 
 
-def mutate(stacks: Sequence[Synthesized], folder: Path) -> None:
-    """Write a stack with each mistake."""
+class Round(NamedTuple):
+    """A stack with several mistakes, in services that have nothing to do with each other."""
+
+    strategy: str
+    document: Document
+    services: set[str]
+    names: list[str]
+
+
+def rounds(stacks: Sequence[Synthesized]) -> list[Round]:
+    """All mistakes in as few stacks as can be."""
     originals = {stack.stack: stack.document for stack in stacks if not stack.overlay}
+    found: list[Round] = []
     for name, strategy, change, _ in MUTATIONS:
-        document = copy.deepcopy(originals[strategy])
-        change(document)
-        place = folder / name
-        place.mkdir(parents=True)
-        (place / "cdk.tf.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
+        before, after = originals[strategy]["resource"], copy.deepcopy(originals[strategy])
+        change(after)
+        # aws_iam_role -> iam
+        services = {type_.split("_")[1] for type_ in before if before[type_] != after["resource"].get(type_)}
+        free = (each for each in found if each.strategy == strategy and not each.services & services)
+        chosen = next(free, None)
+        if chosen is None:
+            chosen = Round(strategy, copy.deepcopy(originals[strategy]), set(), [])
+            found.append(chosen)
+        change(chosen.document)
+        chosen.services.update(services)
+        chosen.names.append(name)
+    return found
 
 
 # --- one run for all
 
 
 @pytest.fixture(scope="session")
-def checks(stacks: Sequence[Synthesized], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, list[Check]]:
-    """All checks by folder; those of the mutations under ``mutated/<name>``."""
-    folder = tmp_path_factory.mktemp("scan")
-    for index, stack in enumerate(stacks):
+def scanned(stacks: Sequence[Synthesized]) -> Sequence[Synthesized]:
+    """Stacks that are not the same to checkov."""
+    found = {}
+    for stack in stacks:
         # The emulator's overlay leaves out what it lacks; nothing else of it is ever deployed.
         if stack.overlay != "local":
-            (folder / str(index)).mkdir()
-            shutil.copy(stack.file, folder / str(index))
-    mutate(stacks, folder / MUTATED)
+            of_aws = {type_: named for type_, named in stack.document["resource"].items() if type_.startswith("aws_")}
+            found.setdefault(json.dumps([stack.strategy, of_aws], sort_keys=True), stack)
+    return tuple(found.values())
+
+
+@pytest.fixture(scope="session")
+def checks(
+    stacks: Sequence[Synthesized], scanned: Sequence[Synthesized], tmp_path_factory: pytest.TempPathFactory
+) -> Mapping[str, list[Check]]:
+    """All checks by folder; those of a mistake under its name."""
+    folder = tmp_path_factory.mktemp("scan")
+    mistaken = rounds(stacks)
+    documents = {str(index): stack.document for index, stack in enumerate(scanned)}
+    documents |= {f"{MUTATED}-{index}": each.document for index, each in enumerate(mistaken)}
+    for name, document in documents.items():
+        (folder / name).mkdir()
+        (folder / name / "cdk.tf.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
     found = defaultdict(list)
     for check in scan(folder):
         found[check.folder].append(check)
+    for index, each in enumerate(mistaken):
+        found.update(dict.fromkeys(each.names, found[f"{MUTATED}-{index}"]))
     return found
 
 
 @pytest.fixture(scope="session")
-def of_stacks(stacks: Sequence[Synthesized], checks: Mapping[str, list[Check]]) -> list[tuple[Synthesized, Check]]:
-    return [(stack, check) for index, stack in enumerate(stacks) for check in checks.get(str(index), [])]
+def of_stacks(scanned: Sequence[Synthesized], checks: Mapping[str, list[Check]]) -> list[tuple[Synthesized, Check]]:
+    return [(stack, check) for index, stack in enumerate(scanned) for check in checks.get(str(index), [])]
 
 
 # --- exceptions
@@ -177,7 +209,7 @@ def test_every_exception_is_needed(of_stacks: list[tuple[Synthesized, Check]]) -
 
 @pytest.mark.parametrize(("name", "expected"), [(name, expected) for name, _, _, expected in MUTATIONS])
 def test_a_mistake_is_found(name: str, expected: str, checks: Mapping[str, list[Check]]) -> None:
-    failed = {check.id for check in checks[f"{MUTATED}/{name}"] if not check.passed}
+    failed = {check.id for check in checks[name] if not check.passed}
     known = {exception["check"] for exception in exceptions()["shipped"]}
     assert expected in failed - known
 
@@ -205,15 +237,14 @@ EVALUATED = {
 }
 
 
-def test_every_resource_is_evaluated(stacks: Sequence[Synthesized], of_stacks: list[tuple[Synthesized, Check]]) -> None:
+def test_every_resource_is_evaluated(
+    scanned: Sequence[Synthesized], of_stacks: list[tuple[Synthesized, Check]]
+) -> None:
     gone_through = defaultdict(set)
     for stack, check in of_stacks:
         gone_through[stack.file, check.path].add(check.id)
     made = [
-        (stack.file, type_, body["//"]["metadata"]["path"])
-        for stack in stacks
-        if stack.overlay != "local"
-        for type_, _, body in stack.resources()
+        (stack.file, type_, body["//"]["metadata"]["path"]) for stack in scanned for type_, _, body in stack.resources()
     ]
     left_out = {
         (type_, path): missing

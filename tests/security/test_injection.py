@@ -26,7 +26,7 @@ from eks_hardware.kubernetes.references import known
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from helpers.strategies import document, group, pool
-from helpers.synthesized import synthesize_resolved
+from helpers.synthesized import synthesize
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -174,7 +174,7 @@ def both() -> Both:
 
 
 def synthesized(resolved: ResolvedStrategy, folder: Path) -> dict[str, Any]:
-    (stack,) = synthesize_resolved(folder, [resolved])
+    (stack,) = synthesize(folder, [resolved])
     return stack.document
 
 

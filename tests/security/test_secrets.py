@@ -11,10 +11,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from eks_hardware.kubernetes import bundle
-from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.secrets import secrets_in
+from helpers.strategies import resolved_of
 from helpers.synthesized import Synthesized
 
 # Every other data source is suspect: aws_eks_cluster_auth and aws_ecr_authorization_token put a token into the state,
@@ -67,7 +66,7 @@ def test_outputs_are_no_secrets(stacks: Sequence[Synthesized]) -> None:
 
 @pytest.mark.parametrize("file", sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")]), ids=lambda each: each.stem)
 def test_no_secret_in_what_goes_onto_the_cluster(file: Any) -> None:
-    found = bundle(resolve(load_strategy(file).strategy))
+    found = bundle(resolved_of(file))
     contents: list[Any] = [
         getattr(release, "values", None) or getattr(release, "objects", None) for release in found.releases
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +13,17 @@ from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.scripts import scripts
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.references import known, replaced
-from eks_hardware.resolve import ResolvedStrategy, resolve
-from eks_hardware.validation import load_strategy
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.kubernetes_schema import check_objects
 from helpers.paths import TESTS
-from helpers.terraform_modules import stack_documents, validate
+from helpers.strategies import resolved_of
+from helpers.terraform_modules import Faults, stack_documents, validate
 
 GOOD = sorted((TESTS / "corpus" / "good").glob("*.yaml"))
 # Held against their own definitions in tests/kubernetes and tests/unit/kubernetes.
 CUSTOM_GROUPS = ("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "monitoring.coreos.com")
 
 Documents = dict[str, dict[str, Any]]
-
-
-@cache
-def resolved_of(file: Path) -> ResolvedStrategy:
-    return resolve(load_strategy(file).strategy)
 
 
 @pytest.fixture(scope="module")
@@ -74,24 +67,30 @@ def test_a_cluster_takes_its_objects(file: Path) -> None:
     assert [fault for each in karpenters for fault in check_rules(each)] == []
 
 
-def test_terraform_takes_them_all(documents: Documents, tmp_path: Path) -> None:
-    assert validate(documents, tmp_path) == {}
-
-
-def test_what_terraform_refuses_is_noticed(documents: Documents, tmp_path: Path) -> None:
-    """In every part that is checked, and in the stack that it is in."""
-    broken = {name: copy.deepcopy(documents[name]) for name in (*PARTS, "minimal")}
+@pytest.fixture(scope="module")
+def faults(documents: Documents, tmp_path_factory: pytest.TempPathFactory) -> Faults:
+    """What one run of Terraform says about all of them, and about some that are broken."""
+    broken = {f"{name}{_BROKEN}": copy.deepcopy(documents[name]) for name in PARTS}
     for name, (part, fault) in PARTS.items():
-        at: Any = broken[name]
+        at: Any = broken[f"{name}{_BROKEN}"]
         for step in part:
             at = next(iter(at.values())) if step == "*" else at[step]
         at.update(fault)
-    found = validate(broken, tmp_path)
-    assert {
-        name: [each for each in faults if "nonsense" in each] != [] for name, faults in found.items()
-    } == dict.fromkeys(PARTS, True)
+    return validate({**documents, **broken}, tmp_path_factory.mktemp("terraform"))
 
 
+def test_terraform_takes_them_all(documents: Documents, faults: Faults) -> None:
+    assert {name: faults[name] for name in documents if name in faults} == {}
+
+
+def test_what_terraform_refuses_is_noticed(faults: Faults) -> None:
+    """In every part that is checked, and in the stack that it is in: else it would not have looked at the others."""
+    assert {name: any("nonsense" in each for each in said) for name, said in faults.items()} == {
+        f"{name}{_BROKEN}": True for name in PARTS
+    }
+
+
+_BROKEN = "-broken"
 # Stack -> a place in it, and what is put there; "*" is the first of what there is.
 PARTS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "access": (("resource", "aws_eks_cluster", "*"), {"nonsense": True}),

@@ -19,10 +19,9 @@ import pytest
 
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.public_api import PUBLIC, Definition, definition, definitions, is_construct, members
-from helpers.strategies import document
+from helpers.strategies import document, resolved_of
 
 PACKAGES = [each for each in PUBLIC if re.match(r"eks_hardware\.(constructs|stacks|kubernetes)\b", each)]
 
@@ -197,7 +196,7 @@ def made(ran: Mapping[str, Ran], tmp_path_factory: pytest.TempPathFactory) -> Ma
             found[name] |= types
     app = App(outdir=str(tmp_path_factory.mktemp("cdktf.out")))
     for file in STRATEGIES:
-        strategy_stacks(app, resolve(load_strategy(file).strategy))
+        strategy_stacks(app, resolved_of(file))
     _note(app, found, set())
     return found
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.catalogue import load
-from eks_hardware.stacks.app import main
+from eks_hardware.stacks.app import main, strategies
 from helpers import cli
 from helpers.locking import group_line, write_strategy
 from helpers.synthesized import Synthesized, synthesize
@@ -26,8 +26,8 @@ def stacks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Synthesized]:
     run("init", "written", "--model", "405B", "--task", "training", "--out", str(folder / "strategies"), "--no-project")
     described = write_strategy(folder / "strategies", group_line(), name="described")
     run("lock", str(described))
-    found = synthesize(folder / "out", folder / "strategies")
-    return {each.strategy: each for each in found}
+    resolved = [each for each, _ in strategies({"EKS_HARDWARE_STRATEGIES": str(folder / "strategies")})]
+    return {each.strategy: each for each in synthesize(folder / "out", resolved)}
 
 
 def node_group(stack: Synthesized, name: str) -> dict[str, Any]:

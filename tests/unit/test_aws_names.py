@@ -87,6 +87,13 @@ def test_two_long_clusters_have_different_names() -> None:
         (("demo", "us-west-2", "cluster"), 64, "demo-us-west-2-cluster"),
         (("a" * 40, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaaa-cluster-e27c67a9"),
         (("abc",), 3, "abc"),
+        # What is cut ends in no separator.
+        (("a" * 14 + "-_" + "b" * 9, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaa-cluster-529cbaed"),
+        # One part is cut itself.
+        (("abcd" * 8,), 31, "abcdabcdabcdabcdabcdab-e2c973bf"),
+        # A last part that leaves no room for the first is cut as a whole.
+        (("a" * 12, "d" * 22), 32, "aaaaaaaaaaaa-dddddddddd-30e3c824"),
+        (("abcdefghijkl", "d" * 21), 32, "a-ddddddddddddddddddddd-46f9113f"),
     ],
 )
 def test_golden(parts: tuple[str, ...], limit: int, expected: str) -> None:
@@ -110,6 +117,30 @@ def test_limited(parts: list[str], others: list[str], limit: int) -> None:
 def test_told_apart() -> None:
     assert aws_names.told_apart("a", "x") == aws_names.told_apart("a", "x")
     assert len({aws_names.told_apart("a", whole) for whole in ("x", "y", "x ", "")}) == 4
+
+
+def test_a_security_group_is_not_named_as_an_id() -> None:
+    assert aws_names.security_group("SG-demo", "efa") == "eks-SG-demo-efa"
+    assert aws_names.security_group("demo", "efa") == "demo-efa"
+    assert len(aws_names.security_group("x" * 300, "efa")) == 255
+
+
+def test_the_limits_are_those_of_aws() -> None:
+    """IAM, EventBridge, SQS, the AWS provider, EC2, KMS, tags, EFS and HCP Terraform: the sources stand beside them."""
+    assert {name: value for name, value in vars(aws_names).items() if name.isupper() and not name.startswith("_")} == {
+        "IAM_ROLE": 64,
+        "IAM_POLICY": 128,
+        "INSTANCE_PROFILE": 128,
+        "EVENT_RULE": 64,
+        "SQS_QUEUE": 80,
+        "LAUNCH_TEMPLATE": 125,
+        "PLACEMENT_GROUP": 255,
+        "SECURITY_GROUP": 255,
+        "KMS_ALIAS": 256,
+        "TAG_VALUE": 256,
+        "EFS_TOKEN": 64,
+        "TERRAFORM_WORKSPACE": 90,
+    }
 
 
 def test_system_group_has_a_launch_template_name_too() -> None:

@@ -15,8 +15,8 @@ from eks_hardware.catalogue import Hardware, load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.resolve.zones import control_plane_excluded
-from eks_hardware.validation import load_strategy
 from helpers.paths import TESTS
+from helpers.strategies import strategy_of
 
 GOOD = sorted((TESTS / "corpus" / "good").glob("*.yaml"))
 CATALOGUE = load()
@@ -26,7 +26,7 @@ Field = tuple[type[BaseModel], str]
 
 @cache
 def strategies() -> tuple[Strategy, ...]:
-    return tuple(load_strategy(file).strategy for file in GOOD)
+    return tuple(strategy_of(file) for file in GOOD)
 
 
 @cache

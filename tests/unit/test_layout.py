@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from helpers.paths import ROOT
@@ -38,6 +38,11 @@ UPWARDS = {("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory")}
 """The exceptions: a module, and what it imports of a higher layer."""
 
 
+@cache
+def _tree(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def _files(*folders: str) -> list[Path]:
     return sorted(
         file
@@ -51,24 +56,25 @@ def _relative(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
-def _imports(file: Path, *, types: bool = True) -> Iterator[str]:
+@cache
+def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
     """The modules that a file imports anywhere, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
-    tree = ast.parse(file.read_text(encoding="utf-8"))
     skipped = {
         id(inner)
-        for node in ast.walk(tree)
+        for node in ast.walk(_tree(file))
         if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
         for inner in ast.walk(node)
     }
-    for node in ast.walk(tree):
+    found: list[str] = []
+    for node in ast.walk(_tree(file)):
         if id(node) in skipped:
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.module or ""
             # `from eks_hardware import constructs` imports a package, too.
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += (node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names))
+    return tuple(found)
 
 
 def _breaches(folders: tuple[str, ...], forbidden: str) -> list[str]:
@@ -150,7 +156,7 @@ def test_only_one_file_imports_the_framework() -> None:
 
 
 def test_everything_imported_from_the_framework_is_exported() -> None:
-    tree = ast.parse((ROOT / "eks_hardware" / "_cdk.py").read_text(encoding="utf-8"))
+    tree = _tree(ROOT / "eks_hardware" / "_cdk.py")
     imported = {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
     assigned = next(node for node in tree.body if isinstance(node, ast.Assign))
     assert set(ast.literal_eval(assigned.value)) == imported
@@ -166,6 +172,7 @@ def _module(file: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def _imported_modules() -> dict[str, set[str]]:
     """What each module of ours imports of ours, at the top or later, imports for types aside."""
     files = {_module(file): file for file in _files(*CODE)}
@@ -252,7 +259,7 @@ def test_constructs_read_neither_files_nor_environment() -> None:
     calls = [
         f"{_relative(file)}:{node.lineno} {node.func.id}"
         for file in _files("constructs")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(_tree(file))
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("open", "exec", "eval")
     ]
     assert calls == []

@@ -16,7 +16,7 @@ def _python(code: str, folder: Path, codes: frozenset[int] = frozenset({0})) -> 
 
 
 def test_time_is_that_of_the_whole_process(tmp_path: Path) -> None:
-    assert 0.2 <= seconds(_python("import time; time.sleep(0.2)", tmp_path)) < 10
+    assert seconds(_python("import time; time.sleep(0.2)", tmp_path)) >= 0.2
 
 
 def test_a_command_that_fails_is_no_measurement(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_commands_take_turns_and_the_first_turn_does_not_count(tmp_path: Path) -
 
 
 def test_memory_is_that_of_all_processes_together(tmp_path: Path) -> None:
-    hold = "held = bytearray(60_000_000); import time; time.sleep(0.4)"
+    hold = "held = bytearray(60_000_000); import time; time.sleep(1)"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}])"
     alone = peak_megabytes(_python(hold, tmp_path))
     both = peak_megabytes(_python(f"{child.replace('run', 'Popen')}; {hold}", tmp_path))

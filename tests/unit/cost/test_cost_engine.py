@@ -12,9 +12,8 @@ import pytest
 from eks_hardware import data, facts
 from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, cost_of
 from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL, TESTS
-from helpers.strategies import TODAY, gpu_pool, group, pool, pools, strategy
+from helpers.strategies import TODAY, gpu_pool, group, pool, pools, resolved_of, strategy
 
 ALL = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("*.yaml")])
 
@@ -79,7 +78,7 @@ def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
 
 @pytest.mark.parametrize("file", ALL, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_every_strategy_has_a_cost(file: Path) -> None:
-    found = cost_of(resolve(load_strategy(file).strategy), today=TODAY)
+    found = cost_of(resolved_of(file), today=TODAY)
     least, desired, most = (found.usd_per_hour(level) for level in LEVELS)
     assert 0 < least <= desired <= most
     assert found.usd_per_month("max") == most * HOURS_PER_MONTH
@@ -92,7 +91,7 @@ def test_every_strategy_has_a_cost(file: Path) -> None:
 
 @pytest.mark.parametrize("file", sorted(SHIPPED.glob("*.yaml")), ids=lambda file: file.stem)
 def test_everything_that_ships_has_a_price(file: Path) -> None:
-    assert cost_of(resolve(load_strategy(file).strategy), today=TODAY).unknown("max") == ()
+    assert cost_of(resolved_of(file), today=TODAY).unknown("max") == ()
 
 
 # --- groups

@@ -10,10 +10,9 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.doctor import permissions
 from eks_hardware.doctor.aws import Caller
-from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, found, look
 from helpers.paths import GOLDEN, SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
 
 ROWS = facts.account("permissions")["rows"]
 STACKS = sorted(file.parent.name for file in GOLDEN.glob("*/addresses.txt"))
@@ -108,7 +107,7 @@ def test_denied() -> None:
 def test_every_resource_type_of_a_stack_has_its_actions(name: str) -> None:
     """What Terraform makes is read from the golden files, what is asked follows from the strategy."""
     folder = SHIPPED if (SHIPPED / f"{name}.yaml").exists() else SPECIAL
-    resolved = resolve(load_strategy(folder / f"{name}.yaml").strategy)
+    resolved = resolved_of(folder / f"{name}.yaml")
     addresses = (GOLDEN / name / "addresses.txt").read_text(encoding="utf-8")
     types = set(re.findall(r"^(aws_\w+)\.", addresses, re.MULTILINE))
     assert types

@@ -18,10 +18,9 @@ from eks_hardware.resolve import (
     Resolved,
     ResolvedAccessEntry,
     ResolvedTaint,
-    resolve,
 )
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/a"
 ROLE = "arn:aws:iam::111122223333:role/a"
@@ -74,7 +73,7 @@ def test_lines(value: Any, expected: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("file", sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")]), ids=lambda file: file.stem)
 def test_everything_that_is_resolved_is_shown_once(file: Path) -> None:
-    resolved = resolve(load_strategy(file).strategy)
+    resolved = resolved_of(file)
     shown = [(section.path, row.field) for section in sections(resolved) for row in section.rows]
     assert len(shown) == len(set(shown))
     assert len(shown) == sum(1 for _ in leaves(resolved))

@@ -10,9 +10,8 @@ from eks_hardware import data, facts
 from eks_hardware.kubernetes import bundle
 from eks_hardware.resolve import resolve
 from eks_hardware.rules.unknown_keys import unknown_keys
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
-from helpers.strategies import group, strategy
+from helpers.strategies import group, resolved_of, strategy
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 
@@ -38,7 +37,7 @@ SWITCHES = {
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_of_every_strategy(file: Path) -> None:
-    for chart in bundle(resolve(load_strategy(file).strategy)).charts:
+    for chart in bundle(resolved_of(file)).charts:
         if chart.version == facts.chart(chart.key)["version"]:
             assert [str(each) for each in unknown_keys(chart.key, chart.values)] == [], chart.key
 

@@ -17,11 +17,10 @@ from eks_hardware.kubernetes.nodes import Node, has_efa, is_neuron, is_nvidia, l
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.rules import check
-from eks_hardware.validation import load_strategy
 from helpers.kubernetes.placement import DAEMONSET_TOLERATIONS, matches, tolerates
 from helpers.kubernetes.workloads import Workload, workloads
 from helpers.paths import SHIPPED, SPECIAL
-from helpers.strategies import SYSTEM, TODAY, document, group
+from helpers.strategies import SYSTEM, TODAY, document, group, resolved_of
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 
@@ -106,7 +105,7 @@ def labels_of(node: Node, instance_type: str, running: list[Workload]) -> dict[s
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_of_every_strategy(file: Any) -> None:
     # trap: awslabs/data-on-eks#478
-    resolved = resolve(load_strategy(file).strategy)
+    resolved = resolved_of(file)
     assert_closed(resolved, bundle(resolved))
 
 

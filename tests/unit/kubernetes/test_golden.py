@@ -10,15 +10,14 @@ import pytest
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.references import known
-from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
+from helpers.strategies import resolved_of
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")], key=lambda file: file.stem)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_bundle(file: Path, golden: Callable[[str, str], None]) -> None:
-    resolved = resolve(load_strategy(file).strategy)
+    resolved = resolved_of(file)
     files = tree(bundle(resolved), name=resolved.name, region=resolved.region, known=known(resolved)).files()
     golden(f"{file.stem}/kubernetes.txt", "\n".join(f"### {path}\n{text}" for path, text in files.items()))

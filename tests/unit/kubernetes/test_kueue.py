@@ -18,9 +18,8 @@ from eks_hardware.kubernetes.nodes import Node, effect, nodes
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, extended_resources_of, resolve
 from eks_hardware.units import amount
-from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
-from helpers.strategies import group, strategy
+from helpers.strategies import group, resolved_of, strategy, strategy_of
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 TEAMS = [{"name": "research"}, {"name": "serving"}]
@@ -64,7 +63,7 @@ def labels_of(node: Node) -> dict[str, str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path) -> None:
-    given = resolve(load_strategy(file).strategy)
+    given = resolved_of(file)
     for node in nodes(given):
         matching = [each for each in flavors(given) if each.labels.items() <= labels_of(node).items()]
         assert len(matching) == (node.workload != "system"), (node.name, [each.name for each in matching])
@@ -79,7 +78,7 @@ def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path)
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_only_accelerated_nodes_are_tolerated(file: Path) -> None:
-    given = resolve(load_strategy(file).strategy)
+    given = resolved_of(file)
     for flavor in flavors(given):
         assert {each["key"] for each in flavor.tolerations} <= {GPU, NEURON}
         assert flavor.hardware is not Hardware.CPU or not flavor.tolerations
@@ -235,7 +234,7 @@ def test_groups_and_pools_of_a_flavor_add_up() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_one_node_of_each_type_fits_its_quota(file: Path) -> None:
     """A job that asks for all that pods can have of a node of the smallest type is admitted."""
-    given = resolve(load_strategy(file).strategy)
+    given = resolved_of(file)
     for flavor in flavors(given):
         members = [node for node in nodes(given) if flavor.labels.items() <= labels_of(node).items()]
         most = [allocatable(node, load().get(name)) for node in members for name in node.instance_types]
@@ -435,7 +434,7 @@ def structure(item: Any) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_structure(file: Path) -> None:
-    loaded = load_strategy(file).strategy
+    loaded = strategy_of(file)
     kubernetes = loaded.kubernetes.model_copy(update={"kueue": True})
     given = resolve(loaded.model_copy(update={"kubernetes": kubernetes}))
     found = [each for release in releases(given) if isinstance(release, ObjectRelease) for each in release.objects]

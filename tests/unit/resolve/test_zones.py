@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eks_hardware.catalogue import load
-from eks_hardware.models import Strategy
-from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.models import NetworkSpec, Strategy
+from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve, zones
 from eks_hardware.resolve.zones import control_plane_excluded
 from helpers.strategies import OVERLAYS, SHIPPED, group, shipped, strategy
 
@@ -202,3 +202,21 @@ def test_a_pinned_group_does_not_take_another_group_along(place: int) -> None:
     groups = [trainium]
     groups.insert(place, group("m6i.xlarge", name="pinned", zones=["use1-az6"]))
     assert zones_of(resolve(strategy(*groups, region="us-east-1", network={"zones": 2})), "trn") == ("use1-az4",)
+
+
+class FakeCatalogue:
+    """Two zones where the control plane may be, behind one where it may not, and one type in the last two of all."""
+
+    def zone_ids(self, _region: str) -> tuple[str, ...]:
+        return ("use1-az1", "use1-az2", "use1-az3", "use1-az5")
+
+    def offered(self, _name: str, _region: str) -> tuple[str, ...]:
+        return ("use1-az3", "use1-az5")
+
+
+def test_a_zone_without_control_plane_is_taken_last() -> None:
+    catalogue = cast("Catalogue", FakeCatalogue())
+    demand = zones.Demand("gpu", ("g6.xlarge",), (), one_zone=False, every_type=True)
+    choice = zones.choose(NetworkSpec(zones=2), [demand], "us-east-1", catalogue)
+    assert choice.zone_ids == ("use1-az1", "use1-az2", "use1-az5")
+    assert zones.zones_of(demand, choice, "us-east-1", catalogue) == ("use1-az5",)

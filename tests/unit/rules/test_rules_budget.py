@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+from eks_hardware.cost import cost_of
 from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, group, pool, pools
@@ -54,6 +56,20 @@ def test_case(case: Case) -> None:
 def test_every_rule_has_a_case() -> None:
     assert {case.code for case in CASES} == rules_of("budget")
     assert warnings_of("budget") == {"BUDGET_UNKNOWN"}
+
+
+def costs(changes: dict[str, Any]) -> float:
+    """What a strategy costs a month at its max, as far as it is known."""
+    return cost_of(resolve(Strategy.model_validate(document(**changes))), today=TODAY).usd_per_month("max")
+
+
+@pytest.mark.parametrize("of", [GPU, BLOCK], ids=["known", "unknown"])
+def test_a_cost_that_is_the_budget_is_within_it(of: dict[str, Any]) -> None:
+    exactly = costs(given(1, of))
+    assert ("BUDGET_EXCEEDED", FIELD) not in codes(given(exactly, of))
+    assert (("BUDGET_UNKNOWN", FIELD) in codes(given(exactly, of))) is (of is BLOCK)
+    assert ("BUDGET_EXCEEDED", FIELD) in codes(given(exactly - 0.01, of))
+    assert ("BUDGET_UNKNOWN", FIELD) not in codes(given(exactly - 0.01, of))
 
 
 def message(changes: dict[str, Any]) -> str:

@@ -451,29 +451,26 @@ def test_facts_and_catalogue_agree(name: str) -> None:
         assert software.attends(kind, "flash-attention-2") == kind.accelerator.flash_attention_2
 
 
-@pytest.mark.parametrize("precision", facts.software("precision")["nvidia"])
-@pytest.mark.parametrize("name", sorted(NVIDIA))
-def test_precision_of_gpus(name: str, precision: str) -> None:
-    kind, gate = NVIDIA[name], facts.software("precision")["nvidia"][precision]
+def is_refused(gate: dict[str, Any], kind: InstanceType) -> bool:
+    """Whether the compute capability of a GPU is known, and outside of what a fact says."""
     capability = kind.accelerator.compute_capability if kind.accelerator else None
-    refused = capability is not None and inside(gate, capability) is False
-    assert ("NEEDS_PRECISION" in found(kind, precision=precision)) is refused
+    return capability is not None and inside(gate, capability) is False
 
 
 @pytest.mark.parametrize("precision", facts.software("precision")["nvidia"])
-@pytest.mark.parametrize("name", sorted(CHIPS))
-def test_precision_of_neuron_chips(name: str, precision: str) -> None:
-    known = facts.software("precision")["neuron"][name][precision]
-    assert ("NEEDS_PRECISION" in found(CHIPS[name], precision=precision)) is (known is False)
+def test_precision(precision: str) -> None:
+    gate, of_chips = facts.software("precision")["nvidia"][precision], facts.software("precision")["neuron"]
+    expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
+    expected |= {name: of_chips[name][precision] is False for name in CHIPS}
+    kinds = {**NVIDIA, **CHIPS}
+    assert {name: "NEEDS_PRECISION" in found(kind, precision=precision) for name, kind in kinds.items()} == expected
 
 
 @pytest.mark.parametrize("kernel", facts.software("attention")["kernels"])
-@pytest.mark.parametrize("name", sorted(NVIDIA))
-def test_attention(name: str, kernel: str) -> None:
-    kind, gate = NVIDIA[name], facts.software("attention")["kernels"][kernel]
-    capability = kind.accelerator.compute_capability if kind.accelerator else None
-    refused = capability is not None and inside(gate, capability) is False
-    assert ("NEEDS_ATTENTION" in found(kind, attention=kernel)) is refused
+def test_attention(kernel: str) -> None:
+    gate = facts.software("attention")["kernels"][kernel]
+    expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
+    assert {name: "NEEDS_ATTENTION" in found(kind, attention=kernel) for name, kind in NVIDIA.items()} == expected
 
 
 ARCHITECTURES = [
@@ -618,15 +615,13 @@ def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str,
 
 
 @pytest.mark.parametrize("framework", facts.software("frameworks")["by_name"])
-@pytest.mark.parametrize("name", sorted(NVIDIA))
-def test_framework_on_a_gpu(name: str, framework: str) -> None:
-    kind, row = NVIDIA[name], facts.software("frameworks")["by_name"][framework]
-    codes = found(kind, "inference", framework=framework)
-    capability = kind.accelerator.compute_capability if kind.accelerator else None
-    refused = capability is not None and inside(row.get("gate", {}), capability) is False
-    assert ("NEEDS_FRAMEWORK" in codes) is refused
-    assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"])
-    assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"])
+def test_framework_on_a_gpu(framework: str) -> None:
+    row = facts.software("frameworks")["by_name"][framework]
+    for name, kind in NVIDIA.items():
+        codes = found(kind, "inference", framework=framework)
+        assert ("NEEDS_FRAMEWORK" in codes) is is_refused(row.get("gate", {}), kind), name
+        assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]), name
+        assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"]), name
 
 
 @pytest.mark.parametrize(("chip", "verdict"), facts.software("neuron_chips")["training"].items())

@@ -5,22 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from eks_hardware import data, facts
-from eks_hardware.kubernetes.nodes import nodes
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from eks_hardware.workloads import KINDS, Manifest, Request, WorkloadError, manifest
-from helpers.paths import SPECIAL, TESTS
 from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, strategy
-
-EVERY_FILE = sorted([*SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("*.yaml")])
 
 P4D = group("p4d.24xlarge", efa=True, workload="training")
 TRN1 = group("trn1.32xlarge", name="trn1", efa=True, workload="training")
@@ -400,41 +394,6 @@ def test_no_image_with_efa_is_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "pytorch" in container(strategy(P4D), independent=True)["image"]
 
 
-def _programs(image: str) -> set[str]:
-    """What of the programs that scripts call an image has, by its facts; those of drivers come from the node."""
-    pytorch, neuron = facts.workload_images("pytorch"), facts.workload_images("neuron")
-    first = facts.workload_images("neuron_first_generation")
-    for row in pytorch["images"]:
-        if row["image"] == image:
-            return {"torchrun", *(("fi_info",) if row["efa"] else ())}
-    for row in neuron["images"]:
-        for purpose in ("training", "inference"):
-            if row[purpose] == image:
-                efa = ("fi_info",) if purpose in row["efa"] else ()
-                return {"torchrun", "neuron-ls", "nccom-test", *efa}
-    return {"neuron-ls"} if image == first["image"] else set()
-
-
-@pytest.mark.parametrize("file", EVERY_FILE, ids=lambda file: file.stem)
-def test_images_have_the_programs_that_scripts_call(file: Path) -> None:
-    of = load_strategy(file).strategy
-    resolved = resolve(of)
-    for node in nodes(resolved):
-        for count in (1, 2):
-            request = Request(kind="smoke-test", group=node.name, nodes=count)
-            try:
-                found = manifest(of, resolved, request).objects[-1]
-            except WorkloadError:
-                continue
-            (main,) = pod_of(found)["containers"]
-            called = set(
-                re.findall(r"\b(?:fi_info(?= -)|torchrun(?= /)|neuron-ls(?= --)|nccom-test(?= all))", *main["args"])
-            )
-            assert called <= _programs(main["image"]), (node.name, main["image"])
-            if node.efa_count:
-                assert "fi_info" in called, node.name
-
-
 def _images(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         for each in value.values():
@@ -751,23 +710,6 @@ def test_names_follow_from_the_group(name: str) -> None:
     assert (
         len({printed(of, group=name, kind=kind).objects[-1]["metadata"]["name"] for kind in ("job", "pytorchjob")}) == 2
     )
-
-
-@pytest.mark.parametrize("file", EVERY_FILE, ids=lambda file: file.stem)
-def test_every_strategy(file: Path) -> None:
-    """No group of any strategy makes it fall over: a manifest, or a reason."""
-    of = load_strategy(file).strategy
-    resolved = resolve(of)
-    requests: list[dict[str, Any]] = [{}, {"nodes": 2}, {"accelerators": 1}, {"image": "registry.example/a:1"}]
-    for node in nodes(resolved):
-        for kind in KINDS:
-            for request in requests:
-                try:
-                    found = manifest(of, resolved, Request(kind=kind, group=node.name, **request))
-                except WorkloadError:
-                    continue
-                if not request:
-                    assert documents(found.yaml) == json.loads(json.dumps(found.objects))
 
 
 # --- golden -------------------------------------------------------------------------------------------------------

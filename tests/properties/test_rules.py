@@ -236,7 +236,7 @@ def test_a_file_is_refused_or_can_be_used(tmp_path: Path) -> None:
             ((loaded, _),) = found.strategies
             check_use(resolve(loaded.strategy))
 
-    for_each(texts(), holds, count=property_count(300))
+    for_each(texts(), holds, count=property_count(100))
     # Else it says nothing.
     assert min(outcomes["refused"], outcomes["used"]) > outcomes.total() / 5, outcomes
 

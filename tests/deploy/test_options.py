@@ -1,0 +1,211 @@
+"""One cluster in the emulator with what mixed-hardware leaves out: an autoscaled group, p5 nodes with all their EFA
+interfaces, EFS, and the permissions of its driver and of Mountpoint. It is planned again, changed and destroyed.
+
+The emulator has no FSx, so the real provider only plans that part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from eks_hardware.local.readback import Account
+from eks_hardware.models import Strategy
+from eks_hardware.resolve import resolve
+from helpers.strategies import group
+from helpers.synthesized import synthesize
+
+REGION = "us-west-2"
+NAME = "options"
+STORAGE = {"efs": {}, "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-checkpoints", "read_only": False}]}
+
+
+def synthesized(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
+    """The folder of the stack."""
+    strategy = Strategy.model_validate(
+        {
+            "version": 1,
+            "name": NAME,
+            "region": REGION,
+            "cluster": {"creator_is_admin": True},
+            "network": {"zones": 2, "nat_gateways": "single"},
+            "node_groups": [
+                group("m7i.xlarge", "system", scaling={"min": minimum, "max": 6, "autoscaled": True}),
+                group("p5.48xlarge", "h100", efa=True, disk={"size_gib": 500}, labels={"team": "research"}),
+            ],
+            "kubernetes": {
+                "delivery": "manifests",
+                "cluster_autoscaler": True,
+                "load_balancer_controller": True,
+            },
+            "storage": storage,
+        }
+    )
+    (stack,) = synthesize(folder, [resolve(strategy)])
+    return stack.file.parent
+
+
+class Deployed(NamedTuple):
+    """The deployed stack: its Terraform project and its account."""
+
+    project: Any
+    account: Account
+
+    def template(self, name: str) -> dict[str, Any]:
+        answer = self.account.client("ec2").describe_launch_template_versions(
+            LaunchTemplateName=f"{NAME}/{name}", Versions=["$Latest"]
+        )
+        data: dict[str, Any] = answer["LaunchTemplateVersions"][0]["LaunchTemplateData"]
+        return data
+
+    def roles(self) -> dict[str, str]:
+        """The role of every service account with a Pod Identity association."""
+        eks = self.account.client("eks")
+        found = {
+            each["serviceAccount"]: eks.describe_pod_identity_association(
+                clusterName=NAME, associationId=each["associationId"]
+            )["association"]["roleArn"]
+            for each in eks.list_pod_identity_associations(clusterName=NAME)["associations"]
+        }
+        return {name: arn.rpartition("/")[2] for name, arn in found.items()}
+
+
+@pytest.fixture(scope="module")
+def deployed(
+    deploy: Any, account: Callable[[str], Account], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deployed]:
+    """Deploys once; a second plan has to be empty, and destroy to leave nothing."""
+    here = account(REGION)
+    before = here.inventory()
+    with deploy.directly(synthesized(tmp_path_factory.mktemp("options") / "out")) as project:
+        plan = project.plan()
+        assert (plan.exit_code, plan.changes) == (0, {})
+        assert sizes(plan) == (2, 2)
+        yield Deployed(project, here)
+    assert here.inventory() == before, "destroy left something behind"
+    assert here.client("efs").describe_file_systems()["FileSystems"] == []
+
+
+# --- EFA
+
+
+def test_every_card_of_p5_carries_efa(deployed: Deployed) -> None:
+    # https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html, written out instead of computed.
+    expected = [(0, 0, "interface"), (0, 1, "efa-only"), *((card, 0, "efa-only") for card in range(1, 32))]
+    actual = deployed.template("h100")["NetworkInterfaces"]
+    assert [(each["NetworkCardIndex"], each["DeviceIndex"], each["InterfaceType"]) for each in actual] == expected
+
+
+def test_efa_group_is_in_one_zone_and_one_placement_group(deployed: Deployed) -> None:
+    found = deployed.account.client("eks").describe_nodegroup(clusterName=NAME, nodegroupName="h100")["nodegroup"]
+    assert len(found["subnets"]) == 1
+    assert deployed.template("h100")["Placement"]["GroupName"] == f"{NAME}/h100"
+    assert "Placement" not in deployed.template("system")
+
+
+def test_p5_node_group(deployed: Deployed) -> None:
+    found = deployed.account.client("eks").describe_nodegroup(clusterName=NAME, nodegroupName="h100")["nodegroup"]
+    assert found["amiType"] == "AL2023_x86_64_NVIDIA"
+    assert found["labels"]["accelerator"] == "h100"
+    assert found["labels"]["team"] == "research"
+    assert found["taints"] == [{"key": "nvidia.com/gpu", "value": "true", "effect": "NO_SCHEDULE"}]
+    [disk] = deployed.template("h100")["BlockDeviceMappings"]
+    assert disk["Ebs"]["VolumeSize"] == 500
+
+
+# --- storage
+
+
+def test_file_system(deployed: Deployed) -> None:
+    efs, ec2 = deployed.account.client("efs"), deployed.account.client("ec2")
+    [file_system] = efs.describe_file_systems(CreationToken=f"{NAME}-efs")["FileSystems"]
+    assert (file_system["Encrypted"], file_system["ThroughputMode"]) == (True, "elastic")
+    targets = efs.describe_mount_targets(FileSystemId=file_system["FileSystemId"])["MountTargets"]
+    subnets = ec2.describe_subnets(SubnetIds=[each["SubnetId"] for each in targets])["Subnets"]
+    names = {tag["Value"] for subnet in subnets for tag in subnet["Tags"] if tag["Key"] == "Name"}
+    document = deployed.project.document()
+    private = {each["tags"]["Name"] for each in document["resource"]["aws_subnet"].values()}
+    assert names == {each for each in private if f"{NAME}-private-" in each}
+    assert len(names) == 2
+
+
+def test_permissions_of_the_drivers(deployed: Deployed) -> None:
+    iam, roles = deployed.account.client("iam"), deployed.roles()
+    attached = iam.list_attached_role_policies(RoleName=roles["efs-csi-controller-sa"])["AttachedPolicies"]
+    assert [each["PolicyArn"].rpartition("/")[2] for each in attached] == ["AmazonEFSCSIDriverPolicy"]
+    mountpoint = roles["s3-csi-driver-sa"]
+    assert iam.list_attached_role_policies(RoleName=mountpoint)["AttachedPolicies"] == []
+    document = iam.get_role_policy(RoleName=mountpoint, PolicyName="storage")["PolicyDocument"]
+    allowed = {each["Sid"]: each["Resource"] for each in document["Statement"]}
+    assert allowed == {
+        "ListBuckets": ["arn:aws:s3:::acme-datasets", "arn:aws:s3:::acme-checkpoints"],
+        "ReadObjects": ["arn:aws:s3:::acme-datasets/*", "arn:aws:s3:::acme-checkpoints/*"],
+        "WriteObjects": "arn:aws:s3:::acme-checkpoints/*",
+    }
+
+
+def test_the_provider_plans_lustre(deploy: Any, tmp_path: Path) -> None:
+    for deployment, throughput, skipped in (("persistent-2", 250, False), ("scratch-2", None, True)):
+        storage = {"fsx_lustre": {"deployment": deployment, "size_gib": 2400}}
+        project = deploy.project(synthesized(tmp_path / deployment, storage=storage))
+        project.init()
+        [lustre] = [
+            each["change"]["after"]
+            for each in project.plan().document["resource_changes"]
+            if each["type"] == "aws_fsx_lustre_file_system"
+        ]
+        assert lustre["deployment_type"] == deployment.upper().replace("-", "_")
+        assert (lustre["storage_capacity"], lustre["file_system_type_version"]) == (2400, "2.15")
+        assert (lustre["per_unit_storage_throughput"], lustre["skip_final_backup"]) == (throughput, skipped)
+
+
+# --- a node group whose size an autoscaler owns (docs/adr/0007-desired-size.md); last, since it changes the stack
+
+
+def sizes(plan: Any) -> tuple[int, int]:
+    """Minimum and desired size of the system group."""
+    [scaling] = [
+        scaling
+        for each in plan.document["resource_changes"]
+        if each["type"] == "aws_eks_node_group" and each["change"]["after"]["node_group_name"] == "system"
+        for scaling in each["change"]["after"]["scaling_config"]
+    ]
+    return scaling["min_size"], scaling["desired_size"]
+
+
+def _as_eks_makes_it(account: Account, desired: int) -> None:
+    """An Auto Scaling group with the tags that EKS puts on those of its node groups; the emulator makes none."""
+    tags = {"eks:cluster-name": NAME, "eks:nodegroup-name": "system"}
+    of_the_group = {"PropagateAtLaunch": True, "ResourceId": "eks-system-1", "ResourceType": "auto-scaling-group"}
+    account.client("autoscaling").create_auto_scaling_group(
+        AutoScalingGroupName="eks-system-1",
+        MinSize=2,
+        MaxSize=6,
+        DesiredCapacity=desired,
+        AvailabilityZones=[f"{REGION}a"],
+        LaunchTemplate={"LaunchTemplateName": f"{NAME}/system", "Version": "1"},
+        Tags=[{"Key": key, "Value": value, **of_the_group} for key, value in tags.items()],
+    )
+
+
+def test_the_look_up_names_nothing_that_a_plan_does_not_know(deployed: Deployed) -> None:
+    [found] = deployed.project.document()["data"]["aws_autoscaling_groups"].values()
+    assert [each["values"] for each in found["filter"]] == [[NAME], ["system"]]
+
+
+def test_an_autoscaled_group_keeps_its_size(deployed: Deployed, tmp_path: Path) -> None:
+    assert {"cluster-autoscaler", "aws-load-balancer-controller"} <= set(deployed.roles())
+    # The autoscaler went to 4: an apply leaves it there.
+    _as_eks_makes_it(deployed.account, desired=4)
+    try:
+        assert sizes(deployed.project.plan()) == (2, 4)
+        # A minimum above what runs raises both, where ignoring the size would fail.
+        raised = synthesized(tmp_path / "raised", minimum=5) / "cdk.tf.json"
+        (deployed.project.stack_dir / "cdk.tf.json").write_bytes(raised.read_bytes())
+        assert sizes(deployed.project.plan()) == (5, 5)
+    finally:
+        client = deployed.account.client("autoscaling")
+        client.delete_auto_scaling_group(AutoScalingGroupName="eks-system-1", ForceDelete=True)
