@@ -19,6 +19,8 @@ def start_node() -> None:
     Whoever imports ``constructs`` next waits for the same import, so that jsii is used by one thread at a time. What
     goes wrong is said there.
     """
+    # jsii warns in ten lines about Node 20, which works; cdktf.json asks for the same silence.
+    os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
     if is_eager() or node() is None:
         return
     threading.Thread(target=_start_node, name="start-node").start()
