@@ -77,19 +77,19 @@ def test_a_zone_more_leaves_the_control_plane_where_it_is(
     assert len(second.control_plane_zone_ids) == 2
 
 
-TRN1 = {"instance_types": "trn1.32xlarge", "efa": True}
+TRN1 = {"instance_types": ["trn1.32xlarge"], "efa": True}
 BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zone": "usw2-az4"}}
 
 
 @pytest.mark.parametrize(
     ("region", "network", "fields", "expected"),
     [
-        ("us-west-2", {}, {"instance_types": "m6i.xlarge"}, ("usw2-az1", "usw2-az2", "usw2-az3")),
-        ("us-west-2", {}, {"instance_types": "p5.48xlarge", "efa": True}, ("usw2-az1",)),
+        ("us-west-2", {}, {"instance_types": ["m6i.xlarge"]}, ("usw2-az1", "usw2-az2", "usw2-az3")),
+        ("us-west-2", {}, {"instance_types": ["p5.48xlarge"], "efa": True}, ("usw2-az1",)),
         (
             "us-west-2",
             {"zones": ["usw2-az3", "usw2-az1"]},
-            {"instance_types": "p5.48xlarge", "efa": True},
+            {"instance_types": ["p5.48xlarge"], "efa": True},
             ("usw2-az3",),
         ),
         # usw2-az1 and -az4 have it.
@@ -97,17 +97,17 @@ BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zon
         ("us-west-2", {"zones": ["usw2-az2", "usw2-az3", "usw2-az4"]}, TRN1, ("usw2-az4",)),
         # No zone of the first three has it: one is added.
         ("us-east-1", {}, TRN1, ("use1-az4",)),
-        ("us-east-1", {"zones": 2}, {"instance_types": "trn1.32xlarge"}, ("use1-az4",)),
-        ("us-west-2", {}, {"instance_types": "p5.48xlarge", "efa": True, **BLOCK}, ("usw2-az4",)),
-        ("us-east-1", {}, {"instance_types": "m6i.xlarge", "zones": ["use1-az3"]}, ("use1-az3",)),
+        ("us-east-1", {"zones": 2}, {"instance_types": ["trn1.32xlarge"]}, ("use1-az4",)),
+        ("us-west-2", {}, {"instance_types": ["p5.48xlarge"], "efa": True, **BLOCK}, ("usw2-az4",)),
+        ("us-east-1", {}, {"instance_types": ["m6i.xlarge"], "zones": ["use1-az3"]}, ("use1-az3",)),
         (
             "us-west-2",
             {},
-            {"instance_types": "m6i.xlarge", "zones": ["usw2-az4", "usw2-az1"]},
+            {"instance_types": ["m6i.xlarge"], "zones": ["usw2-az4", "usw2-az1"]},
             ("usw2-az1", "usw2-az4"),
         ),
         # A cluster placement group is in one zone.
-        ("us-west-2", {}, {"instance_types": "c6i.8xlarge", "placement_group": "cluster"}, ("usw2-az1",)),
+        ("us-west-2", {}, {"instance_types": ["c6i.8xlarge"], "placement_group": "cluster"}, ("usw2-az1",)),
     ],
 )
 def test_zones_of_a_group(
