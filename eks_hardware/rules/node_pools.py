@@ -182,7 +182,7 @@ def _negative(given: str | int) -> bool:
 
 def _needs(kind: InstanceType) -> dict[str, float]:
     """What one node of a type takes of its pool's limits, as the strategy counts."""
-    overhead = facts.karpenter("settings")["defaults"]["vmMemoryOverheadPercent"]
+    overhead = facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]
     needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
 
@@ -344,7 +344,7 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_RESERVATION_TAGS", "tags that choose reservations are not as Karpenter takes them", _TAGS)
 def _reservation_tags(context: Context) -> Iterator[Breach]:
-    most = facts.karpenter("tags")["selector_max"]
+    most = facts.karpenter()["tags"]["selector_max"]
     for pool in context.pools:
         for index, reservation in enumerate(pool.reservations):
             path = pool_path(pool, f"reservations[{index}].tags")
@@ -445,7 +445,7 @@ def _disruption(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_LABEL_RESTRICTED", "a label of a pool belongs to Karpenter or to its choice of nodes", _NODE_POOLS)
 def _labels(context: Context) -> Iterator[Breach]:
-    fact = facts.karpenter("labels")
+    fact = facts.karpenter()["labels"]
     domains, keys = tuple(fact["restricted_domains"]), {*fact["keys"].values(), "kubernetes.io/hostname"}
     for pool in context.pools:
         for key in pool.labels:
@@ -459,7 +459,7 @@ def _labels(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_TAG_RESTRICTED", "a tag of a pool belongs to Karpenter", _TAGS)
 def _pool_tags(context: Context) -> Iterator[Breach]:
-    fact = facts.karpenter("tags")
+    fact = facts.karpenter()["tags"]
     given = [("tags", context.strategy.tags)] if context.pools else []
     given += [(pool_path(pool, "tags"), pool.tags) for pool in context.pools]
     for path, tags in given:

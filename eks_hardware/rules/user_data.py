@@ -88,8 +88,8 @@ def _letters(name: str) -> str:
 
 
 def _node_config_faults(context: Context) -> Iterator[_Fault]:
-    config = facts.node_config("node_config")["fields"]
-    kubelet = facts.node_config("kubelet_configuration")["fields"]
+    config = facts.node_config()["node_config"]["fields"]
+    kubelet = facts.node_config()["kubelet_configuration"]["fields"]
     for node in with_user_data(context, "al2023"):
         for found in unknown_below(node.user_data, _tree(config)):
             *above, name = found.path
@@ -117,7 +117,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
 
 
 def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
-    fact = facts.bottlerocket_settings("settings")
+    fact = facts.bottlerocket_settings()["settings"]
     for node in with_user_data(context, "bottlerocket"):
         for found in unknown_below(node.user_data, fact["fields"]):
             name = ".".join(found.path)
@@ -180,7 +180,7 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 @rule("USER_DATA_VALUE", "a value of a NodeConfig is none that nodeadm takes", _NODE_CONFIG)
 def _value(context: Context) -> Iterator[Breach]:
-    fact = facts.node_config("node_config")
+    fact = facts.node_config()["node_config"]
     for node in with_user_data(context, "al2023"):
         for keys, value, kind in _typed(node.user_data, fact["fields"], ()):
             expected, words = _TYPES[kind]
@@ -218,7 +218,7 @@ def _typed(
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
 )
 def _size(context: Context) -> Iterator[Breach]:
-    most = facts.nodes("user_data")["most_bytes"]
+    most = facts.nodes()["user_data"]["most_bytes"]
     for node in context.nodes:
         if node.user_data and (kinds := context.types(node)):
             bottlerocket = ami_family(node) == "bottlerocket"

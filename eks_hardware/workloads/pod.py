@@ -151,7 +151,7 @@ def _environment(target: Target, size: Size) -> dict[str, str]:
         found["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
     if size.efa:
         kind = "neuron" if target.hardware.is_neuron else "nccl"
-        found |= facts.workload_images("efa_environment")[kind]
+        found |= facts.workload_images()["efa_environment"]["by_library"][kind]
     return found
 
 

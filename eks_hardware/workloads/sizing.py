@@ -73,7 +73,7 @@ class Size:
         if self.efa:
             found["vpc.amazonaws.com/efa"] = self.efa
         if self.huge_pages_mib:
-            found[facts.eks("efa_huge_pages")["resource"]] = f"{self.huge_pages_mib}Mi"
+            found[facts.eks()["efa_huge_pages"]["resource"]] = f"{self.huge_pages_mib}Mi"
         return found
 
 
@@ -160,7 +160,7 @@ def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], r
 
 def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
     """Devices of some chips are handed out with their neighbours, which not every number has."""
-    sizes_of: dict[str, list[int]] = facts.workload_images("neuron_allocations")["sizes"]
+    sizes_of: dict[str, list[int]] = facts.workload_images()["neuron_allocations"]["sizes"]
     for kind in counts:
         chip = kind.accelerator.name if kind.accelerator else ""
         if chip in sizes_of and asked not in sizes_of[chip]:
@@ -198,8 +198,8 @@ def _part(target: Target, whole: Fraction, least: Fraction) -> Fraction:
 def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
     """MiB of huge pages: the pod's share of what the node is known to set aside, and no more than AWS asks for."""
     there = efa_huge_pages(target.node, kind).promised_mib
-    page: int = facts.eks("efa_huge_pages")["page_mib"]
-    wanted: int = min(facts.workload_images("efa_pod")["huge_pages_mib"], math.floor(there * share))
+    page: int = facts.eks()["efa_huge_pages"]["page_mib"]
+    wanted: int = min(facts.workload_images()["efa_pod"]["huge_pages_mib"], math.floor(there * share))
     return wanted // page * page
 
 

@@ -119,6 +119,6 @@ def test_strategies_leave_no_reference() -> None:
 
 def test_an_overlay_says_nothing_that_karpenter_counts_itself(objects: list[dict[str, Any]]) -> None:
     """Some resources pass the definition, and are refused when the controller reads the overlay."""
-    forbidden = set(facts.karpenter("node_overlay")["capacity_forbidden"])
+    forbidden = set(facts.karpenter()["node_overlay"]["capacity_forbidden"])
     overlays = [each for each in objects if each["kind"] == "NodeOverlay"]
     assert [each["metadata"]["name"] for each in overlays if forbidden & set(each["spec"]["capacity"])] == []

@@ -71,7 +71,7 @@ class Resource:
 
 def of_type(type_: str) -> Mapping[str, Any]:
     """The row of a type in ``facts/replacements.json``."""
-    row: Mapping[str, Any] = facts.replacements("resources")[type_]
+    row: Mapping[str, Any] = facts.replacements()["resources"][type_]
     return row
 
 

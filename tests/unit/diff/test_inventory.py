@@ -125,7 +125,7 @@ def test_every_row_is_used() -> None:
     """A row of the table that no strategy meets is one that nobody would miss."""
     used = {(each.type, argument) for name in FILES for each in inventory(name) for argument in each.arguments}
     rows = {
-        (type_, argument) for type_, row in facts.replacements("resources").items() for argument in row["arguments"]
+        (type_, argument) for type_, row in facts.replacements()["resources"].items() for argument in row["arguments"]
     }
     assert rows - used == set()
 

@@ -15,7 +15,7 @@ from eks_hardware.validation import load_strategy
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, found, look
 from helpers.paths import GOLDEN, SHIPPED, SPECIAL
 
-ROWS = facts.account("permissions")["rows"]
+ROWS = facts.account()["permissions"]["rows"]
 STACKS = sorted(file.parent.name for file in GOLDEN.glob("*/addresses.txt"))
 
 

@@ -394,7 +394,7 @@ def test_no_image_with_efa_is_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
     sections = json.loads((data.FOLDER / "facts" / "workload_images.json").read_text(encoding="utf-8"))
     for row in sections["pytorch"]["images"]:
         row["efa"] = False
-    monkeypatch.setattr(facts, "workload_images", sections.__getitem__)
+    monkeypatch.setattr(facts, "workload_images", lambda: sections)
     for of in (strategy(HPC), strategy(P4D)):
         assert "with EFA software" in refused(of).message
     assert "pytorch" in container(strategy(P4D), independent=True)["image"]
@@ -402,8 +402,8 @@ def test_no_image_with_efa_is_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _programs(image: str) -> set[str]:
     """What of the programs that scripts call an image has, by its facts; those of drivers come from the node."""
-    pytorch, neuron = facts.workload_images("pytorch"), facts.workload_images("neuron")
-    first = facts.workload_images("neuron_first_generation")
+    pytorch, neuron = facts.workload_images()["pytorch"], facts.workload_images()["neuron"]
+    first = facts.workload_images()["neuron_first_generation"]
     for row in pytorch["images"]:
         if row["image"] == image:
             return {"torchrun", *(("fi_info",) if row["efa"] else ())}
