@@ -111,8 +111,7 @@ def _format_fault(context: Context, family: str, text: str) -> str | None:
 def _example(context: Context, family: str) -> str:
     """A release that fits the cluster."""
     if family == "bottlerocket":
-        example: str = facts.ami_releases()["bottlerocket"]["example"]
-        return example
+        return facts.ami_releases()["bottlerocket"]["example"]
     kubernetes, kubelets = context.strategy.cluster.kubernetes_version, facts.ami_releases()["al2023"]["kubelets"]
     fitting = (
         f"{kubelet}-{published}"

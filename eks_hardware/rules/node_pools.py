@@ -25,7 +25,7 @@ from eks_hardware.rules.hardware import (
 )
 from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
 from eks_hardware.suggestions import did_you_mean, several
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
@@ -275,7 +275,7 @@ def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
 
 
 def _shown(resource: str, number: float) -> str:
-    return f"{number / 1024**3:.0f}Gi" if resource == "memory" else f"{number:.0f}"
+    return f"{number / GIB:.0f}Gi" if resource == "memory" else f"{number:.0f}"
 
 
 # --- capacity

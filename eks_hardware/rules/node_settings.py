@@ -15,12 +15,11 @@ from eks_hardware.resolve.node import block_devices, instance_store, pod_address
 from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
 from eks_hardware.rules.user_data_overrides import kubelet_flags
 from eks_hardware.suggestions import several
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
 _LABELS = "https://github.com/aws/containers-roadmap/issues/1451"
 _VOLUMES = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"
-_GIB = 2**30
 
 
 def _names(kinds: list[InstanceType]) -> str:
@@ -245,7 +244,7 @@ def _kubelet_reserved(context: Context) -> Iterator[Breach]:
         }
         room = {
             "cpu": Fraction(smallest["cpu"].vcpus),
-            "memory": Fraction(smallest["memory"].memory_gib) * _GIB,
+            "memory": Fraction(smallest["memory"].memory_gib) * GIB,
         }
         for resource, kind in smallest.items():
             parts = {

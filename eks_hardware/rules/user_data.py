@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
@@ -20,6 +20,10 @@ from eks_hardware.resolve.storage import node_shell
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.rules.unknown_keys import unknown_below
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.base import KeyTree
+
 
 _NODE_CONFIG = "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/"
 _SETTINGS = "config/facts/bottlerocket_settings.json and config/facts/node_config.json"
@@ -66,10 +70,10 @@ class _Fault(NamedTuple):
     sure: bool
 
 
-def _tree(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _tree(fields: KeyTree) -> KeyTree:
     """Names with types as leaves, as names alone."""
     return {
-        name: _tree(below) if isinstance(below, Mapping) else ("*" if below in ("map", "*") else None)
+        name: _tree(below) if isinstance(below, dict) else ("*" if below in ("map", "*") else None)
         for name, below in fields.items()
     }
 

@@ -20,10 +20,11 @@ from eks_hardware.advisor.fitting.gates import (
 )
 from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
 from eks_hardware.advisor.fitting.layout_notes import layout_notes, short_text
-from eks_hardware.advisor.fitting.memory_inference import GIB, InferenceMemory, Serving
+from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.units import GIB
 
 Memory = TrainingMemory | InferenceMemory
 

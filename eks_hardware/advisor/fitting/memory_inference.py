@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
-
-GIB = 2**30
+from eks_hardware.units import GIB
 
 
 def billions(count: float) -> str:
@@ -25,11 +24,11 @@ def billions(count: float) -> str:
 def weight_bytes(shape: Shape, weight_format: str) -> float:
     """Bytes of all weights in a format; in a quantized one the tables of tokens stay at 16 bits."""
     fact = facts.memory()["formats"]
-    each: float = fact["bytes"][weight_format]
+    each = fact["bytes"][weight_format]
     if weight_format not in fact["quantized"]:
         return each * shape.parameters
     tables = shape.embedding_parameters or 0
-    wide: float = fact["bytes"]["bf16"]
+    wide = fact["bytes"]["bf16"]
     return each * (shape.parameters - tables) + wide * tables
 
 

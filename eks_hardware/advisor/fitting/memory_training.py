@@ -14,8 +14,7 @@ from typing import NamedTuple
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.memory_inference import billions, weight_bytes
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
-
-GIB = 2**30
+from eks_hardware.units import GIB
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,16 +5,21 @@ Trees, branches and weights are data (``policy/ranking.json``), with the exact w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import WorkloadSpec
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.policy import Branch as BranchRow
+    from eks_hardware.facts.schemas.policy import Ranking, Tree, When
+    from eks_hardware.facts.schemas.policy import Today as TodayRow
 
 Match = Literal["named", "instead", "hardware", "other"]
 
@@ -91,7 +96,7 @@ class Branch:
     under: str
     document: str
     reading: str
-    when: Mapping[str, Any]
+    when: When
     names: Mapping[str, tuple[str, ...]]
     instead: tuple[str, ...] = ()
     today: Today | None = None
@@ -225,7 +230,7 @@ def facts_of(workload: WorkloadSpec, shape: Shape) -> Facts:
     )
 
 
-def _holds(when: Mapping[str, Any], asked: Facts) -> bool:
+def _holds(when: When, asked: Facts) -> bool:
     return all(_TESTS[name](asked, value) for name, value in when.items())
 
 
@@ -272,8 +277,10 @@ def load() -> Policy:
     """Return the policy that ships with the package; read once."""
     table = facts.ranking()
     return Policy(
-        branches=tuple(_branch(row, tree, table) for tree in table["trees"] for row in tree["branches"]),
-        cautions=tuple(_branch(row, row, table) for row in table["cautions"]),
+        branches=tuple(branch for tree in table["trees"] for branch in _branches(tree, table)),
+        cautions=tuple(
+            _branch(row, table, tree=row["id"], document=row["document"], when=row["when"]) for row in table["cautions"]
+        ),
         match_scores={name: row["score"] for name, row in table["match"].items()},
         weights={budget: {part: row[part] for part in _PARTS} for budget, row in table["weights"].items()},
         weights_why={budget: row["why"] for budget, row in table["weights"].items()},
@@ -302,17 +309,26 @@ def load() -> Policy:
     )
 
 
-def _branch(row: Mapping[str, Any], tree: Mapping[str, Any], table: Mapping[str, Any]) -> Branch:
-    today = row.get("today")
+def _branches(tree: Tree, table: Ranking) -> Iterator[Branch]:
+    for row in tree["branches"]:
+        when: When = {**tree["when"], **row["when"]}
+        yield _branch(row, table, tree=tree["id"], document=tree["document"], heading=tree["heading"], when=when)
+
+
+def _branch(row: BranchRow, table: Ranking, *, tree: str, document: str, heading: str = "", when: When) -> Branch:
     return Branch(
         id=row["id"],
-        tree=tree["id"],
+        tree=tree,
         quote=row["quote"],
-        under=row.get("under", tree.get("heading", "")),
-        document=table["documents"][tree["document"]],
+        under=row.get("under", heading),
+        document=table["documents"][document],
         reading=row["reading"],
-        when=row["when"] if tree is row else {**tree["when"], **row["when"]},
+        when=when,
         names={name: tuple(values) for name, values in row["names"].items()},
         instead=tuple(row.get("instead", ())),
-        today=today and Today(text=today["text"], source=table["sources"][today["source"]], as_of=today["as_of"]),
+        today=_today(today, table) if (today := row.get("today")) else None,
     )
+
+
+def _today(row: TodayRow, table: Ranking) -> Today:
+    return Today(text=row["text"], source=table["sources"][row["source"]], as_of=row["as_of"])

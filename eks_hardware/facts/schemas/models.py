@@ -177,9 +177,9 @@ class Neuron(Sourced):
 
 
 class Host(Sourced):
-    reserved_mib_per_pod: float
-    reserved_mib: float
-    eviction_mib: float
+    reserved_mib_per_pod: int
+    reserved_mib: int
+    eviction_mib: int
     system_gib: float
     share: float
 
