@@ -164,7 +164,7 @@ def chart_keys(key: str) -> ChartValues:
 
     A leaf is None; ``"*"`` stands for anything below.
     """
-    found: ChartValues = data.read(data.FOLDER / f"facts/chart_values/{key}.json")
+    found: ChartValues = data.read(f"facts/chart_values/{key}.json")
     return found
 
 

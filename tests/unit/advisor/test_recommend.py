@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -418,15 +417,3 @@ def test_one_size_of_a_family_is_enough() -> None:
 def test_the_answer_is_the_same_every_time() -> None:
     request = asking(*DEFAULT_REGIONS, **CHAT)
     assert recommend(request) == recommend(request)
-
-
-@pytest.mark.parametrize("said", [CHAT, PRETRAINING, EMBEDDINGS], ids=["chat", "pretraining", "embeddings"])
-def test_the_whole_catalogue_in_five_regions_takes_a_blink(said: dict[str, Any]) -> None:
-    """Under 0.2 s; the best of some runs, since other tests run beside."""
-    request = asking(*DEFAULT_REGIONS, **said)
-    best = float("inf")
-    for _ in range(5):
-        start = time.perf_counter()
-        recommend(request)
-        best = min(best, time.perf_counter() - start)
-    assert best < 0.2

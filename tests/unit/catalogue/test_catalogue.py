@@ -6,7 +6,6 @@ import gzip
 import json
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -473,14 +472,3 @@ def test_loading_imports_nothing_heavy() -> None:
     root = Path(__file__).resolve().parents[4]
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-def test_loading_takes_milliseconds() -> None:
-    """3 ms on the machine this was written on; the least of five runs, so that a busy machine does not matter."""
-    least = 1.0
-    for _ in range(5):
-        load.cache_clear()
-        started = time.process_time()
-        load().get("p5.48xlarge")
-        least = min(least, time.process_time() - started)
-    assert least < 0.05
