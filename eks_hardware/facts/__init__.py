@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         Selection,
         Supplement,
     )
+    from eks_hardware.facts.schemas.choices import Choices
     from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
     from eks_hardware.facts.schemas.karpenter import Karpenter
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NeuronModels
@@ -46,6 +47,9 @@ ami_releases: DataFile[AmiReleases] = DataFile("facts/ami_releases.json")
 
 bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlerocket_settings.json")
 """The names that user data of Bottlerocket may have."""
+
+choices: DataFile[Choices] = DataFile("facts/choices.json")
+"""What this project chooses where a strategy says nothing."""
 
 charts: DataFile[Charts] = DataFile("facts/charts.json")
 """Helm charts and the images of Cluster Autoscaler."""

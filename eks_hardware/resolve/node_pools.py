@@ -315,7 +315,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         sources: list[Source] = [_NODE_OVERLAYS]
         sources += [self._catalogue.cite(kind, "instances", "accelerator") for kind in self._relabelled()[:1]]
         if has_huge_pages(self._spec, self._types):
-            sources.append(cite("facts/eks.json", "efa_huge_pages", self._spec.ami.family))
+            sources.append(cite("facts/eks.json", "efa_huge_pages", "by_family", self._spec.ami.family))
         return rule(
             (*self._gpu_overlays(), *self._huge_page_overlays()),
             "what Karpenter cannot see: shared and fractional GPUs, huge pages",

@@ -157,7 +157,7 @@ def _no_zone(context: Context) -> Iterator[Breach]:
 @rule(
     "POOL_EFA_UNSUPPORTED",
     "Karpenter cannot write the EFA interfaces of a type",
-    "config/facts/karpenter.json (efa)",
+    "https://karpenter.sh/v1.14/concepts/nodeclasses/#specnetworkinterfaces",
 )
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:

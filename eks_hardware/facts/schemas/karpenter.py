@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import Sourced, Text
@@ -65,6 +63,21 @@ class AmiAliases(Sourced):
     known_bad: dict[str, list[KnownBad]]
 
 
+class Device(TypedDict):
+    device: str
+    size_gib: int
+
+
+class DevicesOfFamily(TypedDict):
+    root: Device | None
+    data: Device | None
+    ephemeral_device: str | None
+
+
+class BlockDevices(Sourced):
+    families: dict[str, DevicesOfFamily]
+
+
 class Controller(Sourced):
     tolerations: list[Toleration]
 
@@ -87,7 +100,7 @@ class Private(Sourced):
 
 
 class Karpenter(TypedDict):
-    """The file. Sections without a type are read by no code yet."""
+    """The file."""
 
     _about: str
     versions: Versions
@@ -95,10 +108,7 @@ class Karpenter(TypedDict):
     tags: Tags
     accelerator_names: AcceleratorNames
     ami_aliases: AmiAliases
-    block_devices: dict[str, Any]
+    block_devices: BlockDevices
     controller: Controller
     settings: Settings
-    efa: dict[str, Any]
-    disruption: dict[str, Any]
-    node_overlay: dict[str, Any]
     private: Private

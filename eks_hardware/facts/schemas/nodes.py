@@ -17,6 +17,7 @@ class UserData(Sourced):
 
 class Volumes(Sourced):
     iops_per_gib: dict[str, int]
+    gp3_throughput_mibps: int
 
 
 class AcceleratedDisk(Sourced):
@@ -113,17 +114,11 @@ class MigGpu(Sourced):
     profiles: list[MigProfile]
 
 
-class MigBottlerocket(Sourced):
-    mig_strategy: str
-    resource: str
-
-
 class Mig(TypedDict):
     """``mig.json``: by accelerator and its rounded GiB."""
 
     _about: str
     gpus: dict[str, dict[str, MigGpu]]
-    bottlerocket: MigBottlerocket
 
 
 class LustreClient(Sourced):
