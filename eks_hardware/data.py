@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
+Content = TypeVar("Content")
 T_co = TypeVar("T_co", covariant=True)
 
 FOLDER = Path(__file__).parent / "config"
@@ -16,15 +17,36 @@ FOLDER = Path(__file__).parent / "config"
 
 
 @cache
-def read(name: str, folder: Path = FOLDER) -> dict[str, Any]:
+def read(name: str, folder: Path = FOLDER) -> Any:
     """Parse a JSON file of ``config/``, or of a folder laid out like it, once.
 
     Args:
         name: its path below ``config/``, such as ``facts/eks.json``.
         folder: another folder with the same layout.
     """
-    content: dict[str, Any] = json.loads((folder / name).read_bytes())
-    return content
+    return json.loads((folder / name).read_bytes())
+
+
+@dataclass(frozen=True)
+class DataFile(Generic[Content]):
+    """A JSON file of ``config/``. Calling it returns its content, which is parsed once and must not be changed.
+
+    Attributes:
+        name: its path below ``config/``, such as ``facts/eks.json``.
+
+    Examples:
+        >>> table: DataFile[dict[str, str]] = DataFile("policy/ranking.json")
+        >>> table()["as_of"]
+        '2026-11-21'
+    """
+
+    name: str
+
+    def __call__(self, folder: Path | None = None) -> Content:
+        """The content of the file, or of the file of that name in another folder that is laid out alike."""
+        # Facts are read in inner loops, where a name alone is the faster key.
+        content: Content = read(self.name) if folder is None else read(self.name, folder)
+        return content
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ favourable of them: EKS and Karpenter choose.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType, load
@@ -21,6 +21,9 @@ from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.node_pools import node_capacity
 from eks_hardware.units import amount
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.prices import CapacityBlockQuotas, QuotaDefault, VcpuQuotas
 
 _GIB_PER_TIB = 1024
 
@@ -167,7 +170,7 @@ def _surge(group: NodeGroupSpec, resolved: ResolvedNodeGroup) -> int:
     """Nodes that EKS may start beside those that it replaces; none where a reservation is all there is."""
     if group.reservation is not None or resolved.update_strategy == "MINIMAL":
         return 0
-    by_zone: int = facts.quotas("node_group_update")["nodes_per_zone"] * len(resolved.zone_ids)
+    by_zone = facts.nodes()["group_update"]["nodes_per_zone"] * len(resolved.zone_ids)
     percentage = resolved.max_unavailable_percentage
     unavailable = resolved.max_unavailable or math.ceil(resolved.max_size * (percentage or 0) / 100)
     return max(by_zone, unavailable)
@@ -238,20 +241,20 @@ def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
 def _quota_of(market: str, kind: InstanceType) -> tuple[str, str | None, str]:
     """Market, code, and the family where only it tells two quotas apart."""
     if market == "capacity-block":
-        row = facts.quotas("capacity_blocks")["families"].get(kind.family)
+        row = facts.service_quotas()["capacity_blocks"]["families"].get(kind.family)
         code = row["code"] if row else None
     else:
         code = kind.quota_code_spot if market == "spot" else kind.quota_code_on_demand
     return market, code, kind.family if code is None or market == "capacity-block" else ""
 
 
-def _vcpu_facts(market: str, code: str | None, family: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    section = facts.quotas("capacity_blocks" if market == "capacity-block" else "vcpus")
+def _vcpu_facts(market: str, code: str | None, family: str) -> tuple[VcpuQuotas | CapacityBlockQuotas, QuotaDefault]:
+    blocks, vcpus = facts.service_quotas()["capacity_blocks"], facts.service_quotas()["vcpus"]
+    section = blocks if market == "capacity-block" else vcpus
     if code is None:
         words = {"on-demand": "On-Demand", "spot": "Spot", "capacity-block": "in Capacity Blocks"}
         return section, {"name": f"{family} {words[market]}: AWS documents no quota", "default": None}
-    row: Mapping[str, Any] = section["families"][family] if market == "capacity-block" else section["defaults"][code]
-    return section, row
+    return section, blocks["families"][family] if market == "capacity-block" else vcpus["defaults"][code]
 
 
 # --- what is not counted in vCPUs
@@ -259,7 +262,7 @@ def _vcpu_facts(market: str, code: str | None, family: str) -> tuple[Mapping[str
 
 def _others(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> Iterator[QuotaNeed]:
     found = {**_of_network(resolved), **_of_nodes(resolved, nodes), **_of_storage(resolved)}
-    for key, row in facts.quotas("others")["quotas"].items():
+    for key, row in facts.service_quotas()["others"]["quotas"].items():
         parts = tuple(part for part in found.get(key, ()) if part.needed)
         if parts:
             yield QuotaNeed(
@@ -343,7 +346,7 @@ def _interfaces(
     slots = min(((kind.ipv4_per_interface or 0) - 1 for kind in types), default=0)
     if max_pods is None or slots < 1:
         return max(1, len(resolved.efa_interfaces))
-    prefixes: int = math.ceil(max_pods / facts.eks("max_pods")["addresses_per_prefix"]) + 1
+    prefixes = math.ceil(max_pods / facts.eks()["max_pods"]["addresses_per_prefix"]) + 1
     with_addresses = math.ceil(prefixes / slots) + (1 if custom_networking else 0)
     return max(with_addresses + efa_only, len(resolved.efa_interfaces))
 

@@ -1,32 +1,17 @@
-"""What software may ask of an accelerator, a driver or an SDK, by the facts: ``None`` where no source says.
-
-Versions are compared as far as both are written: driver 580 is enough for one who asks for 580.126.09.
-"""
+"""What software may ask of an accelerator, a driver or an SDK, by the facts: ``None`` where no source says."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.versions import older, parts
 
-Gate = Mapping[str, Any]
-"""A set of CUDA compute capabilities: ``minimum``, ``only``, ``except``, ``unknown``."""
-
-
-def version(text: str) -> tuple[int, ...]:
-    """The numbers of a version: ``v1.53.0`` as (1, 53, 0)."""
-    return tuple(int(part) for part in re.findall(r"\d+", text))
-
-
-def older(one: str, other: str) -> bool:
-    """Whether a version is older than another, as far as both are written."""
-    ours, theirs = version(one), version(other)
-    both = min(len(ours), len(theirs))
-    return ours[:both] < theirs[:both]
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.software import Gate
 
 
 # --- accelerators
@@ -47,7 +32,7 @@ def shown(gate: Gate) -> str:
         *rest, last = map(str, gate["only"])
         return f"compute capability {', '.join(rest)} or {last}" if rest else f"compute capability {last}"
     left_out = "".join(f" but {each}" for each in gate.get("except", ()))
-    return f"compute capability {gate['minimum']} or later{left_out}"
+    return f"compute capability {gate.get('minimum')} or later{left_out}"
 
 
 def capability(kind: InstanceType) -> float | None:
@@ -57,18 +42,17 @@ def capability(kind: InstanceType) -> float | None:
 
 def computes(kind: InstanceType, precision: str) -> bool | None:
     """Whether the accelerators of a type compute in a number format."""
-    fact = facts.software("precision")
+    fact = facts.software()["precision"]
     if kind.accelerator is None:
         return None
     if kind.hardware is Hardware.NVIDIA_GPU:
         return passes(fact["nvidia"][precision], capability(kind))
-    found: bool | None = fact["neuron"].get(kind.accelerator.name, {}).get(precision)
-    return found
+    return fact["neuron"].get(kind.accelerator.name, {}).get(precision)
 
 
 def attends(kind: InstanceType, kernel: str) -> bool | None:
     """Whether an attention kernel runs on a type's GPUs."""
-    return passes(facts.software("attention")["kernels"][kernel], capability(kind))
+    return passes(facts.software()["attention"]["kernels"][kernel], capability(kind))
 
 
 # --- CUDA and NVIDIA drivers
@@ -90,12 +74,12 @@ class CudaSupport:
 
     def knows(self, cuda: str) -> bool:
         """Whether a toolkit makes code for the GPU."""
-        return not older(cuda, self.first) and (self.last is None or version(cuda)[0] <= self.last)
+        return not older(cuda, self.first) and (self.last is None or parts(cuda)[0] <= self.last)
 
 
 def cuda_support(kind: InstanceType) -> CudaSupport | None:
     """What CUDA knows of a type's GPUs."""
-    fact = facts.software("cuda")
+    fact = facts.software()["cuda"]
     for row in fact["architectures"]:
         if capability(kind) in row["capabilities"]:
             last_driver = fact["family_last_driver"].get(kind.family, row["last_driver"])
@@ -105,8 +89,7 @@ def cuda_support(kind: InstanceType) -> CudaSupport | None:
 
 def driver_for_cuda(cuda: str) -> str | None:
     """The oldest NVIDIA driver branch for a CUDA version; None for one that is newer than the facts."""
-    floor: str | None = facts.software("cuda")["driver_floor"].get(str(version(cuda)[0]))
-    return floor
+    return facts.software()["cuda"]["driver_floor"].get(str(parts(cuda)[0]))
 
 
 # --- Neuron
@@ -140,18 +123,18 @@ def uses(workload: str) -> tuple[str, ...]:
 
 def sdk_ranges(kind: InstanceType, framework: str, workload: str) -> tuple[SdkRange, ...] | None:
     """The SDKs in which a Neuron chip has a framework, by use; empty where it has it in none, None where unknown."""
-    chips = facts.software("frameworks")["by_name"][framework]["neuron"]
+    chips = facts.software()["frameworks"]["by_name"][framework]["neuron"]
     if chips is None or kind.accelerator is None:
         return None
     rows = chips.get(kind.accelerator.name, {})
-    return tuple(SdkRange(**rows[use]) for use in uses(workload) if rows.get(use))
+    return tuple(SdkRange(**row) for use in uses(workload) if (row := rows.get(use)))
 
 
 def sdk_fits_driver(sdk: str, driver: str) -> bool:
     """Whether the runtime of an SDK starts on a Neuron driver; True unless it is known not to."""
     return not any(
         _within(sdk, row["sdk_from"], row["sdk_to"]) and _within(driver, row["driver_from"], row["driver_to"])
-        for row in facts.software("neuron_driver")["conflicts"]
+        for row in facts.software()["neuron_driver"]["conflicts"]
     )
 
 
@@ -186,23 +169,23 @@ def image_driver(hardware: Hardware, family: str, release: str | None, kubernete
         release: ``v20260714`` or ``v1.61.0``; None for the newest there is.
         kubernetes_version: minor version of the cluster.
     """
-    fact = facts.software("images")[family]
+    fact = facts.software()["images"]["by_family"][family]
     rows = fact["nvidia" if hardware is Hardware.NVIDIA_GPU else "neuron"]
     newest = fact["read_to"]
-    read = release is not None and version(release) <= version(newest)
+    read = release is not None and parts(release) <= parts(newest)
     wanted = release if release is not None and read else newest
     found: ImageDriver | None = None
     for row in rows:
-        if version(row["from"]) > version(wanted):
+        if parts(row["from"]) > parts(wanted):
             break
-        driver = row.get("driver") or row["kubernetes"].get(kubernetes_version)
+        driver = row.get("driver") or row.get("kubernetes", {}).get(kubernetes_version)
         found = ImageDriver(driver, wanted, read) if driver else None
     return found
 
 
 def known_releases(family: str, kubernetes_version: str) -> Iterator[tuple[str, str]]:
     """Releases that can be pinned, newest first: as a pool and as a node group writes them."""
-    kubelets = facts.ami_releases(family).get("kubelets", {})
+    kubelets = facts.ami_releases()["al2023"]["kubelets"] if family == "al2023" else {}
     for day in sorted(kubelets, reverse=True):
         for kubelet in kubelets[day].split():
             if kubelet.startswith(f"{kubernetes_version}."):

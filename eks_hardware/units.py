@@ -1,10 +1,19 @@
-"""Kubernetes quantities as numbers (https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/)."""
+"""Kubernetes quantities, sizes and durations as numbers, and back.
+
+Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+"""
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
 
+MIB = 2**20
+"""Bytes of a MiB."""
+GIB = 2**30
+"""Bytes of a GiB."""
+
+_SECONDS = {"h": 3600, "m": 60, "s": 1}
 _SUFFIXES = {
     "": Fraction(1),
     "m": Fraction(1, 1000),
@@ -28,3 +37,21 @@ def amount(quantity: str | int) -> Fraction:
     if match is None or match[2] not in _SUFFIXES:
         raise ValueError(f"{quantity!r} is not a quantity")
     return Fraction(match[1]) * _SUFFIXES[match[2]]
+
+
+def mebibytes(mib: int) -> str:
+    """An amount of memory as a Kubernetes quantity.
+
+    >>> mebibytes(512), mebibytes(900 * 1024)
+    ('512Mi', '900Gi')
+    """
+    return f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
+
+
+def seconds(duration: str) -> int:
+    """The seconds of a duration in hours, minutes and seconds.
+
+    >>> seconds("1h30m"), seconds("45s")
+    (5400, 45)
+    """
+    return sum(int(number) * _SECONDS[unit] for number, unit in re.findall(r"([0-9]+)([hms])", duration))

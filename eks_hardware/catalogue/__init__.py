@@ -1,6 +1,6 @@
 """The hardware catalogue: what an EC2 instance type is, where it is offered and what it costs.
 
-Data files under ``data/`` hold the facts, each with its source; ``build.py`` makes the two generated ones
+Data files of ``config/catalogue`` hold the facts, each with its source; ``build.py`` makes the two generated ones
 (docs/guides/add-an-instance-family.md).
 """
 

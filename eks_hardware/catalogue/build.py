@@ -1,8 +1,8 @@
 """Build the generated data files of the catalogue.
 
-``instances.json`` and ``offerings.json`` come from EC2's DescribeInstanceTypes and
+``catalogue/instances.json`` and ``catalogue/offerings.json`` come from EC2's DescribeInstanceTypes and
 DescribeInstanceTypeOfferings: as the moto wheel carries them (no account needed; the committed files are made
-so) or from AWS itself. ``prices.json`` is a table with sources; only a build from AWS touches it.
+so) or from AWS itself. ``prices/on_demand.json`` is a table with sources; only a build from AWS touches it.
 
 The hand-kept tables beside them are read, never written: selection, corrections, supplement.
 """
@@ -19,9 +19,17 @@ from fnmatch import fnmatchcase
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from eks_hardware.catalogue.tables import DATA, Row, read, render
+from eks_hardware import facts
+from eks_hardware.catalogue.tables import render
+from eks_hardware.data import FOLDER
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.catalogue import Correction
+
+Row = dict[str, Any]
+"""What EC2 answers, or a row that is being made of it."""
 
 # Left out of a row when they are what most types have; `instances.json` states them in its head.
 DEFAULTS: Row = {
@@ -47,12 +55,14 @@ class Ec2Data:
 
     Attributes:
         source: where it was asked, with a date.
+        as_of: that date (ISO 8601), or ``undated``.
         types: DescribeInstanceTypes items by name.
         zones: for each region the zone ids a type is offered in, by type name.
         prices: for each region the on-demand price in US dollars per hour; None if not asked.
     """
 
     source: str
+    as_of: str
     types: dict[str, Row]
     zones: dict[str, dict[str, list[str]]]
     prices: dict[str, dict[str, float]] | None = None
@@ -80,7 +90,7 @@ def from_moto() -> Ec2Data:
         return json.loads(gzip.decompress(path.read_bytes()))
 
     release = f"moto {version('moto')}"
-    scraped = read("catalogue/selection")["scrapes"].get(release)
+    scraped = facts.selection()["scrapes"].get(release)
     zones: dict[str, dict[str, list[str]]] = {}
     for path in sorted((folder / "instance_type_offerings" / "availability-zone-id").glob("*.json.gz")):
         by_type = zones.setdefault(path.name.removesuffix(".json.gz"), {})
@@ -88,6 +98,7 @@ def from_moto() -> Ec2Data:
             by_type.setdefault(offer["InstanceType"], []).append(offer["Location"])
     return Ec2Data(
         source=", ".join(filter(None, [release, "EC2 DescribeInstanceTypes", scraped])),
+        as_of=scraped or "undated",
         types=load(folder / "instance_types.json.gz"),
         zones=zones,
     )
@@ -130,7 +141,7 @@ def from_aws(
                     types.setdefault(item["InstanceType"], item)
     stamp = (today or datetime.date.today()).isoformat()
     asked = {region: _aws_prices(session, region) for region in zones} if prices else None
-    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", types, zones, asked)
+    return Ec2Data(f"EC2 DescribeInstanceTypes, {stamp}", stamp, types, zones, asked)
 
 
 def _aws_prices(session: Any, region: str) -> dict[str, float]:
@@ -199,15 +210,15 @@ def _cards(network: Row) -> list[Row]:
     cards: list[Row] = []
     for card in sorted(network["NetworkCards"], key=lambda card: int(card["NetworkCardIndex"])):
         index = card["NetworkCardIndex"]
-        facts = {
+        limits = {
             "max_interfaces": card["MaximumNetworkInterfaces"],
             "interface_types": card["InterfaceTypes"],
             "peak_gbps": card.get("PeakBandwidthInGbps"),
         }
-        if cards and cards[-1]["to"] == index - 1 and all(cards[-1][key] == facts[key] for key in facts):
+        if cards and cards[-1]["to"] == index - 1 and all(cards[-1][key] == limits[key] for key in limits):
             cards[-1]["to"] = index
         else:
-            cards.append({"from": index, "to": index, **facts})
+            cards.append({"from": index, "to": index, **limits})
     return cards
 
 
@@ -241,7 +252,7 @@ def row_of(item: Row) -> Row:
     return row
 
 
-def _correct(rows: Mapping[str, Row], corrections: Iterable[Row], warnings: list[str]) -> None:
+def _correct(rows: Mapping[str, Row], corrections: Iterable[Correction], warnings: list[str]) -> None:
     for correction in corrections:
         *path, leaf = correction["field"].split(".")
         for name in correction["types"]:
@@ -296,12 +307,13 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
         rows[name] = " ".join(
             f"{region}:{zones}" for region, zones in offered.get(name, {}).items() if zones and region in regions
         )
-    if (DATA / "catalogue" / "offerings.json").is_file():
-        gone = read("catalogue/offerings")["regions"].keys() - regions.keys()
+    if (FOLDER / facts.offerings.name).is_file():
+        gone = facts.offerings()["regions"].keys() - regions.keys()
         warnings += [f"offerings.json: {region} left out, it was not asked" for region in sorted(gone)]
     head = {
-        "comment": "Generated by build.py. Zone ids of a type: the region's prefix and each digit.",
+        "_about": "Generated by build.py. Zone ids of a type: the region's prefix and each digit.",
         "source": data.source.replace("DescribeInstanceTypes", "DescribeInstanceTypeOfferings"),
+        "as_of": data.as_of,
         "regions": regions,
     }
     return render(head, "types", rows)
@@ -309,13 +321,12 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
 
 def _prices(data: Ec2Data, names: Iterable[str]) -> str:
     """The price table with every figure AWS gave; other figures stay as they are."""
-    table = read("prices/on_demand")
+    table = facts.on_demand_prices()
     known: dict[str, dict[str, tuple[str, float]]] = {}
     for name, by_source in table["types"].items():
         for source, by_region in by_source.items():
             known.setdefault(name, {}).update({region: (source, usd) for region, usd in by_region.items()})
-    stamp = data.source.rpartition(", ")[2]
-    key = f"aws-{stamp}"
+    key = f"aws-{data.as_of}"
     for region, by_type in (data.prices or {}).items():
         for name, usd in by_type.items():
             known.setdefault(name, {})[region] = (key, usd)
@@ -326,11 +337,12 @@ def _prices(data: Ec2Data, names: Iterable[str]) -> str:
     used = {source for by_source in rows.values() for source in by_source}
     sources = {
         **table["sources"],
-        key: {"as_of": stamp, "source": "AWS Price List API, GetProducts", "note": None},
+        key: {"as_of": data.as_of, "source": "AWS Price List API, GetProducts", "note": None},
     }
     head = {
+        "_about": table["_about"],
         "unit": table["unit"],
-        "sources": {source: facts for source, facts in sources.items() if source in used},
+        "sources": {source: row for source, row in sources.items() if source in used},
     }
     ordered = {name: dict(sorted(by_source.items())) for name, by_source in rows.items()}
     return render(head, "types", ordered)
@@ -343,18 +355,18 @@ def build(data: Ec2Data) -> Built:
         BuildError: an answer does not fit the tables.
     """
     warnings: list[str] = []
-    patterns = [row["pattern"] for row in read("catalogue/selection")["families"]]
+    patterns = [row["pattern"] for row in facts.selection()["families"]]
     rows = {
         name: row_of(item)
         for name, item in data.types.items()
         if any(fnmatchcase(family_of(name), pattern) for pattern in patterns)
     }
-    _correct(rows, read("catalogue/corrections")["corrections"], warnings)
-    for name, row in read("catalogue/supplement")["types"].items():
-        rows.setdefault(name, row)
+    _correct(rows, facts.corrections()["corrections"], warnings)
+    for name, row in facts.supplement()["types"].items():
+        rows.setdefault(name, dict(row))
 
-    known = read("catalogue/accelerators")["accelerators"]
-    ami_rows = read("catalogue/ami_types")["rows"]
+    known = facts.accelerators()["accelerators"]
+    ami_rows = facts.ami_types()["rows"]
     unknown = {row["accelerator"]["name"] for row in rows.values() if "accelerator" in row} - known.keys()
     warnings += [f"accelerators.json has no row for {name!r}" for name in sorted(unknown)]
     covered = [pattern for row in ami_rows for pattern in row["families"]]
@@ -370,8 +382,9 @@ def build(data: Ec2Data) -> Built:
         name: {key: value for key, value in rows[name].items() if DEFAULTS.get(key, ...) != value} for name in names
     }
     head = {
-        "comment": "Generated by build.py from DescribeInstanceTypes, corrections.json and supplement.json.",
+        "_about": "Generated by build.py from DescribeInstanceTypes, corrections.json and supplement.json.",
         "source": data.source,
+        "as_of": data.as_of,
         "defaults": DEFAULTS,
     }
     files = {
@@ -383,7 +396,7 @@ def build(data: Ec2Data) -> Built:
     return Built(files, warnings)
 
 
-def stale(built: Built, folder: Path = DATA) -> list[str]:
+def stale(built: Built, folder: Path = FOLDER) -> list[str]:
     """Names of the built files that differ from those in ``folder``."""
     return [
         name
@@ -392,7 +405,7 @@ def stale(built: Built, folder: Path = DATA) -> list[str]:
     ]
 
 
-def write(built: Built, folder: Path = DATA) -> list[str]:
+def write(built: Built, folder: Path = FOLDER) -> list[str]:
     """Write the files that differ; return their names."""
     changed = stale(built, folder)
     for name in changed:

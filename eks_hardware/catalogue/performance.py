@@ -1,6 +1,6 @@
 """How fast an accelerator computes and reads its memory at most, and what share of that real runs reach.
 
-The figures are in ``data/performance.json``, each with its source; ``None`` means that none was found.
+The figures are in ``config/performance/accelerators.json``, each with its source; ``None`` means that none was found.
 """
 
 from __future__ import annotations
@@ -8,9 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
+from eks_hardware import facts
 from eks_hardware.catalogue.model import Accelerator
-from eks_hardware.catalogue.tables import Row, read
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.catalogue import PerformanceRow, PerformanceSource
 
 _MEMORY_TOLERANCE_GIB = 1.0
 
@@ -127,14 +131,14 @@ def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:
 
 @cache
 def _rows() -> dict[str, list[tuple[float | None, Performance]]]:
-    table = read("performance/accelerators")
+    table = facts.performance()
     rows: dict[str, list[tuple[float | None, Performance]]] = {}
     for row in table["accelerators"]:
         rows.setdefault(row["accelerator"], []).append((row.get("memory_gib"), _performance(row, table["sources"])))
     return rows
 
 
-def _performance(row: Row, sources: Mapping[str, Row]) -> Performance:
+def _performance(row: PerformanceRow, sources: Mapping[str, PerformanceSource]) -> Performance:
     return Performance(
         tflops=row["tflops"],
         bandwidth_gb_per_second=row["bandwidth_gb_per_second"],
@@ -147,8 +151,16 @@ def _performance(row: Row, sources: Mapping[str, Row]) -> Performance:
 
 @cache
 def _utilizations() -> dict[tuple[str, str], Utilization]:
-    rows: list[Row] = read("performance/accelerators")["utilization"]
     return {
-        (row["step"], row["kind"]): Utilization(**{key: row[key] for key in Utilization.__dataclass_fields__})
-        for row in rows
+        (row["step"], row["kind"]): Utilization(
+            share=row["share"],
+            low=row["low"],
+            high=row["high"],
+            measured_on=row["measured_on"],
+            how=row["how"],
+            source=row["source"],
+            as_of=row["as_of"],
+            note=row["note"],
+        )
+        for row in facts.performance()["utilization"]
     }

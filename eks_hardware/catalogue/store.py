@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from eks_hardware import facts
 from eks_hardware.catalogue.efa import efa_interfaces
 from eks_hardware.catalogue.model import (
     Accelerator,
@@ -18,8 +19,20 @@ from eks_hardware.catalogue.model import (
     Price,
     UnknownInstanceTypeError,
 )
-from eks_hardware.catalogue.tables import DATA, Row, matching, read
-from eks_hardware.data import Cited
+from eks_hardware.catalogue.tables import matching
+from eks_hardware.data import FOLDER, Cited
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.base import Sourced
+    from eks_hardware.facts.schemas.catalogue import (
+        AcceleratorRow,
+        AmiTypesRow,
+        Device,
+        FamilyRow,
+        FullInstanceRow,
+        Offerings,
+    )
+    from eks_hardware.facts.schemas.prices import OnDemand, VcpuQuotaRow
 
 _MIB = 1024
 _SUGGESTIONS = 3
@@ -51,12 +64,12 @@ class Catalogue:
         True
     """
 
-    def __init__(self, folder: Path = DATA) -> None:
+    def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
-        table = read("catalogue/instances", folder)
-        self._rows: dict[str, Row] = table["types"]
-        self._defaults: Row = table["defaults"]
-        self._source: str = table["source"]
+        table = facts.instances(folder)
+        self._rows = table["types"]
+        self._defaults = table["defaults"]
+        self._source = table["source"]
         self._types: dict[str, InstanceType] = {}
         self._zones: dict[str, dict[str, tuple[str, ...]]] = {}
 
@@ -178,8 +191,8 @@ class Catalogue:
     # --- where
 
     @cached_property
-    def _offerings(self) -> Row:
-        return read("catalogue/offerings", self._folder)
+    def _offerings(self) -> Offerings:
+        return facts.offerings(self._folder)
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -215,15 +228,15 @@ class Catalogue:
     # --- how much
 
     @cached_property
-    def _prices(self) -> Row:
-        return read("prices/on_demand", self._folder)
+    def _prices(self) -> OnDemand:
+        return facts.on_demand_prices(self._folder)
 
     def price(self, type_name: str, region: str) -> Price | None:
         """The on-demand price (Linux, shared tenancy), or None where no source has it."""
         for key, by_region in self._prices["types"].get(type_name, {}).items():
             if region in by_region:
                 source = self._prices["sources"][key]
-                return Price(by_region[region], source["as_of"], source["source"], source["note"])
+                return Price(by_region[region], source["as_of"], source["source"], source.get("note"))
         return None
 
     # --- where it stands
@@ -251,15 +264,15 @@ class Catalogue:
         """
         if table == "instances":
             name, said = kind.name, kind.source
-            row: Row = dict.fromkeys(_ABSENT_WHERE_NONE) | self._defaults | self._rows[name]
+            row: dict[str, Any] = {**dict.fromkeys(_ABSENT_WHERE_NONE), **self._defaults, **self._rows[name]}
+        elif table == "accelerators":
+            name = kind.accelerator.name if kind.accelerator else ""
+            row = {**self._accelerators[name]}
+            said = _said(facts.accelerators(self._folder)["sources"], row)
         else:
-            if table == "accelerators":
-                name = kind.accelerator.name if kind.accelerator else ""
-                row = self._facts["accelerators"][name]
-            else:
-                name = f"{kind.family} {kind.architecture}"
-                row = self._family_facts(kind.family, kind.architecture)[1]
-            said = self._tables[table]["sources"].get(row["source"], "no source found")
+            name = f"{kind.family} {kind.architecture}"
+            row = {**(self._family_facts(kind.family, kind.architecture)[1] or {})}
+            said = _said(facts.ami_types(self._folder)["sources"], row)
         names = ", ".join(each if row[each] is not None else f"no {each}" for each in fields)
         value = row[fields[0]] if len(fields) == 1 else {each: row[each] for each in fields}
         return Cited(value, f"catalogue/{table}.json row {name} ({names}), {said}")
@@ -275,37 +288,27 @@ class Catalogue:
     # --- rows to objects
 
     @cached_property
-    def _tables(self) -> dict[str, Row]:
-        return {
-            **{name: read(f"catalogue/{name}", self._folder) for name in ("accelerators", "families", "ami_types")},
-            "quotas": read("quotas/vcpu", self._folder),
-        }
+    def _accelerators(self) -> dict[str, AcceleratorRow]:
+        return facts.accelerators(self._folder)["accelerators"]
 
     @cached_property
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "accelerators": self._tables["accelerators"]["accelerators"],
-            "families": self._tables["families"]["families"],
-            "ami_types": self._tables["ami_types"]["rows"],
-            "quotas": self._tables["quotas"]["rows"],
-        }
-
-    @cached_property
-    def _family_facts(self) -> Callable[[str, str], tuple[Row, Row, Row]]:
-        facts = self._facts
+    def _family_facts(self) -> Callable[[str, str], tuple[FamilyRow | None, AmiTypesRow | None, VcpuQuotaRow | None]]:
+        families = facts.families(self._folder)["families"]
+        ami_types = facts.ami_types(self._folder)["rows"]
+        quotas = facts.service_quotas(self._folder)["vcpus"]["rows"]
 
         @cache
-        def look_up(family: str, architecture: str) -> tuple[Row, Row, Row]:
+        def look_up(family: str, architecture: str) -> tuple[FamilyRow | None, AmiTypesRow | None, VcpuQuotaRow | None]:
             return (
-                matching(facts["families"], family) or {},
-                matching(facts["ami_types"], family, architecture=architecture) or {},
-                matching(facts["quotas"], family) or {},
+                matching(families, family),
+                matching((row for row in ami_types if row["architecture"] == architecture), family),
+                matching(quotas, family),
             )
 
         return look_up
 
     def _build(self, name: str) -> InstanceType:
-        row = self._defaults | self._rows[name]
+        row = cast("FullInstanceRow", {**self._defaults, **self._rows[name]})
         family = name.partition(".")[0]
         known, amis, quotas = self._family_facts(family, row["architecture"])
         cards = tuple(
@@ -315,8 +318,8 @@ class Catalogue:
         )
         limits = [card.max_interfaces for card in cards]
         device = row.get("accelerator")
-        chip = self._facts["accelerators"].get(device["name"], {}) if device else {}
-        hardware = Hardware(chip.get("hardware", Hardware.OTHER)) if device else Hardware.CPU
+        chip = self._accelerators.get(device["name"]) if device else None
+        hardware = Hardware.CPU if device is None else Hardware(chip["hardware"]) if chip else Hardware.OTHER
         store = row.get("instance_store")
         return InstanceType(
             name=name,
@@ -326,7 +329,7 @@ class Catalogue:
             architecture=row["architecture"],
             bare_metal=row["bare_metal"],
             hardware=hardware,
-            accelerator=_accelerator(device, chip, known.get("mig")) if device else None,
+            accelerator=_accelerator(device, chip, known["mig"] if known else None) if device else None,
             network_cards=cards,
             ipv4_per_interface=row["ipv4_per_interface"],
             max_interfaces=None if None in limits else sum(limit for limit in limits if limit is not None),
@@ -335,33 +338,37 @@ class Catalogue:
             instance_store=InstanceStore(**store) if store else None,
             usage_classes=tuple(row["usage_classes"]),
             placement_strategies=tuple(row["placement_strategies"]),
-            quota_code_on_demand=quotas.get("on_demand"),
-            quota_code_spot=quotas.get("spot"),
-            ami_types=tuple(amis.get("ami_types", ())),
-            minimum_nvidia_driver=known.get("minimum_nvidia_driver"),
+            quota_code_on_demand=quotas["on_demand"] if quotas else None,
+            quota_code_spot=quotas["spot"] if quotas else None,
+            ami_types=tuple(amis["ami_types"]) if amis else (),
+            minimum_nvidia_driver=known["minimum_nvidia_driver"] if known else None,
             burstable=row["burstable"],
             current_generation=row["current_generation"],
             withdrawn=row.get("withdrawn"),
-            notes=(*known.get("notes", ()), *row.get("notes", ())),
+            notes=(*(known["notes"] if known else ()), *row.get("notes", ())),
             source=row.get("source", self._source),
         )
 
 
-def _accelerator(device: Row, chip: Row, mig: bool | None) -> Accelerator:
+def _said(sources: dict[str, Sourced], row: dict[str, Any]) -> str:
+    return sources[row["source"]]["source"] if row["source"] in sources else "no source found"
+
+
+def _accelerator(device: Device, chip: AcceleratorRow | None, mig: bool | None) -> Accelerator:
     each = _gib(device["memory_mib_each"])
-    cores = device.get("neuron_cores_each", chip.get("neuron_cores_each"))
+    cores = device.get("neuron_cores_each", chip.get("neuron_cores_each") if chip else None)
     return Accelerator(
-        kind=chip.get("kind", "gpu"),
+        kind=chip["kind"] if chip else "gpu",
         manufacturer=device["manufacturer"],
         name=device["name"],
         label_name=label_name(device["name"]),
         count=device["count"],
         memory_gib_each=each,
         memory_gib_total=None if each is None else each * device["count"],
-        compute_capability=chip.get("compute_capability"),
-        bf16=chip.get("bf16"),
-        fp8=chip.get("fp8"),
-        flash_attention_2=chip.get("flash_attention_2"),
+        compute_capability=chip["compute_capability"] if chip else None,
+        bf16=chip["bf16"] if chip else None,
+        fp8=chip["fp8"] if chip else None,
+        flash_attention_2=chip["flash_attention_2"] if chip else None,
         mig=mig,
         neuron_cores=None if cores is None else cores * device["count"],
         fraction=device.get("fraction"),

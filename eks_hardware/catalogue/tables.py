@@ -1,22 +1,16 @@
-"""Reading and writing tables of ``config/``: JSON, one row per line, so that a diff reads as a table."""
+"""Tables of the catalogue: the row of a family, and files of one row per line, so that a diff reads as a table."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from eks_hardware import data
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.catalogue import OfFamilies
 
-DATA = data.FOLDER
-Row = dict[str, Any]
-
-
-def read(name: str, folder: Path = DATA) -> Row:
-    """Parse ``<name>.json`` of a folder laid out as ``config/``."""
-    return data.read(f"{name}.json", folder)
+Row = TypeVar("Row", bound="OfFamilies")
 
 
 def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> str:
@@ -26,11 +20,9 @@ def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> st
     return "\n".join(["{", *lines, f"{json.dumps(section)}: {{", body, "}", "}", ""])
 
 
-def matching(rows: Iterable[Row], family: str, **equal: str) -> Row | None:
-    """Return the first row with a pattern for ``family`` and the given values."""
+def matching(rows: Iterable[Row], family: str) -> Row | None:
+    """Return the first row with a pattern for ``family``."""
     for row in rows:
-        if all(row[key] == value for key, value in equal.items()) and any(
-            fnmatchcase(family, pattern) for pattern in row["families"]
-        ):
+        if any(fnmatchcase(family, pattern) for pattern in row["families"]):
             return row
     return None

@@ -164,7 +164,7 @@ def _most(
 def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
     """What a node takes of each limit, as Karpenter sees it: shared GPUs, and memory less what the hypervisor keeps."""
     counted: dict[str, Fraction] = node_capacity(kind)
-    kept = Fraction(str(facts.karpenter("settings")["defaults"]["vmMemoryOverheadPercent"]))
+    kept = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
     counted["memory"] *= 1 - kept
     shares = pool.gpu_shares
     if shares and kind.accelerator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eks_hardware import data
+from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost.model import Figure, Purchase
 
@@ -44,7 +44,7 @@ def _on_demand(catalogue: Catalogue, type_name: str, region: str) -> Figure | No
 
 
 def _spot(type_name: str, region: str) -> Figure | None:
-    table = data.read("prices/spot.json")
+    table = facts.spot_prices()
     by_zone = table["types"].get(type_name, {}).get(region)
     if not by_zone:
         return None
@@ -56,12 +56,12 @@ def _spot(type_name: str, region: str) -> Figure | None:
         usd_per_hour=median(by_zone),
         as_of=table["as_of"],
         source=table["source"],
-        note=f"{spread}; {table['note']}",
+        note=f"{spread}; {table['how']}",
     )
 
 
 def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
-    table = data.read("prices/reserved.json")
+    table = facts.reserved_prices()
     usd = table["types"].get(type_name, {}).get(purchase.removeprefix("reserved-"), {}).get(region)
     if usd is None:
         return None
@@ -75,14 +75,14 @@ def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
 
 def outdated(catalogue: Catalogue, type_name: str) -> str | None:
     """Why no reserved price of a type holds any more: on demand it costs something else since; None where one does."""
-    row = data.read("prices/reserved.json")["types"].get(type_name)
+    row = facts.reserved_prices()["types"].get(type_name)
     if row is None:
         return None
     ((region, then),) = row["on_demand"].items()
     now = catalogue.price(type_name, region)
     if now is not None and now.usd_per_hour == then:
         return None
-    as_of = data.read("prices/reserved.json")["as_of"]
+    as_of = facts.reserved_prices()["as_of"]
     if now is None:
         return f"the reserved price of {as_of} cannot be held against an on-demand price of today"
     return (

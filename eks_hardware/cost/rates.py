@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
-from eks_hardware import data, facts
-from eks_hardware.catalogue.tables import Row
+from eks_hardware import facts
 from eks_hardware.cost.model import HOURS_PER_MONTH, Figure
 from eks_hardware.resolve import BlockDevice, ResolvedFsxLustre
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.prices import ServicePrice
 
 _MIB_PER_GIB = 1024
 
@@ -22,45 +24,46 @@ _IO2_TIERS = ((32_000, "iops_month"), (64_000, "iops_month_tier_2"), (None, "iop
 
 def control_plane(region: str, *, extended: bool) -> Figure | None:
     """The EKS control plane, in standard or in extended support."""
-    return _listed("control_plane", region, "extended" if extended else "standard")
+    return _listed(facts.service_prices()["control_plane"], region, "extended" if extended else "standard")
 
 
 def control_plane_tier(region: str, tier: str) -> Figure | None:
     """What a provisioned control plane costs beside the cluster."""
-    return _listed("control_plane_tiers", region, tier)
+    return _listed(facts.service_prices()["control_plane_tiers"], region, tier)
 
 
 def nat_gateway(region: str) -> Figure | None:
     """A NAT gateway."""
-    return _listed("nat_gateway", region) or _listed("nat_gateway_undated", region)
+    prices = facts.service_prices()
+    return _listed(prices["nat_gateway"], region) or _listed(prices["nat_gateway_undated"], region)
 
 
 def public_address(region: str) -> Figure | None:
     """A public IPv4 address in use."""
-    return _listed("public_ipv4", region, "in-use")
+    return _listed(facts.service_prices()["public_ipv4"], region, "in-use")
 
 
 def interface_endpoint(region: str) -> Figure | None:
     """An interface endpoint in one zone."""
-    return _listed("interface_endpoint", region)
+    return _listed(facts.service_prices()["interface_endpoint"], region)
 
 
 def key(region: str) -> Figure | None:
     """A customer-managed KMS key."""
-    return _listed("kms_key", region, "customer-managed", units_per_month=1)
+    return _listed(facts.service_prices()["kms_key"], region, "customer-managed", units_per_month=1)
 
 
 def lustre(region: str, file_system: ResolvedFsxLustre) -> Figure | None:
     """An FSx for Lustre file system, by its size, type and throughput."""
     throughput = file_system.throughput_mibps_per_tib
     kind = file_system.deployment_type + (f"-{throughput}" if throughput else "")
-    return _listed("fsx_lustre", region, kind, units_per_month=file_system.size_gib)
+    return _listed(facts.service_prices()["fsx_lustre"], region, kind, units_per_month=file_system.size_gib)
 
 
 def volumes(region: str, devices: Sequence[BlockDevice]) -> Figure | None:
     """The EBS volumes of one node together; None where one of them has no price."""
-    table = _volumes()
-    listed: Mapping[str, Mapping[str, float]] = table["regions"].get(region, {})
+    table = facts.volume_prices()
+    listed = table["regions"].get(region, {})
     if any(device.volume_type not in listed for device in devices):
         return None
     usd_per_month = sum(_volume(device, listed[device.volume_type]) for device in devices)
@@ -69,7 +72,7 @@ def volumes(region: str, devices: Sequence[BlockDevice]) -> Figure | None:
 
 def standard_support_until(kubernetes_version: str) -> datetime.date | None:
     """The last day of a Kubernetes version's standard support; None for a version of which nothing is known."""
-    dates = facts.eks("versions")["supported"].get(kubernetes_version)
+    dates = facts.eks()["versions"]["supported"].get(kubernetes_version)
     return datetime.date.fromisoformat(dates["standard_until"]) if dates else None
 
 
@@ -89,20 +92,15 @@ def _volume(device: BlockDevice, prices: Mapping[str, float]) -> float:
     return stored
 
 
-def _volumes() -> Row:
-    return data.read("prices/volumes.json")
-
-
 def _listed(
-    section: str, region: str, name: str | None = None, *, units_per_month: float | None = None
+    price: ServicePrice, region: str, name: str | None = None, *, units_per_month: float | None = None
 ) -> Figure | None:
-    """A figure of ``facts/prices.json``; with ``units_per_month`` it is listed per month of one unit."""
-    table = facts.prices(section)
-    found: Any = table.get("regions", {}).get(region)
+    """A figure of a price; with ``units_per_month`` it is listed per month of one unit."""
+    found = price.get("regions", {}).get(region)
     if found is None and facts.partition(region) == "aws":
-        found = table.get("every_region")
-    usd = found.get(name) if isinstance(found, Mapping) else found
+        found = price.get("every_region")
+    usd = found.get(name or "") if isinstance(found, dict) else found
     if usd is None:
         return None
     usd_per_hour = usd if units_per_month is None else usd * units_per_month / HOURS_PER_MONTH
-    return Figure(usd_per_hour=usd_per_hour, as_of=table["as_of"], source=table["source"], note=table["note"])
+    return Figure(usd_per_hour=usd_per_hour, as_of=price["as_of"], source=price["source"], note=price.get("note"))

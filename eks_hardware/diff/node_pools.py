@@ -59,7 +59,7 @@ def pool_changes(
         ]
         if kubernetes_versions[0] != kubernetes_versions[1] and all(_by_alias(each, name) for each in (old, new)):
             version = " -> ".join(kubernetes_versions)
-            rows.append((f"kubernetes_version {version}", facts.replacements("karpenter")["kubernetes_version"]))
+            rows.append((f"kubernetes_version {version}", facts.replacements()["karpenter"]["kubernetes_version"]))
         if uninstalled:
             found.append(PoolChange(name, "replaced", tuple(field for field, _ in rows), "all"))
         elif rows:
@@ -85,7 +85,7 @@ def _by_alias(objects: Mapping[str, Mapping[str, Object]], name: str) -> bool:
 
 def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nodes]]:
     """Fields of ``spec`` that differ, each with the nodes that drift for it."""
-    rows: Mapping[str, Nodes] = facts.replacements("karpenter")["kinds"][kind]
+    rows: Mapping[str, Nodes] = facts.replacements()["karpenter"]["kinds"][kind]
     for field in _differing(before.get("spec"), after.get("spec"), ""):
         row = next((each for each in rows if field == each or field.startswith(f"{each}.")), "other")
         yield field, rows[row]

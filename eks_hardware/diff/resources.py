@@ -127,7 +127,7 @@ def references_in(value: Any) -> Iterator[Reference]:
 
 def _of_type(type_: str) -> Mapping[str, Any]:
     """The row of a type in ``facts/replacements.json``; of a type that it lacks, such as an extension's, the least."""
-    rows: Mapping[str, Mapping[str, Any]] = facts.replacements("resources")
+    rows: Mapping[str, Mapping[str, Any]] = facts.replacements()["resources"]
     unknown = {"noun": type_.replace("_", " "), "tagged": False, "arguments": {}}
     return rows.get(type_, unknown)
 

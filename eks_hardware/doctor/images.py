@@ -45,7 +45,7 @@ def _types(subject: Subject, pool: ResolvedNodePool) -> list[InstanceType]:
 
 def _of_group(group: ResolvedNodeGroup) -> str | None:
     """The parameter of a node group's image; None for types of which no parameter is known."""
-    variant = facts.account("image_parameters")["variants"].get(group.ami_type)
+    variant = facts.account()["image_parameters"]["variants"].get(group.ami_type)
     if variant is None:
         return None
     release = group.release_version
@@ -70,11 +70,10 @@ def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType, relea
 
 
 def _parameter(family: str, kubernetes: str, architecture: str, variant: str, version: str | None) -> str:
-    known = facts.account("image_parameters")[family]
+    known = facts.account()["image_parameters"]["by_family"][family]
     values = {"kubernetes": kubernetes, "architecture": architecture, "variant": variant}
     release = known["release"].format(**values, version=version) if version else known["newest"]
-    path: str = known["path"].format(**values, release=release)
-    return path
+    return known["path"].format(**values, release=release)
 
 
 def _of_release(subject: Subject, path: str, release: str, parameters: set[str]) -> Probe:

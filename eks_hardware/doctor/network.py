@@ -145,7 +145,7 @@ def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
     assert existing is not None
     at_once = at_most = 0
     if zone in existing.control_plane and (role == "control_plane_subnets" or _shares_control_plane(subject, role)):
-        at_once = at_most = facts.account("control_plane_addresses")["each_subnet"]
+        at_once = at_most = facts.account()["control_plane_addresses"]["each_subnet"]
     for group in subject.resolved.node_groups:
         if zone in group.zone_ids and role != "control_plane_subnets":
             few, many = _of_node(subject, group, role)
@@ -165,7 +165,7 @@ def _of_node(subject: Subject, group: ResolvedNodeGroup, role: str) -> tuple[int
     A node takes a prefix of 16 when it starts and one more than it fills:
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
-    prefix = facts.eks("max_pods")["addresses_per_prefix"]
+    prefix = facts.eks()["max_pods"]["addresses_per_prefix"]
     of_pods = (math.ceil((group.max_pods or prefix) / prefix) + 1) * prefix
     interfaces = address_count(group.efa_interfaces)
     own = subject.resolved.cluster.custom_networking

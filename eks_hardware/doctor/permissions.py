@@ -83,7 +83,7 @@ def _asked(subject: Subject) -> dict[str, dict[str, list[str]]]:
         "volume_key": _volume_key(resolved),
     }
     asked: dict[str, dict[str, list[str]]] = {}
-    for row in facts.account("permissions")["rows"]:
+    for row in facts.account()["permissions"]["rows"]:
         if CONDITIONS[row["when"]](resolved):
             resource = row["resource"].format(**values)
             actions = asked.setdefault(row["path"], {}).setdefault(resource, [])

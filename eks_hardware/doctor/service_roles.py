@@ -46,7 +46,7 @@ def _fsx(subject: Subject) -> bool:
 
 
 def _role(key: str) -> tuple[str, str]:
-    row = facts.account("service_linked_roles")["roles"][key]
+    row = facts.account()["service_linked_roles"]["roles"][key]
     return row["name"], row["service"]
 
 

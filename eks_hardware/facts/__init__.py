@@ -1,159 +1,180 @@
-"""Facts about AWS that change over time, read from the JSON files of ``config/facts``.
+"""Every data file of ``config/``: facts about AWS and software, the catalogue, prices, quotas and policy.
 
-Each section of a file names its source and the day it was read; code never repeats a fact.
+``facts.eks()["versions"]`` is a section of ``config/facts/eks.json``. Each section names its source and the day it was
+read; code never repeats a fact. The types are in :mod:`eks_hardware.facts.schemas`, which only type checkers and tests
+import.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import data
+from eks_hardware.data import DataFile
 
-__all__ = [
-    "account",
-    "addons",
-    "ami_releases",
-    "autoscaler_image",
-    "bottlerocket_settings",
-    "chart",
-    "chart_keys",
-    "eks",
-    "endpoint_services",
-    "karpenter",
-    "memory",
-    "mig",
-    "model_types",
-    "neuron_models",
-    "node_config",
-    "nodes",
-    "partition",
-    "prices",
-    "quotas",
-    "replacements",
-    "software",
-    "storage",
-    "workload_images",
-]
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.account import Account
+    from eks_hardware.facts.schemas.catalogue import (
+        Accelerators,
+        AmiTypes,
+        Corrections,
+        Families,
+        Instances,
+        Offerings,
+        Performance,
+        Selection,
+        Supplement,
+    )
+    from eks_hardware.facts.schemas.choices import Choices
+    from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
+    from eks_hardware.facts.schemas.karpenter import Karpenter
+    from eks_hardware.facts.schemas.models import Memory, ModelTypes, NeuronModels
+    from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
+    from eks_hardware.facts.schemas.policy import Ranking, Starters
+    from eks_hardware.facts.schemas.prices import OnDemand, Reserved, ServiceQuotas, Services, Spot, Volumes
+    from eks_hardware.facts.schemas.replacements import Replacements
+    from eks_hardware.facts.schemas.software import Software, WorkloadImages
+
+# --- facts/
+
+account: DataFile[Account] = DataFile("facts/account.json")
+"""What an account has to have, and its caller to be allowed."""
+
+_addons: DataFile[Addons] = DataFile("facts/addons.json")
+
+ami_releases: DataFile[AmiReleases] = DataFile("facts/ami_releases.json")
+"""What is known of the releases of EKS's images."""
+
+bottlerocket_settings: DataFile[BottlerocketSettings] = DataFile("facts/bottlerocket_settings.json")
+"""The names that user data of Bottlerocket may have."""
+
+choices: DataFile[Choices] = DataFile("facts/choices.json")
+"""What this project chooses where a strategy says nothing."""
+
+charts: DataFile[Charts] = DataFile("facts/charts.json")
+"""Helm charts and the images of Cluster Autoscaler."""
+
+eks: DataFile[Eks] = DataFile("facts/eks.json")
+"""Versions, networks, add-ons and access of EKS."""
+
+_endpoint_services: DataFile[EndpointServices] = DataFile("facts/endpoint_services.json")
+
+karpenter: DataFile[Karpenter] = DataFile("facts/karpenter.json")
+"""Versions, labels, images and defaults of Karpenter."""
+
+memory: DataFile[Memory] = DataFile("facts/memory.json")
+"""What models take of a device's memory, and what a device has."""
+
+mig: DataFile[Mig] = DataFile("facts/mig.json")
+"""The GPUs that have Multi-Instance GPU, with their profiles."""
+
+model_types: DataFile[ModelTypes] = DataFile("facts/model_types.json")
+"""Architectures by Hugging Face's name, and public models by size."""
+
+neuron_models: DataFile[NeuronModels] = DataFile("facts/neuron_models.json")
+"""Which architectures Neuron's libraries have, and what to change for them."""
+
+node_config: DataFile[NodeConfig] = DataFile("facts/node_config.json")
+"""What a NodeConfig, and the kubelet configuration in it, may have."""
+
+nodes: DataFile[Nodes] = DataFile("facts/nodes.json")
+"""Limits of user data, volumes, labels and updates of nodes."""
+
+replacements: DataFile[Replacements] = DataFile("facts/replacements.json")
+"""What Terraform and Karpenter do when an argument changes."""
+
+software: DataFile[Software] = DataFile("facts/software.json")
+"""What software demands of accelerators, drivers and SDKs."""
+
+storage: DataFile[Storage] = DataFile("facts/storage.json")
+"""Shared storage: the Lustre client, ports and CSI drivers."""
+
+workload_images: DataFile[WorkloadImages] = DataFile("facts/workload_images.json")
+"""Images of printed manifests, and what pods need for EFA."""
+
+# --- catalogue/ and performance/
+
+accelerators: DataFile[Accelerators] = DataFile("catalogue/accelerators.json")
+"""What the EC2 API does not say about an accelerator."""
+
+ami_types: DataFile[AmiTypes] = DataFile("catalogue/ami_types.json")
+"""Which images fit which families."""
+
+corrections: DataFile[Corrections] = DataFile("catalogue/corrections.json")
+"""Where the EC2 API is wrong."""
+
+families: DataFile[Families] = DataFile("catalogue/families.json")
+"""Facts that hold for a family."""
+
+instances: DataFile[Instances] = DataFile("catalogue/instances.json")
+"""Every instance type."""
+
+offerings: DataFile[Offerings] = DataFile("catalogue/offerings.json")
+"""Where each type is offered."""
+
+selection: DataFile[Selection] = DataFile("catalogue/selection.json")
+"""Which families the catalogue holds."""
+
+supplement: DataFile[Supplement] = DataFile("catalogue/supplement.json")
+"""Types that the EC2 API does not have."""
+
+performance: DataFile[Performance] = DataFile("performance/accelerators.json")
+"""What bounds the speed of an accelerator."""
+
+# --- prices/, quotas/ and policy/
+
+on_demand_prices: DataFile[OnDemand] = DataFile("prices/on_demand.json")
+"""On-demand prices of instance types."""
+
+reserved_prices: DataFile[Reserved] = DataFile("prices/reserved.json")
+"""Prices of reserved instances."""
+
+service_prices: DataFile[Services] = DataFile("prices/services.json")
+"""What is billed by time beside instances and volumes."""
+
+spot_prices: DataFile[Spot] = DataFile("prices/spot.json")
+"""Spot prices of instance types."""
+
+volume_prices: DataFile[Volumes] = DataFile("prices/volumes.json")
+"""Prices of EBS volumes."""
+
+service_quotas: DataFile[ServiceQuotas] = DataFile("quotas/service_quotas.json")
+"""Codes and defaults of Service Quotas."""
+
+ranking: DataFile[Ranking] = DataFile("policy/ranking.json")
+"""The documents' decision trees, and how candidates are weighed."""
+
+starters: DataFile[Starters] = DataFile("policy/starters.json")
+"""Groups of a first strategy."""
 
 
-def _section(name: str, section: str) -> dict[str, Any]:
-    found: dict[str, Any] = data.read(name)[section]
-    return found
-
-
-def eks(section: str) -> dict[str, Any]:
-    """Return a section of ``eks.json``."""
-    return _section("facts/eks.json", section)
-
-
-def endpoint_services() -> tuple[str, ...]:
-    """Return the services that have an interface endpoint in some region, as they stand in its name: ``ecr.api``."""
-    return tuple(data.read("facts/endpoint_services.json")["services"])
-
-
-def addons() -> dict[str, dict[str, Any]]:
+def addons() -> dict[str, Addon]:
     """Return the add-ons of ``addons.json`` by name, in the order they stand there."""
-    return _section("facts/addons.json", "addons")
-
-
-def chart(key: str) -> dict[str, Any]:
-    """Return a Helm chart of ``charts.json``: chart, repository, version, namespace, supported Kubernetes versions."""
-    found: dict[str, Any] = data.read("facts/charts.json")["charts"][key]
-    return found
-
-
-def chart_keys(key: str) -> dict[str, Any]:
-    """Return the recorded value keys of a chart: ``version`` they belong to, and ``keys`` nested as the values are.
-
-    A leaf is None; ``"*"`` stands for anything below.
-    """
-    return data.read(f"facts/chart_values/{key}.json")
+    return _addons()["addons"]
 
 
 def autoscaler_image(kubernetes_version: str) -> str | None:
     """Return the image tag of Cluster Autoscaler for a Kubernetes minor; None where no release is recorded."""
-    found: str | None = data.read("facts/cluster_autoscaler.json")["images"]["by_minor"].get(kubernetes_version)
+    return charts()["cluster_autoscaler_images"]["by_minor"].get(kubernetes_version)
+
+
+def chart(key: str) -> Chart:
+    """Return a Helm chart of ``charts.json``: chart, repository, version, namespace, supported Kubernetes versions."""
+    return charts()["charts"][key]
+
+
+def chart_keys(key: str) -> ChartValues:
+    """Return the recorded value keys of a chart: ``version`` they belong to, and ``keys`` nested as the values are.
+
+    A leaf is None; ``"*"`` stands for anything below.
+    """
+    found: ChartValues = data.read(f"facts/chart_values/{key}.json")
     return found
 
 
-def karpenter(section: str) -> dict[str, Any]:
-    """Return a section of ``karpenter.json``."""
-    return _section("facts/karpenter.json", section)
-
-
-def mig() -> dict[str, Any]:
-    """Return ``mig.json``: the GPUs that have Multi-Instance GPU, with their profiles."""
-    return data.read("facts/mig.json")
-
-
-def memory(section: str) -> dict[str, Any]:
-    """Return a section of ``memory.json``: what models take of a device's memory, and what a device has."""
-    return _section("facts/memory.json", section)
-
-
-def model_types(section: str) -> dict[str, Any]:
-    """Return a section of ``model_types.json``: architectures by Hugging Face's name, and public models by size."""
-    return _section("facts/model_types.json", section)
-
-
-def neuron_models(section: str) -> dict[str, Any]:
-    """Return a section of ``neuron_models.json``: which architectures Neuron's libraries have, and what to change."""
-    return _section("facts/neuron_models.json", section)
-
-
-def software(section: str) -> dict[str, Any]:
-    """Return a section of ``software.json``."""
-    return _section("facts/software.json", section)
-
-
-def ami_releases(section: str) -> dict[str, Any]:
-    """Return a section of ``ami_releases.json``: what is known of the releases of EKS's images."""
-    return _section("facts/ami_releases.json", section)
-
-
-def bottlerocket_settings(section: str) -> dict[str, Any]:
-    """Return a section of ``bottlerocket_settings.json``: the names that user data of Bottlerocket may have."""
-    return _section("facts/bottlerocket_settings.json", section)
-
-
-def node_config(section: str) -> dict[str, Any]:
-    """Return a section of ``node_config.json``: what a NodeConfig, and the kubelet configuration in it, may have."""
-    return _section("facts/node_config.json", section)
-
-
-def nodes(section: str) -> dict[str, Any]:
-    """Return a section of ``nodes.json``: limits of user data, volumes and labels."""
-    return _section("facts/nodes.json", section)
-
-
-def storage(section: str) -> dict[str, Any]:
-    """Return a section of ``storage.json``."""
-    return _section("facts/storage.json", section)
-
-
-def workload_images(section: str) -> dict[str, Any]:
-    """Return a section of ``workload_images.json``: images of printed manifests, and what pods need for EFA."""
-    return _section("facts/workload_images.json", section)
-
-
-def quotas(section: str) -> dict[str, Any]:
-    """Return a section of ``quotas/limits.json``: codes and defaults of Service Quotas."""
-    return _section("quotas/limits.json", section)
-
-
-def prices(section: str) -> dict[str, Any]:
-    """Return a section of ``prices/services.json``: what is billed by time beside instances and volumes."""
-    return _section("prices/services.json", section)
-
-
-def replacements(section: str) -> dict[str, Any]:
-    """Return a section of ``replacements.json``: what Terraform and Karpenter do when an argument changes."""
-    return _section("facts/replacements.json", section)
-
-
-def account(section: str) -> dict[str, Any]:
-    """Return a section of ``account.json``: what an account has to have, and its caller to be allowed."""
-    return _section("facts/account.json", section)
+def endpoint_services() -> tuple[str, ...]:
+    """Return the services that have an interface endpoint in some region, as they stand in its name: ``ecr.api``."""
+    return tuple(_endpoint_services()["services"])
 
 
 def partition(region: str) -> str:

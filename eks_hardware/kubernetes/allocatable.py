@@ -6,10 +6,11 @@ CPU and memory for kubelet and runtime by formulas of their own, and a part of t
 Sources:
 
 - AL2023: https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go
-  (``withDefaultReservedResources``; eviction at 100 MiB) and ``eni_max_pods.go`` (the pods that it counts with)
+  (``withDefaultReservedResources``) and ``eni_max_pods.go`` (the pods that it counts with)
 - Bottlerocket: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/schnauzer/src/helpers/mod.rs
   (``kube_reserve_cpu``, ``kube_reserve_memory``)
-- 7.5 %: https://karpenter.sh/v1.14/reference/settings/ (``VM_MEMORY_OVERHEAD_PERCENT``)
+- memory that is kept: config/facts/memory.json (``host``)
+- memory that never reaches the guest: config/facts/karpenter.json (``settings``)
 - huge pages of nodes with EFA: config/facts/eks.json (``efa_huge_pages``)
 """
 
@@ -20,17 +21,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.resolve import ResolvedNodePool
 from eks_hardware.resolve.extended_resources import HugePages, huge_pages
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, MIB, amount
 
-_MIB = 1 << 20
-_GIB = 1 << 30
-
-_VM_OVERHEAD = Fraction(75, 1000)
-_EVICTION = 100 * _MIB
 # Cores up to a number, and what is kept of each: 6 % of the first, 1 % of the second, ...
 _CPU_STEPS = ((1, Fraction(60)), (2, Fraction(10)), (4, Fraction(5)), (1 << 16, Fraction(5, 2)))
 # Kubelet's own default; every type that the catalogue has sizes of has another.
@@ -43,10 +40,12 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     kube, system = _reserved(node, "kube"), _reserved(node, "system")
     pods = (_addresses(kind) if al2023 else None) or _max_pods(node) or _DEFAULT_PODS
     cpu = kube.get("cpu", Fraction(_millicores(kind.vcpus), 1000))
-    memory = kube.get("memory", Fraction((255 + 11 * pods) * _MIB))
-    memory += _EVICTION
-    memory += efa_huge_pages(node, kind).taken_mib * _MIB
-    whole = Fraction(kind.memory_gib) * _GIB * (1 - _VM_OVERHEAD)
+    host = facts.memory()["host"]
+    memory = kube.get("memory", Fraction((host["reserved_mib"] + host["reserved_mib_per_pod"] * pods) * MIB))
+    memory += host["eviction_mib"] * MIB
+    memory += efa_huge_pages(node, kind).taken_mib * MIB
+    overhead = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
+    whole = Fraction(kind.memory_gib) * GIB * (1 - overhead)
     return {
         "cpu": kind.vcpus - cpu - system.get("cpu", 0),
         "memory": max(whole - memory - system.get("memory", 0), Fraction(0)),

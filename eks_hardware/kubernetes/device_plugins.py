@@ -139,7 +139,7 @@ def efa_image(region: str) -> str | None:
     A private network has a way to the registry of its own region only.
     https://github.com/eksctl-io/eksctl/blob/main/pkg/addons/device_plugin.go (SetImage)
     """
-    account = facts.eks("image_registries")["accounts"].get(region)
+    account = facts.eks()["image_registries"]["accounts"].get(region)
     if account is None:
         return None
     domain = "amazonaws.com.cn" if facts.partition(region) == "aws-cn" else "amazonaws.com"

@@ -19,7 +19,7 @@ from eks_hardware.resolve import (
     extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, MIB, amount
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
 _GROUP_LABEL = "eks.amazonaws.com/nodegroup"
@@ -31,8 +31,6 @@ _SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
 _ARCHITECTURE_LABEL = "kubernetes.io/arch"
 _ARCHITECTURES = {"x86_64": "amd64"}
 
-_MIB = 1 << 20
-_GIB = 1 << 30
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
@@ -158,7 +156,7 @@ def _flavor(name: str, labels: Mapping[str, str], members: list[Node], catalogue
 
 def _text(resource: str, quantity: Fraction) -> str:
     if resource == "memory":
-        return f"{math.floor(quantity / _MIB)}Mi"
+        return f"{math.floor(quantity / MIB)}Mi"
     thousandths = math.floor(quantity * 1000)
     return f"{thousandths}m" if resource == "cpu" and thousandths % 1000 else str(thousandths // 1000)
 
@@ -173,7 +171,7 @@ def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
 
 def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     """What Karpenter's limits count of one node: more CPU and memory than pods can have."""
-    capacity = {"cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * _GIB, "nodes": Fraction(1)}
+    capacity = {"cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * GIB, "nodes": Fraction(1)}
     return {**_of_node(node, kind), **capacity}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from eks_hardware.kubernetes.node_class import node_class
 from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
+from eks_hardware.units import seconds
 
 RESOURCES = "karpenter-resources"
 """Name of the release that holds NodePools, EC2NodeClasses and NodeOverlays."""
@@ -75,12 +75,6 @@ def _drain_seconds(resolved: ResolvedStrategy) -> int:
     """How long uninstalling waits: an EC2NodeClass goes when its last node is gone, and a node when it is drained."""
     grace = max(seconds(pool.disruption.termination_grace_period or "0s") for pool in resolved.node_pools)
     return max(_LEAST_DRAIN_SECONDS, grace + _AFTER_GRACE_SECONDS)
-
-
-def seconds(duration: str) -> int:
-    """The seconds of a duration such as ``1h30m``."""
-    units = {"h": 3600, "m": 60, "s": 1}
-    return sum(int(number) * units[unit] for number, unit in re.findall(r"([0-9]+)([hms])", duration))
 
 
 def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, Any]:

@@ -22,7 +22,7 @@ DASHBOARDS = "dashboards"
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
     """What the strategy asks for, with metrics of the hardware that it has."""
     scraped = is_installed(resolved, PROMETHEUS)
-    namespace: str = facts.chart(PROMETHEUS)["namespace"]
+    namespace = facts.chart(PROMETHEUS)["namespace"]
     neuron, efa = nodes_with(resolved, is_neuron), nodes_with(resolved, has_efa)
     if scraped:
         yield chart_release(resolved, PROMETHEUS, _prometheus_values(), timeout_seconds=900)

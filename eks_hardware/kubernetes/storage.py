@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from eks_hardware import facts
 from eks_hardware.aws_names import limited
@@ -52,7 +52,7 @@ def bucket_volume(bucket: str) -> str:
 
 def _objects(resolved: ResolvedStrategy) -> Iterator[Object]:
     storage = resolved.storage
-    if any(addon.name == facts.storage("csi")["ebs"]["addon"] for addon in resolved.cluster.addons):
+    if any(addon.name == facts.storage()["csi"]["ebs"]["addon"] for addon in resolved.cluster.addons):
         yield _ebs_class()
     if storage.fsx_lustre:
         # Without a provisioner: no claim makes a file system.
@@ -66,9 +66,8 @@ def _objects(resolved: ResolvedStrategy) -> Iterator[Object]:
             yield _bucket_volume(bucket, resolved.region, team)
 
 
-def _driver(kind: str) -> str:
-    driver: str = facts.storage("csi")[kind]["driver"]
-    return driver
+def _driver(kind: Literal["ebs", "efs", "fsx_lustre", "s3"]) -> str:
+    return facts.storage()["csi"][kind]["driver"]
 
 
 def _class(name: str, provisioner: str, **fields: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class SubnetBudget:
 
 def usable(prefix: int) -> int:
     """Addresses of a subnet that instances can have."""
-    reserved: int = facts.eks("subnet_addresses")["reserved_by_aws"]
+    reserved: int = facts.eks()["subnet_addresses"]["reserved_by_aws"]
     return max(int(2 ** (32 - prefix)) - reserved, 0)
 
 
@@ -291,7 +291,7 @@ def _for_pods(nodes: Nodes, places: int, cni: _Cni) -> int:
         # All addresses of the interfaces in use, and of a warm one.
         addresses = asked if overridden else (math.ceil(pods / places) + 1) * places
         return addresses + math.ceil(addresses / places) - 1
-    size: int = facts.eks("max_pods")["addresses_per_prefix"]
+    size: int = facts.eks()["max_pods"]["addresses_per_prefix"]
     prefixes = math.ceil(asked / size) if overridden else math.ceil(pods / size) + cni.warm_prefixes
     return prefixes * size + math.ceil(prefixes / places) - 1
 

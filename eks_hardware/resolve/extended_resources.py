@@ -74,8 +74,8 @@ def huge_pages(
         own_image: whether the image is the user's: what it sets aside is not known, and may be as much as EKS's.
         settings: the node's user data, of which Bottlerocket's may hold a number of pages.
     """
-    fact = facts.eks("efa_huge_pages")
-    of_family = fact.get(ami_family)
+    fact = facts.eks()["efa_huge_pages"]
+    of_family = fact["by_family"].get(ami_family)
     if of_family is None or (of_family["accelerated_only"] and kind.accelerator is None):
         return HugePages(0, 0)
     given = _pages(settings, of_family.get("setting", ()))

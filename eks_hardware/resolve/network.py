@@ -202,7 +202,7 @@ def interface_endpoints(network: NetworkSpec, addons: Sequence[str]) -> tuple[st
         return tuple(sorted(set(network.interface_endpoints)))
     if nat_mode(network) != "none":
         return ()
-    known = facts.eks("interface_endpoints")
+    known = facts.eks()["interface_endpoints"]
     of_addons = {service for addon in addons for service in known["addons"].get(addon, ())}
     return tuple(sorted({*known["nodes"], *of_addons}))
 

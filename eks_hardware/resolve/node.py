@@ -109,13 +109,13 @@ def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> 
     interfaces = pod_interfaces(kind, efa=efa, custom_networking=custom_networking)
     if interfaces is None or not kind.ipv4_per_interface:
         return None
-    per_prefix: int = facts.eks("max_pods")["addresses_per_prefix"]
+    per_prefix: int = facts.eks()["max_pods"]["addresses_per_prefix"]
     return interfaces * (kind.ipv4_per_interface - 1) * per_prefix + 2
 
 
 def recommended_pods(kind: InstanceType) -> int:
     """The most pods that EKS recommends for a node, whatever its addresses."""
-    limits = facts.eks("max_pods")
+    limits = facts.eks()["max_pods"]
     most: int = limits["small"] if kind.vcpus < limits["small_vcpus_below"] else limits["large"]
     return most
 

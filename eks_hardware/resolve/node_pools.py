@@ -119,7 +119,7 @@ def known_to_karpenter(kind: InstanceType) -> bool:
     """Whether Karpenter recognizes the accelerators of a type; else it would take an image without their driver."""
     if kind.accelerator is None:
         return True
-    family = facts.karpenter("accelerator_names")["families"].get(kind.family)
+    family = facts.karpenter()["accelerator_names"]["families"].get(kind.family)
     return family is not None and family["label"] is not None
 
 
@@ -315,7 +315,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         sources: list[Source] = [_NODE_OVERLAYS]
         sources += [self._catalogue.cite(kind, "instances", "accelerator") for kind in self._relabelled()[:1]]
         if has_huge_pages(self._spec, self._types):
-            sources.append(cite("facts/eks.json", "efa_huge_pages", self._spec.ami.family))
+            sources.append(cite("facts/eks.json", "efa_huge_pages", "by_family", self._spec.ami.family))
         return rule(
             (*self._gpu_overlays(), *self._huge_page_overlays()),
             "what Karpenter cannot see: shared and fractional GPUs, huge pages",
@@ -346,7 +346,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
 
     def _huge_page_overlays(self) -> Iterator[CapacityOverlay]:
         """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
-        resource = facts.eks("efa_huge_pages")["resource"]
+        resource = facts.eks()["efa_huge_pages"]["resource"]
         by_amount: dict[int, list[str]] = {}
         for kind in self._types:
             by_amount.setdefault(_promised_mib(self._spec, kind), []).append(kind.name)

@@ -20,7 +20,7 @@ def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[s
 
     None stand for the managed policies of the add-on: EFS makes an access point for each claim.
     """
-    csi = facts.storage("csi")
+    csi = facts.storage()["csi"]
     needed: dict[str, tuple[Statement, ...]] = {}
     if storage.fsx_lustre:
         needed[csi["fsx_lustre"]["addon"]] = policies.lustre_volumes()
@@ -35,7 +35,7 @@ def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[s
 
 def node_shell(storage: StorageSpec) -> tuple[str, ...]:
     """Shell lines that an AL2023 node runs before it joins: the Lustre client is not part of the EKS image."""
-    return tuple(facts.storage("lustre_client")["al2023"]) if storage.fsx_lustre else ()
+    return tuple(facts.storage()["lustre_client"]["al2023"]) if storage.fsx_lustre else ()
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
@@ -116,7 +116,7 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
 
     def lustre_version(self) -> Derived[str]:
         row = cite("facts/storage.json", "lustre_version", "version")
-        return rule(row.value, facts.storage("lustre_version")["why"], row)
+        return rule(row.value, facts.storage()["lustre_version"]["why"], row)
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's FSx key")

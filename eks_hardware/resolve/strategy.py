@@ -256,7 +256,7 @@ def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
         "control_plane_scaling_config": strategy.cluster.control_plane_tier != "standard",
         "update_strategy": any(group.update.strategy for group in strategy.node_groups),
     }
-    for setting in facts.eks("provider_versions")["since"]:
+    for setting in facts.eks()["provider_versions"]["since"]:
         since = cite(*_PROVIDER_VERSIONS, "since", setting, "version")
         if used[setting] and numbers(since.value) > numbers(floor.value):
             floor, reason = since, f"{setting} is known since then"

@@ -34,7 +34,7 @@ class ZoneChoice:
 
 def control_plane_excluded() -> frozenset[str]:
     """Zones that cannot hold an EKS control plane's interfaces."""
-    return frozenset(facts.eks("control_plane_excluded_zones")["zone_ids"])
+    return frozenset(facts.eks()["control_plane_excluded_zones"]["zone_ids"])
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def _no_permission(context: Context) -> Iterator[Breach]:
 
 @rule("ACCESS_POLICY_UNKNOWN", "EKS has no such access policy, or does not give it to roles of yours", _POLICIES)
 def _unknown_policy(context: Context) -> Iterator[Breach]:
-    known = facts.eks("access_policies")
+    known = facts.eks()["access_policies"]
     for entry in context.strategy.cluster.access_entries:
         for index, given in enumerate(entry.policies):
             path = f"cluster.access_entries[{entry.name}].policies[{index}].policy"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
@@ -13,6 +13,9 @@ from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import max_pods
 from eks_hardware.rules.registry import Breach, Context, Node, rule
 from eks_hardware.versions import numbers
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.eks import LowestVersion
 
 _CNI = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/README.md"
 _SKEW = "https://kubernetes.io/releases/version-skew-policy/#kube-proxy"
@@ -66,9 +69,9 @@ def _pinned(context: Context) -> Iterator[tuple[str, str]]:
     "config/facts/eks.json (addon_versions)",
 )
 def _version(context: Context) -> Iterator[Breach]:
-    known = facts.eks("addon_versions")
+    known = facts.eks()["addon_versions"]
     for name, version in _pinned(context):
-        lowest = dict(known["lowest"].get(name, {}))
+        lowest: LowestVersion | None = known["lowest"].get(name)
         if name == known["efa_only"]["addon"] and any(_has_efa_only(context, node) for node in context.nodes):
             lowest = known["efa_only"]
         if lowest and numbers(version) < numbers(lowest["version"]):
@@ -113,7 +116,7 @@ def _proxy_behind(context: Context) -> tuple[int, str]:
 )
 def _behind(context: Context) -> Iterator[Breach]:
     behind, version = _proxy_behind(context)
-    if 0 < behind <= facts.eks("addon_versions")["kube_proxy_minors_behind"]:
+    if 0 < behind <= facts.eks()["addon_versions"]["kube_proxy_minors_behind"]:
         yield (
             _path("kube-proxy", "version"),
             f"{version} is {behind} minor{'s' if behind > 1 else ''} behind Kubernetes "

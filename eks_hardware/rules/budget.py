@@ -14,12 +14,11 @@ from eks_hardware.resolve import resolve
 from eks_hardware.resolve.node_pools import node_capacity
 from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, pool_path, rule
 from eks_hardware.suggestions import several
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _GUIDE = "docs/guides/cost.md"
 _FIELD = "budget.usd_per_month_at_max"
 _SHOWN = 3
-_GIB = 1024**3
 _ROUNDING = 1e-9
 
 
@@ -111,7 +110,7 @@ def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
 def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float) -> str | None:
     """The limits with which a part of the cost is kept; None where no node would be within them."""
     limits = {str(name): amount(given) * Fraction(max(kept, 0)) for name, given in pool.limits.items()}
-    units = {"memory": _GIB}
+    units = {"memory": GIB}
     whole = {name: math.floor(limit / units.get(name, 1)) for name, limit in limits.items()}
     needs = [{name: count / units.get(name, 1) for name, count in node_capacity(kind).items()} for kind in types]
     if not any(all(each.get(name, 0) <= limit for name, limit in whole.items()) for each in needs):

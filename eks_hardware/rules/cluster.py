@@ -31,15 +31,14 @@ def _region(context: Context) -> Iterator[Breach]:
 
 @rule("KUBERNETES_VERSION_UNSUPPORTED", "EKS does not support the Kubernetes version", _VERSIONS)
 def _version(context: Context) -> Iterator[Breach]:
-    supported = facts.eks("versions")["supported"]
+    supported = facts.eks()["versions"]["supported"]
     version = context.strategy.cluster.kubernetes_version
-    end = supported.get(version, {}).get("extended_until")
     alive = ", ".join(each for each, dates in supported.items() if context.today <= _date(dates["extended_until"]))
     if _is_newer(version, supported):
         return
     if version not in supported:
         yield "cluster.kubernetes_version", f"{version} is not supported by EKS; use one of {alive}"
-    elif context.today > _date(end):
+    elif context.today > _date(end := supported[version]["extended_until"]):
         yield "cluster.kubernetes_version", f"support of {version} ended on {end}; use one of {alive}"
 
 
@@ -55,7 +54,7 @@ def _is_newer(version: str, recorded: Iterable[str]) -> bool:
     severity=Severity.WARNING,
 )
 def _version_unread(context: Context) -> Iterator[Breach]:
-    version, versions = context.strategy.cluster.kubernetes_version, facts.eks("versions")
+    version, versions = context.strategy.cluster.kubernetes_version, facts.eks()["versions"]
     if _is_newer(version, versions["supported"]):
         newest = max(versions["supported"], key=numbers)
         yield (
@@ -78,7 +77,7 @@ def _date(text: str | None) -> datetime.date:
 )
 def _version_ending(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
-    supported = facts.eks("versions")["supported"]
+    supported = facts.eks()["versions"]["supported"]
     dates = supported.get(version)
     if not dates:
         return
@@ -92,7 +91,7 @@ def _version_ending(context: Context) -> Iterator[Breach]:
         )
         verb = "ended" if end < context.today else "ends"
         longer = [each for each, of in supported.items() if _date(of["standard_until"]) - _ENDING_SOON > context.today]
-        default = facts.eks("versions")["default"]
+        default = facts.eks()["versions"]["default"]
         better = default if default in longer else next(reversed(longer), None)
         hint = f"; {better} is supported longer (a cluster is upgraded one minor version at a time)" if better else ""
         yield "cluster.kubernetes_version", f"standard support of {version} {verb} on {end}; {follows}{hint}"
@@ -129,7 +128,7 @@ def _provider_range(context: Context) -> Iterator[Breach]:
         floor, _ = provider_floor(context.strategy)
         yield (
             "aws.version",
-            f"no version is {wanted!r}, all at once; write '>= {floor}, < {facts.eks('provider_versions')['below']}'",
+            f"no version is {wanted!r}, all at once; write '>= {floor}, < {facts.eks()['provider_versions']['below']}'",
         )
 
 

@@ -15,6 +15,7 @@ from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.needs import called, choices, each_need, lacking
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.suggestions import several
+from eks_hardware.versions import older
 
 _CUDA = "config/facts/software.json (cuda)"
 _IMAGES = "config/facts/software.json (images, neuron_driver)"
@@ -33,21 +34,21 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
     needs = node.needs
     if kinds[0].hardware is Hardware.NVIDIA_GPU:
         wanted = needs.nvidia_driver
-        if wanted and software.older(driver, wanted):
+        if wanted and older(driver, wanted):
             yield _Fault(
                 "nvidia_driver",
                 f"the software takes driver {wanted} or later, {where} has {driver}",
-                lambda other: not software.older(other, wanted),
+                lambda other: not older(other, wanted),
             )
         floor = software.driver_for_cuda(needs.cuda) if needs.cuda else None
-        if floor and software.older(driver, floor):
+        if floor and older(driver, floor):
             yield _Fault(
                 "cuda",
                 f"CUDA {needs.cuda} takes driver {floor} or later, {where} has {driver}",
-                lambda other: not software.older(other, floor),
+                lambda other: not older(other, floor),
             )
     elif sdk := needs.neuron_sdk:
-        at_boot = facts.software("neuron_chips")["driver_at_boot"]
+        at_boot = facts.software()["neuron_chips"]["driver_at_boot"]
         as_built = all(kind.accelerator and kind.accelerator.name not in at_boot for kind in kinds)
         if as_built and not software.sdk_fits_driver(sdk, driver):
             yield _Fault(
@@ -133,7 +134,7 @@ def _driver_gpu(context: Context) -> Iterator[Breach]:
 
         def has(kind: InstanceType, value: str = value) -> bool | None:
             support = software.cuda_support(kind)
-            return not (support.last_driver and software.older(support.last_driver, value)) if support else None
+            return not (support.last_driver and older(support.last_driver, value)) if support else None
 
         if bad := lacking(kinds, has):
             support = software.cuda_support(bad[0])

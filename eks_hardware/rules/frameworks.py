@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -10,6 +11,11 @@ from eks_hardware.findings import Severity
 from eks_hardware.rules.needs import called, choices, each_need, lacking, with_capability
 from eks_hardware.rules.registry import Breach, Context, Node, rule
 from eks_hardware.suggestions import several
+from eks_hardware.versions import older, parts
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.software import Gate
+
 
 _FRAMEWORKS = "config/facts/software.json (frameworks)"
 
@@ -21,10 +27,10 @@ def _verb(workload: str) -> str:
 @rule("NEEDS_FRAMEWORK", "a framework does not run on an accelerator", _FRAMEWORKS)
 def _framework(context: Context) -> Iterator[Breach]:
     for node, path, value, kinds in each_need(context, "framework"):
-        row = facts.software("frameworks")["by_name"][value]
-        gate = row.get("gate", {})
+        row = facts.software()["frameworks"]["by_name"][value]
+        gate: Gate = row.get("gate", {})
 
-        def has(kind: InstanceType, value: str = value, node: Node = node, gate: software.Gate = gate) -> bool | None:
+        def has(kind: InstanceType, value: str = value, node: Node = node, gate: Gate = gate) -> bool | None:
             if kind.hardware is Hardware.NVIDIA_GPU:
                 return software.passes(gate, software.capability(kind))
             ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
@@ -48,7 +54,7 @@ def _framework(context: Context) -> Iterator[Breach]:
 )
 def _framework_status(context: Context) -> Iterator[Breach]:
     for node, path, value, kinds in each_need(context, "framework"):
-        row = facts.software("frameworks")["by_name"][value]
+        row = facts.software()["frameworks"]["by_name"][value]
         stands: dict[str, list[str]] = {}
         for kind in kinds:
             if status := _status(kind, node, value):
@@ -59,33 +65,33 @@ def _framework_status(context: Context) -> Iterator[Breach]:
 
 
 def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
-    row = facts.software("frameworks")["by_name"][framework]
     if kind.hardware is Hardware.NVIDIA_GPU:
-        if kind.accelerator and kind.accelerator.name not in row.get("tuned", (kind.accelerator.name,)):
-            return f"not tuned ({', '.join(row['tuned'])} are), and runs {row['tuned_note']}"
+        tuned = facts.software()["frameworks"]["by_name"][framework].get("tuned")
+        if tuned and kind.accelerator and kind.accelerator.name not in tuned["for"]:
+            return f"not tuned ({', '.join(tuned['for'])} are), and runs {tuned['others']}"
         return None
-    sdk = node.needs.neuron_sdk or facts.software("frameworks")["newest_sdk"]
+    sdk = node.needs.neuron_sdk or facts.software()["frameworks"]["newest_sdk"]
     ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
     of_sdk = [each for each in ranges if each.has(sdk)]
-    stands = [each.status for each in of_sdk if each.status_from and not software.older(sdk, each.status_from)]
+    stands = [each.status for each in of_sdk if each.status_from and not older(sdk, each.status_from)]
     return stands[0] if of_sdk and len(stands) == len(of_sdk) else None
 
 
 @rule("NEEDS_SDK", "a Neuron SDK does not have a framework for a chip and workload", _FRAMEWORKS)
 def _sdk(context: Context) -> Iterator[Breach]:
-    archived = facts.software("neuron_chips")["archived"]
+    archived = facts.software()["neuron_chips"]["archived"]
     for node, path, value, kinds in each_need(context, "neuron_sdk"):
         framework = node.needs.framework
         for kind in kinds:
             if not (kind.accelerator and kind.hardware.is_neuron):
                 continue
             last = archived.get(kind.accelerator.name)
-            if last and software.older(last, value):
+            if last and older(last, value):
                 yield path, f"{called(kind)} is supported up to Neuron {last}, not in {value}; use {last}, or inf2"
                 break
             ranges = software.sdk_ranges(kind, framework, node.purpose) if framework else None
             if framework and ranges and not any(each.has(value) for each in ranges):
-                name = facts.software("frameworks")["by_name"][framework]["neuron_name"]
+                name = facts.software()["frameworks"]["by_name"][framework]["neuron_name"]
                 yield (
                     path,
                     f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, not in {value}; "
@@ -117,15 +123,15 @@ def _successor(framework: str, kind: InstanceType, node: Node) -> str:
     severity=Severity.WARNING,
 )
 def _sdk_missing(context: Context) -> Iterator[Breach]:
-    newest = facts.software("frameworks")["newest_sdk"]
+    newest = facts.software()["frameworks"]["newest_sdk"]
     for node, path, value, kinds in each_need(context, "framework"):
         if node.needs.neuron_sdk:
             continue
         for kind in kinds:
             ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
             if ranges and not any(each.has(newest) for each in ranges):
-                name = facts.software("frameworks")["by_name"][value]["neuron_name"]
-                last = max((each.last for each in ranges if each.last), key=software.version)
+                name = facts.software()["frameworks"]["by_name"][value]["neuron_name"]
+                last = max((each.last for each in ranges if each.last), key=parts)
                 yield (
                     path,
                     f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest is "

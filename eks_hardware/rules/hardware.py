@@ -491,7 +491,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
 
 def _coredns_tolerations(context: Context) -> tuple[object, ...]:
     """Those that the add-on has by itself, and those that the strategy gives it."""
-    ours = tuple(facts.addons()["coredns"]["tolerations"])
+    ours = tuple(facts.addons()["coredns"].get("tolerations", ()))
     addon = context.strategy.cluster.addons.get("coredns")
     given = addon.configuration.get("tolerations") if addon else None
     return (*ours, *given) if isinstance(given, (list, tuple)) else ours

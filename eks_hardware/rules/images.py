@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.findings import Severity
@@ -17,6 +17,10 @@ from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
 from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.versions import numbers
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.karpenter import KnownBad
+
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _RELEASES = "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html"
@@ -107,9 +111,8 @@ def _format_fault(context: Context, family: str, text: str) -> str | None:
 def _example(context: Context, family: str) -> str:
     """A release that fits the cluster."""
     if family == "bottlerocket":
-        example: str = facts.ami_releases("bottlerocket")["example"]
-        return example
-    kubernetes, kubelets = context.strategy.cluster.kubernetes_version, facts.ami_releases("al2023")["kubelets"]
+        return facts.ami_releases()["bottlerocket"]["example"]
+    kubernetes, kubelets = context.strategy.cluster.kubernetes_version, facts.ami_releases()["al2023"]["kubelets"]
     fitting = (
         f"{kubelet}-{published}"
         for published, versions in kubelets.items()
@@ -143,7 +146,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
 
 def _recorded(release: _Release) -> list[str] | None:
     """The kubelet versions of an AL2023 release; None for a day without one, or not read."""
-    found = facts.ami_releases("al2023")["kubelets"].get(release.name[1:])
+    found = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
     return found.split() if found else None
 
 
@@ -169,7 +172,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _unrecorded(context: Context) -> Iterator[Breach]:
-    known = sorted(facts.ami_releases("al2023")["kubelets"])
+    known = sorted(facts.ami_releases()["al2023"]["kubelets"])
     for release in _releases(context):
         published = release.name[1:]
         if release.kubelet and known[0] < published < known[-1] and published not in known:
@@ -180,7 +183,7 @@ def _unrecorded(context: Context) -> Iterator[Breach]:
             )
 
 
-def _faults(context: Context) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _faults(context: Context) -> Iterator[tuple[str, str, KnownBad]]:
     for release in _releases(context):
         for fact in known_faults(release.family, release.name, context.types(release.group)):
             yield release.path, release.name, fact
@@ -222,7 +225,7 @@ def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
     severity=Severity.WARNING,
 )
 def _efa_driver(context: Context) -> Iterator[Breach]:
-    since = facts.ami_releases("efa_driver")["al2023_standard_since"]
+    since = facts.ami_releases()["efa_driver"]["al2023_standard_since"]
     # Several pools may have their release from one place.
     older = {
         path: name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
@@ -17,6 +17,9 @@ from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_pa
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.suggestions import several
 from eks_hardware.versions import numbers
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.karpenter import KnownBad
 
 _COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
 _PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
@@ -86,7 +89,7 @@ def _feature(context: Context) -> Iterator[Breach]:
     version = _chart_version(context, "karpenter")
     if context.strategy.karpenter is None or version is None:
         return
-    since = facts.karpenter("versions")["since"]
+    since = facts.karpenter()["versions"]["since"]
     missing = [
         (since[key], noun)
         for key, (noun, asked) in _FEATURES.items()
@@ -105,14 +108,14 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     chart = facts.chart("karpenter")
     given = _chart_version(context, "karpenter")
-    lowest = facts.karpenter("versions")["lowest_for_kubernetes"].get(kubernetes)
+    lowest = facts.karpenter()["versions"]["lowest_for_kubernetes"].get(kubernetes)
     version = given or chart["version"]
     path = _VERSION_PATH if given else "cluster.kubernetes_version"
     if lowest and numbers(version) < numbers(lowest):
         yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; use Karpenter {lowest} or newer"
     newest = chart["kubernetes"]["max"]
     # What a newer Karpenter than the one recorded runs on is not known.
-    if numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
+    if newest and numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
         yield (
             path,
             f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use Kubernetes {newest}, or "
@@ -161,7 +164,7 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
 )
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
-    nodes = nodes_open_to(context, facts.karpenter("controller")["tolerations"])
+    nodes = nodes_open_to(context, facts.karpenter()["controller"]["tolerations"])
     # Where CoreDNS has no node either, NODES_ALL_TAINTED says it.
     if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
         there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
@@ -195,7 +198,7 @@ def _without_price(context: Context, pool: NodePoolSpec) -> tuple[list[InstanceT
     """Types that have no price in a private network, and whether the pool can make none of its types for that."""
     if not context.strategy.network.private or "on-demand" not in pool.capacity:
         return [], False
-    unpriced = set(facts.karpenter("private")["no_builtin_price"])
+    unpriced = set(facts.karpenter()["private"]["no_builtin_price"])
     kinds = context.types(pool)
     without = [kind for kind in kinds if kind.name in unpriced]
     return without, len(without) == len(kinds) and set(pool.capacity) == {"on-demand"}
@@ -249,7 +252,7 @@ def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
         elif chosen:
             yield pool, f"karpenter.ami_versions.{pool.ami.family}", chosen
         else:
-            yield pool, pool_path(pool, "ami"), facts.karpenter("ami_aliases")["suggested"][pool.ami.family]
+            yield pool, pool_path(pool, "ami"), facts.karpenter()["ami_aliases"]["suggested"][pool.ami.family]
 
 
 @rule(
@@ -265,7 +268,7 @@ def _latest(context: Context) -> Iterator[Breach]:
         if release == "latest" and variant(context.types(pool)) != "standard"
     }
     for path, family in found.items():
-        suggested = facts.karpenter("ami_aliases")["suggested"][family]
+        suggested = facts.karpenter()["ami_aliases"]["suggested"][family]
         yield (
             path,
             f"'latest' replaces nodes at every release, with whatever driver it has; pin one such as {suggested}",
@@ -275,7 +278,7 @@ def _latest(context: Context) -> Iterator[Breach]:
 @rule("POOL_AMI_FORMAT", "a release of an image is not written as its family writes it", _AMI_ALIASES)
 def _format(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
-    aliases = facts.karpenter("ami_aliases")
+    aliases = facts.karpenter()["ami_aliases"]
     given = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
     for family in ("al2023", "bottlerocket"):
         if karpenter and (release := getattr(karpenter.ami_versions, family)):
@@ -289,16 +292,16 @@ def _format_fault(family: str, release: str, today: datetime.date) -> str | None
     """Why no image can be called so."""
     if release == "latest":
         return None
-    if not re.fullmatch(facts.karpenter("ami_aliases")["pattern"][family], f"{family}@{release}"):
+    if not re.fullmatch(facts.karpenter()["ami_aliases"]["pattern"][family], f"{family}@{release}"):
         return f"{release!r} is no release of {family}"
     return day_fault(release, today) if family == "al2023" else None
 
 
 def _pin_another(family: str) -> str:
-    return f"pin another, such as {facts.karpenter('ami_aliases')['suggested'][family]}"
+    return f"pin another, such as {facts.karpenter()['ami_aliases']['suggested'][family]}"
 
 
-def _known_faults(context: Context) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _known_faults(context: Context) -> Iterator[tuple[str, str, KnownBad]]:
     """Path, family and fact of each image release in use that is known to be bad for its nodes."""
     seen: set[tuple[str, str]] = set()
     for pool, path, release in image_releases(context):

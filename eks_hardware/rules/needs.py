@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
@@ -14,6 +15,10 @@ from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.suggestions import several
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.software import Gate
+
 
 _PRECISION = "config/facts/software.json (precision)"
 _ATTENTION = "config/facts/software.json (attention)"
@@ -93,7 +98,7 @@ def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, st
 
     Without those of archived software: nobody should begin with them.
     """
-    archived = facts.software("neuron_chips")["archived"]
+    archived = facts.software()["neuron_chips"]["archived"]
     found: list[tuple[float, str, InstanceType, str, int]] = []
     for label in catalogue.accelerators:
         for kind in catalogue.select(accelerator=label, region=region):
@@ -112,7 +117,7 @@ def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, st
 def _hardware_of(field: str, value: str) -> tuple[tuple[Hardware, ...], str]:
     """The hardware that a need is about, and the need in words."""
     if field == "framework":
-        row = facts.software("frameworks")["by_name"][value]
+        row = facts.software()["frameworks"]["by_name"][value]
         return (_NEURON if row["hardware"] == ["neuron"] else tuple(Hardware)), row["neuron_name"]
     if field == "neuron_sdk":
         return _NEURON, f"the Neuron SDK {value}"
@@ -143,7 +148,7 @@ def _hardware(context: Context) -> Iterator[Breach]:
 
 @rule("NEEDS_PRECISION", "an accelerator does not compute in the number format", _PRECISION)
 def _precision(context: Context) -> Iterator[Breach]:
-    gates = facts.software("precision")["nvidia"]
+    gates = facts.software()["precision"]["nvidia"]
     for node, path, value, kinds in each_need(context, "precision"):
 
         def has(kind: InstanceType, value: str = value) -> bool | None:
@@ -165,13 +170,13 @@ def with_capability(kind: InstanceType) -> str:
     return called(kind) if capability is None else f"{called(kind)[:-1]}, {capability})"
 
 
-def _gate(gate: software.Gate, kinds: Sequence[InstanceType]) -> str:
+def _gate(gate: Gate, kinds: Sequence[InstanceType]) -> str:
     return f" (it takes {software.shown(gate)})" if kinds[0].hardware is Hardware.NVIDIA_GPU else ""
 
 
 @rule("NEEDS_ATTENTION", "an attention kernel does not run on a GPU", _ATTENTION)
 def _attention(context: Context) -> Iterator[Breach]:
-    gates = facts.software("attention")["kernels"]
+    gates = facts.software()["attention"]["kernels"]
     for node, path, value, kinds in each_need(context, "attention"):
 
         def has(kind: InstanceType, value: str = value) -> bool | None:

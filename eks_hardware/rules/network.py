@@ -157,14 +157,13 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
 
 
 @cache
-def _blocks(section: str, name: str) -> dict[IPv4Network, str]:
-    """Networks of a section of the facts, with what they are."""
-    return {IPv4Network(block): what for block, what in facts.eks(section)[name].items()}
+def _without_hosts() -> dict[IPv4Network, str]:
+    return {IPv4Network(block): what for block, what in facts.eks()["vpc_cidrs"]["no_hosts"].items()}
 
 
 @cache
 def _private_blocks() -> tuple[IPv4Network, ...]:
-    return tuple(map(IPv4Network, facts.eks("vpc_cidrs")["private"]))
+    return tuple(map(IPv4Network, facts.eks()["vpc_cidrs"]["private"]))
 
 
 @rule("NETWORK_CIDR_SIZE", "the VPC network is too large or too small", _VPC_CIDRS)
@@ -189,7 +188,7 @@ def _cidr_size(context: Context) -> Iterator[Breach]:
 def _cidr_reserved(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     given = IPv4Network(network.cidr)
-    for block, what in _blocks("vpc_cidrs", "no_hosts").items():
+    for block, what in _without_hosts().items():
         if network.existing is None and given.subnet_of(block):
             yield "network.cidr", f"no host can have an address of {network.cidr}: {what}; use for example 10.0.0.0/16"
 
@@ -203,7 +202,7 @@ def _cidr_reserved(context: Context) -> Iterator[Breach]:
 def _cidr_public(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     given = IPv4Network(network.cidr)
-    if network.existing or any(map(given.overlaps, _blocks("vpc_cidrs", "no_hosts"))):
+    if network.existing or any(map(given.overlaps, _without_hosts())):
         return
     if not any(map(given.subnet_of, _private_blocks())):
         yield (
@@ -220,7 +219,7 @@ def _cidr_public(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _cidr_docker(context: Context) -> Iterator[Breach]:
-    network, docker = context.strategy.network, facts.eks("vpc_cidrs")["docker"]
+    network, docker = context.strategy.network, facts.eks()["vpc_cidrs"]["docker"]
     if network.existing is None and IPv4Network(network.cidr).overlaps(IPv4Network(docker)):
         yield (
             "network.cidr",
@@ -312,7 +311,7 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
 def _callers(context: Context) -> dict[str, list[str]]:
     """Who calls AWS, and the services that it calls."""
     strategy = context.strategy
-    required = facts.eks("interface_endpoints")["required"]
+    required = facts.eks()["interface_endpoints"]["required"]
     found: dict[str, list[str]] = {"nodes": required["nodes"]}
     for addon in enabled_addons(strategy.cluster, storage_addons(strategy.storage)):
         if addon in required["addons"]:
@@ -367,11 +366,11 @@ def _open_endpoint(context: Context) -> Iterator[Breach]:
 
 @rule("ENDPOINT_CIDR_RESERVED", "EKS refuses a network of reserved addresses for the public endpoint", _ENDPOINT)
 def _reserved_cidr(context: Context) -> Iterator[Breach]:
-    reserved = _blocks("public_access_cidrs", "reserved")
+    reserved = facts.eks()["public_access_cidrs"]["reserved"]
     for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
         given = IPv4Network(cidr)
         for block, what in reserved.items():
-            if given.subnet_of(block):
+            if given.subnet_of(IPv4Network(block)):
                 yield (
                     f"{_PUBLIC_CIDRS}[{index}]",
                     f"{cidr} is reserved ({what}), so that nobody comes from there over the internet; write the "
@@ -386,7 +385,7 @@ def _reserved_cidr(context: Context) -> Iterator[Breach]:
     "https://github.com/aws/containers-roadmap/issues/2174",
 )
 def _too_many_cidrs(context: Context) -> Iterator[Breach]:
-    count, most = len(context.strategy.cluster.endpoint.public_cidrs), facts.eks("public_access_cidrs")["most"]
+    count, most = len(context.strategy.cluster.endpoint.public_cidrs), facts.eks()["public_access_cidrs"]["most"]
     if count > most:
         yield _PUBLIC_CIDRS, f"EKS takes {most} networks, {count} are listed; join neighbours to larger ones"
 

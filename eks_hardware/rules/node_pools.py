@@ -25,7 +25,7 @@ from eks_hardware.rules.hardware import (
 )
 from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
 from eks_hardware.suggestions import did_you_mean, several
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
 _LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
@@ -157,7 +157,7 @@ def _no_zone(context: Context) -> Iterator[Breach]:
 @rule(
     "POOL_EFA_UNSUPPORTED",
     "Karpenter cannot write the EFA interfaces of a type",
-    "config/facts/karpenter.json (efa)",
+    "https://karpenter.sh/v1.14/concepts/nodeclasses/#specnetworkinterfaces",
 )
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
@@ -182,7 +182,7 @@ def _negative(given: str | int) -> bool:
 
 def _needs(kind: InstanceType) -> dict[str, float]:
     """What one node of a type takes of its pool's limits, as the strategy counts."""
-    overhead = facts.karpenter("settings")["defaults"]["vmMemoryOverheadPercent"]
+    overhead = facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]
     needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
 
@@ -275,7 +275,7 @@ def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
 
 
 def _shown(resource: str, number: float) -> str:
-    return f"{number / 1024**3:.0f}Gi" if resource == "memory" else f"{number:.0f}"
+    return f"{number / GIB:.0f}Gi" if resource == "memory" else f"{number:.0f}"
 
 
 # --- capacity
@@ -344,7 +344,7 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_RESERVATION_TAGS", "tags that choose reservations are not as Karpenter takes them", _TAGS)
 def _reservation_tags(context: Context) -> Iterator[Breach]:
-    most = facts.karpenter("tags")["selector_max"]
+    most = facts.karpenter()["tags"]["selector_max"]
     for pool in context.pools:
         for index, reservation in enumerate(pool.reservations):
             path = pool_path(pool, f"reservations[{index}].tags")
@@ -445,7 +445,7 @@ def _disruption(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_LABEL_RESTRICTED", "a label of a pool belongs to Karpenter or to its choice of nodes", _NODE_POOLS)
 def _labels(context: Context) -> Iterator[Breach]:
-    fact = facts.karpenter("labels")
+    fact = facts.karpenter()["labels"]
     domains, keys = tuple(fact["restricted_domains"]), {*fact["keys"].values(), "kubernetes.io/hostname"}
     for pool in context.pools:
         for key in pool.labels:
@@ -459,7 +459,7 @@ def _labels(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_TAG_RESTRICTED", "a tag of a pool belongs to Karpenter", _TAGS)
 def _pool_tags(context: Context) -> Iterator[Breach]:
-    fact = facts.karpenter("tags")
+    fact = facts.karpenter()["tags"]
     given = [("tags", context.strategy.tags)] if context.pools else []
     given += [(pool_path(pool, "tags"), pool.tags) for pool in context.pools]
     for path, tags in given:

@@ -15,12 +15,11 @@ from eks_hardware.resolve.node import block_devices, instance_store, pod_address
 from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
 from eks_hardware.rules.user_data_overrides import kubelet_flags
 from eks_hardware.suggestions import several
-from eks_hardware.units import amount
+from eks_hardware.units import GIB, amount
 
 _MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
 _LABELS = "https://github.com/aws/containers-roadmap/issues/1451"
 _VOLUMES = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"
-_GIB = 2**30
 
 
 def _names(kinds: list[InstanceType]) -> str:
@@ -78,7 +77,7 @@ def _in_domain(key: str, domains: list[str]) -> bool:
 
 @rule("LABEL_RESERVED", "a label belongs to Kubernetes or to EKS", _LABELS)
 def _reserved_labels(context: Context) -> Iterator[Breach]:
-    fact = facts.nodes("group_labels")
+    fact = facts.nodes()["group_labels"]
     found = [
         (group_path(group, f"labels[{key}]"), key) for group in context.strategy.node_groups for key in group.labels
     ]
@@ -105,7 +104,7 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
     "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html (labels)",
 )
 def _label_limit(context: Context) -> Iterator[Breach]:
-    longest = facts.nodes("group_labels")["longest_key"]
+    longest = facts.nodes()["group_labels"]["longest_key"]
     for group in context.strategy.node_groups:
         for key, value in group.labels.items():
             if len(key) > longest:
@@ -155,7 +154,7 @@ def _iops(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if kinds := context.types(node):
             volume = _images_volume(node, kinds)
-            per_gib = facts.nodes("volumes")["iops_per_gib"][volume.volume_type]
+            per_gib = facts.nodes()["volumes"]["iops_per_gib"][volume.volume_type]
             most = per_gib * volume.size_gib
             if volume.iops is not None and volume.iops > most:
                 yield (
@@ -172,7 +171,7 @@ def _iops(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _small(context: Context) -> Iterator[Breach]:
-    least = facts.nodes("accelerated_disk")["least_gib"]
+    least = facts.nodes()["accelerated_disk"]["least_gib"]
     for node in context.nodes:
         kinds, size = context.types(node), node.disk.size_gib
         if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
@@ -245,7 +244,7 @@ def _kubelet_reserved(context: Context) -> Iterator[Breach]:
         }
         room = {
             "cpu": Fraction(smallest["cpu"].vcpus),
-            "memory": Fraction(smallest["memory"].memory_gib) * _GIB,
+            "memory": Fraction(smallest["memory"].memory_gib) * GIB,
         }
         for resource, kind in smallest.items():
             parts = {

@@ -101,7 +101,7 @@ def _takes(context: Context) -> Iterator[Breach]:
 @rule(
     "AUTOSCALER_VERSION",
     "no release of Cluster Autoscaler is known for the Kubernetes version",
-    "config/facts/cluster_autoscaler.json",
+    "config/facts/charts.json (cluster_autoscaler_images)",
     severity=Severity.WARNING,
 )
 def _version(context: Context) -> Iterator[Breach]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve import accelerator_resource
 from eks_hardware.versions import numbers
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.karpenter import KnownBad
 
 
 def variant(kinds: Sequence[InstanceType]) -> str:
@@ -36,20 +39,20 @@ def day_fault(release: str, today: datetime.date) -> str | None:
     return f"{release} lies in the future" if published > today else None
 
 
-def known_faults(family: str, release: str, kinds: Sequence[InstanceType]) -> list[dict[str, Any]]:
+def known_faults(family: str, release: str, kinds: Sequence[InstanceType]) -> list[KnownBad]:
     """Facts about what does not work with a release on nodes of some types."""
-    bad = facts.karpenter("ami_aliases")["known_bad"][family]
+    bad = facts.karpenter()["ami_aliases"]["known_bad"][family]
     return [fact for fact in bad if fact["version"] == release and variant(kinds) in fact["variants"]]
 
 
 def kubernetes_fault(family: str, release: str, kubernetes: str) -> str | None:
     """Why a release has no image for a Kubernetes version."""
-    aliases = facts.karpenter("ami_aliases")
-    first = aliases["first_for_kubernetes"][family].get(kubernetes)
+    aliases = facts.karpenter()["ami_aliases"]
+    first = aliases["first_for_kubernetes"]["by_family"][family].get(kubernetes)
     if first and release != "latest" and numbers(release) < numbers(first):
         return f"{family} has images for {kubernetes} since {first}, {release} is older"
     for fact in aliases["releases"][family]:
-        if fact["version"] == release and kubernetes not in fact.get("kubernetes", (kubernetes,)):
-            has = ", ".join(fact["kubernetes"])
-            return f"{family} {release} was published for {has}, not for {kubernetes}"
+        published = fact.get("kubernetes", [kubernetes])
+        if fact["version"] == release and kubernetes not in published:
+            return f"{family} {release} was published for {', '.join(published)}, not for {kubernetes}"
     return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
@@ -20,6 +20,10 @@ from eks_hardware.resolve.storage import node_shell
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.rules.unknown_keys import unknown_below
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.base import KeyTree
+
 
 _NODE_CONFIG = "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/"
 _SETTINGS = "config/facts/bottlerocket_settings.json and config/facts/node_config.json"
@@ -66,10 +70,10 @@ class _Fault(NamedTuple):
     sure: bool
 
 
-def _tree(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _tree(fields: KeyTree) -> KeyTree:
     """Names with types as leaves, as names alone."""
     return {
-        name: _tree(below) if isinstance(below, Mapping) else ("*" if below in ("map", "*") else None)
+        name: _tree(below) if isinstance(below, dict) else ("*" if below in ("map", "*") else None)
         for name, below in fields.items()
     }
 
@@ -88,8 +92,8 @@ def _letters(name: str) -> str:
 
 
 def _node_config_faults(context: Context) -> Iterator[_Fault]:
-    config = facts.node_config("node_config")["fields"]
-    kubelet = facts.node_config("kubelet_configuration")["fields"]
+    config = facts.node_config()["node_config"]["fields"]
+    kubelet = facts.node_config()["kubelet_configuration"]["fields"]
     for node in with_user_data(context, "al2023"):
         for found in unknown_below(node.user_data, _tree(config)):
             *above, name = found.path
@@ -117,7 +121,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
 
 
 def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
-    fact = facts.bottlerocket_settings("settings")
+    fact = facts.bottlerocket_settings()["settings"]
     for node in with_user_data(context, "bottlerocket"):
         for found in unknown_below(node.user_data, fact["fields"]):
             name = ".".join(found.path)
@@ -180,7 +184,7 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 
 @rule("USER_DATA_VALUE", "a value of a NodeConfig is none that nodeadm takes", _NODE_CONFIG)
 def _value(context: Context) -> Iterator[Breach]:
-    fact = facts.node_config("node_config")
+    fact = facts.node_config()["node_config"]
     for node in with_user_data(context, "al2023"):
         for keys, value, kind in _typed(node.user_data, fact["fields"], ()):
             expected, words = _TYPES[kind]
@@ -218,7 +222,7 @@ def _typed(
     "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
 )
 def _size(context: Context) -> Iterator[Breach]:
-    most = facts.nodes("user_data")["most_bytes"]
+    most = facts.nodes()["user_data"]["most_bytes"]
     for node in context.nodes:
         if node.user_data and (kinds := context.types(node)):
             bottlerocket = ami_family(node) == "bottlerocket"

@@ -154,8 +154,9 @@ def _labels(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _dropped(context: Context) -> Iterator[Breach]:
-    kept = set(facts.bottlerocket_settings("karpenter")["kubernetes"])
-    known = set(facts.bottlerocket_settings("settings")["fields"]["kubernetes"])
+    kept = set(facts.bottlerocket_settings()["karpenter"]["kubernetes"])
+    fields = facts.bottlerocket_settings()["settings"]["fields"]["kubernetes"]
+    known = set(fields if isinstance(fields, dict) else ())
     for node in with_user_data(context, "bottlerocket"):
         settings = node.user_data.get("kubernetes") if isinstance(node, NodePoolSpec) else None
         for name in settings if isinstance(settings, Mapping) else ():

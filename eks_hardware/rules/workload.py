@@ -28,7 +28,7 @@ def _trains(kind: InstanceType) -> str | None:
     """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None for what is no chip."""
     if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
         return "unsupported"
-    found: str | None = facts.software("neuron_chips")["training"].get(_chip(kind))
+    found: str | None = facts.software()["neuron_chips"]["training"].get(_chip(kind))
     return found
 
 
@@ -70,7 +70,7 @@ def _inferentia2(context: Context) -> Iterator[Breach]:
 
 @rule("INFERENTIA_ARCHIVED", "the first Inferentia, whose software is archived", _CHIPS, severity=Severity.WARNING)
 def _archived(context: Context) -> Iterator[Breach]:
-    fact = facts.software("neuron_chips")
+    fact = facts.software()["neuron_chips"]
     for node in context.nodes:
         if bad := [kind for kind in context.types(node) if _chip(kind) in fact["archived"]]:
             chip = _chip(bad[0])
@@ -125,7 +125,7 @@ def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | 
     severity=Severity.WARNING,
 )
 def _slow(context: Context) -> Iterator[Breach]:
-    indirect = facts.software("collectives")["without_gpudirect_rdma"]
+    indirect = facts.software()["collectives"]["without_gpudirect_rdma"]
     for node in context.nodes:
         reach, field = _reach(node)
         kinds = [kind for kind in context.types(node) if kind.hardware is Hardware.NVIDIA_GPU]

@@ -122,7 +122,7 @@ def stack(tmp_path: Path) -> TerraformStack:
     stack = TerraformStack(App(outdir=str(tmp_path)), "stack")
     AwsProvider(stack, "aws", region="us-west-2")
     # The binding pins its own release, which need not be the one on this machine.
-    versions = facts.eks("provider_versions")
+    versions = facts.eks()["provider_versions"]
     wanted = {"source": "hashicorp/aws", "version": f">= {versions['lowest']}, < {versions['below']}"}
     stack.add_override("terraform.required_providers.aws", wanted)
     return stack

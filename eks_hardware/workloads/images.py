@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware
+from eks_hardware.versions import older
 from eks_hardware.workloads.request import Kind, WorkloadError
 from eks_hardware.workloads.target import Target
 
 
 def nvidia_smi_image() -> str:
     """An image for ``nvidia-smi``, which comes from the node."""
-    image: str = facts.workload_images("nvidia_smi")["image"]
-    return image
+    return facts.workload_images()["nvidia_smi"]["image"]
 
 
 def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
@@ -28,13 +28,12 @@ def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
 
 def _pytorch(target: Target, *, efa: bool) -> str:
     gpu = target.hardware is Hardware.NVIDIA_GPU
-    for row in facts.workload_images("pytorch")["images"]:
+    for row in facts.workload_images()["pytorch"]["images"]:
         if row["architecture"] != target.node.architecture or (efa and not row["efa"]):
             continue
         # Those for CPUs have no EFA software; PyTorch with CUDA starts without a GPU.
         if _runs(target, row["cuda"]) if gpu else efa or row["cuda"] is None:
-            image: str = row["image"]
-            return image
+            return row["image"]
     raise _unknown(
         target,
         f"PyTorch for {target.node.architecture}{f' and driver {target.driver}' if gpu else ''}{_with_efa(efa)}",
@@ -46,7 +45,7 @@ def _runs(target: Target, cuda: str | None) -> bool:
     if cuda is None:
         return False
     floor, driver = software.driver_for_cuda(cuda), target.driver
-    if floor and driver and software.older(driver, floor):
+    if floor and driver and older(driver, floor):
         return False
     supports = [software.cuda_support(kind) for kind in target.kinds]
     return all(support is None or support.knows(cuda) for support in supports)
@@ -54,25 +53,24 @@ def _runs(target: Target, cuda: str | None) -> bool:
 
 def _neuron(target: Target, kind: Kind, *, efa: bool) -> str:
     chips = {each.accelerator.name for each in target.kinds if each.accelerator}
-    first = facts.workload_images("neuron_first_generation")
+    first = facts.workload_images()["neuron_first_generation"]
     if chips <= set(first["chips"]):
         if efa and not first["efa"]:
             raise _unknown(target, f"Neuron for {', '.join(sorted(chips))}{_with_efa(efa)}")
-        image: str = first["image"]
-        return image
-    fact = facts.workload_images("neuron")
+        return first["image"]
+    fact = facts.workload_images()["neuron"]
     wanted, driver = target.template.needs.neuron_sdk, target.driver
     if not chips <= set(fact["chips"]):
         raise _unknown(target, f"Neuron on {', '.join(sorted(chips))}")
     for row in fact["images"]:
-        sdk: str = row["sdk"]
+        sdk = row["sdk"]
         asked = sdk == wanted or sdk.startswith(f"{wanted}.")
         if asked if wanted else driver is None or software.sdk_fits_driver(sdk, driver):
-            purposes = ("inference", "training") if kind == "deployment" else ("training", "inference")
-            for purpose in purposes:
-                if row[purpose] and (not efa or purpose in row["efa"]):
-                    found: str = row[purpose]
-                    return found
+            images = {"training": row["training"], "inference": row["inference"]}
+            for purpose in ("inference", "training") if kind == "deployment" else ("training", "inference"):
+                image = images[purpose]
+                if image and (not efa or purpose in row["efa"]):
+                    return image
     raise _unknown(target, f"Neuron {wanted or f'on driver {driver}'}{_with_efa(efa)}")
 
 

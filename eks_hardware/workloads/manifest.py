@@ -71,7 +71,7 @@ def _head(target: Target, found: Size, request: Request) -> tuple[str, ...]:
     what = f"{found.devices} {found.resource}" if found.resource else f"{found.requests['cpu']} CPUs"
     head = [f"{request.kind} on {target.called} of {target.resolved.name}: {pods} with {what}."]
     if request.kind == "pytorchjob":
-        head.append(f"Needs Kubeflow's Training Operator ({facts.workload_images('training_operator')['version']}).")
+        head.append(f"Needs Kubeflow's Training Operator ({facts.workload_images()['training_operator']['version']}).")
     node = target.node
     if isinstance(node, ResolvedNodeGroup) and node.desired_size < request.nodes and not node.autoscaled:
         head.append(
@@ -88,7 +88,7 @@ def _warnings(target: Target, found: Size, request: Request) -> list[str]:
     if request.image and (request.image.endswith(":latest") or not _is_pinned(request.image)):
         warnings.append(f"{request.image} may be another image tomorrow; name a tag, or a digest")
     if request.kind == "pytorchjob":
-        operator = facts.workload_images("training_operator")
+        operator = facts.workload_images()["training_operator"]
         warnings.append(
             "PyTorchJobs take Kubeflow's Training Operator, which no strategy installs; "
             f"{operator['version']}: {operator['install']}"

@@ -9,9 +9,10 @@ from eks_hardware.catalogue import Hardware
 from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.device_plugins import NEURON, NEURON_SCHEDULER, has_several_devices
 from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, tolerations
+from eks_hardware.units import mebibytes
 from eks_hardware.workloads.comments import Notes, Path
 from eks_hardware.workloads.queues import Placement
-from eks_hardware.workloads.sizing import Size, mebibytes
+from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.target import Target
 
 _USER = 1000
@@ -151,7 +152,7 @@ def _environment(target: Target, size: Size) -> dict[str, str]:
         found["NVIDIA_DRIVER_CAPABILITIES"] = "compute,utility"
     if size.efa:
         kind = "neuron" if target.hardware.is_neuron else "nccl"
-        found |= facts.workload_images("efa_environment")[kind]
+        found |= facts.workload_images()["efa_environment"]["by_library"][kind]
     return found
 
 

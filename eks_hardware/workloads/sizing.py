@@ -16,16 +16,14 @@ from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
 from eks_hardware.resolve import ResolvedNodeGroup, extended_resources_of
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
 from eks_hardware.resolve.node_pools import accelerator_resource, node_capacity
-from eks_hardware.units import amount
+from eks_hardware.units import MIB, amount, mebibytes
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target
-
-_MIB = 1 << 20
 
 # Ours: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node ask for together.
 _FOR_DAEMONSETS = Fraction(5, 100)
 _DAEMONSETS_CPU = Fraction(4, 10)
-_DAEMONSETS_MEMORY = 1024 * _MIB
+_DAEMONSETS_MEMORY = 1024 * MIB
 # CoreDNS, Karpenter and every controller run there too.
 _OF_SYSTEM = Fraction(1, 2)
 # Ours: data loaders and NCCL share memory through it. It is a limit, and what is used of it counts as the pod's memory.
@@ -73,7 +71,7 @@ class Size:
         if self.efa:
             found["vpc.amazonaws.com/efa"] = self.efa
         if self.huge_pages_mib:
-            found[facts.eks("efa_huge_pages")["resource"]] = f"{self.huge_pages_mib}Mi"
+            found[facts.eks()["efa_huge_pages"]["resource"]] = f"{self.huge_pages_mib}Mi"
         return found
 
 
@@ -98,7 +96,7 @@ def size(target: Target, request: Request) -> Size:
     smallest = min(fitting, key=lambda kind: (kind.vcpus, kind.memory_gib, kind.name))
     # Pods that do not talk to each other need no EFA, nor what comes with it: huge pages, and root to pin memory.
     efa = 0 if request.independent else min(math.floor(target.node.efa_count * share) for share in shares.values())
-    memory_mib = _rounded(math.floor(memory / _MIB), 1024, 8)
+    memory_mib = _rounded(math.floor(memory / MIB), 1024, 8)
     found = Size(
         resource=resource,
         devices=devices,
@@ -114,11 +112,6 @@ def size(target: Target, request: Request) -> Size:
     )
     _check_nodes(target, request, found)
     return found
-
-
-def mebibytes(mib: int) -> str:
-    """An amount of memory as a Kubernetes quantity: ``512Mi``, ``900Gi``."""
-    return f"{mib}Mi" if mib % 1024 else f"{mib // 1024}Gi"
 
 
 def _rounded(value: int, unit: int, from_units: int) -> int:
@@ -160,7 +153,7 @@ def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], r
 
 def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
     """Devices of some chips are handed out with their neighbours, which not every number has."""
-    sizes_of: dict[str, list[int]] = facts.workload_images("neuron_allocations")["sizes"]
+    sizes_of = facts.workload_images()["neuron_allocations"]["sizes"]
     for kind in counts:
         chip = kind.accelerator.name if kind.accelerator else ""
         if chip in sizes_of and asked not in sizes_of[chip]:
@@ -198,8 +191,8 @@ def _part(target: Target, whole: Fraction, least: Fraction) -> Fraction:
 def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
     """MiB of huge pages: the pod's share of what the node is known to set aside, and no more than AWS asks for."""
     there = efa_huge_pages(target.node, kind).promised_mib
-    page: int = facts.eks("efa_huge_pages")["page_mib"]
-    wanted: int = min(facts.workload_images("efa_pod")["huge_pages_mib"], math.floor(there * share))
+    page = facts.eks()["efa_huge_pages"]["page_mib"]
+    wanted: int = min(facts.workload_images()["efa_pod"]["huge_pages_mib"], math.floor(there * share))
     return wanted // page * page
 
 

@@ -385,7 +385,7 @@ def networks(draw: st.DrawFn, region: str) -> Document:
 def clusters(draw: st.DrawFn, region: str) -> Document:
     """A control plane."""
     ours = [name for name, fact in facts.addons().items() if not fact["before_nodes"]]
-    versions = [each for each in facts.eks("versions")["supported"] if each > "1.32"]
+    versions = [each for each in facts.eks()["versions"]["supported"] if each > "1.32"]
     key = f"arn:aws:kms:{region}:111122223333:key/{KMS_ID}"
     entry = {"name": "viewers", "principal_arn": f"{ARN}:role/Viewer", "policies": [{"policy": "AmazonEKSViewPolicy"}]}
     fields: dict[str, st.SearchStrategy[Any]] = {

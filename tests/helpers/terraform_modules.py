@@ -103,7 +103,7 @@ class _Terraform:
     def unknown_arguments(self) -> frozenset[str]:
         """Arguments that a stack may have and this provider does not know."""
         selected = json.loads(self._run("version", "-json").stdout)["provider_selections"][terraform.PROVIDER]
-        since = facts.eks("provider_versions")["since"]
+        since = facts.eks()["provider_versions"]["since"]
         return frozenset(name for name, fact in since.items() if _numbers(fact["version"]) > _numbers(selected))
 
     def validate(self) -> list[dict[str, Any]]:

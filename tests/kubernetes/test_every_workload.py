@@ -47,8 +47,8 @@ def kinds_of_nodes() -> Iterator[tuple[Strategy, ResolvedStrategy, Node]]:
 
 def _programs(image: str) -> set[str]:
     """What of the programs that scripts call an image has, by its facts; those of drivers come from the node."""
-    pytorch, neuron = facts.workload_images("pytorch"), facts.workload_images("neuron")
-    first = facts.workload_images("neuron_first_generation")
+    pytorch, neuron = facts.workload_images()["pytorch"], facts.workload_images()["neuron"]
+    first = facts.workload_images()["neuron_first_generation"]
     for row in pytorch["images"]:
         if row["image"] == image:
             return {"torchrun", *(("fi_info",) if row["efa"] else ())}

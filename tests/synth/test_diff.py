@@ -516,7 +516,7 @@ def test_every_resource_follows_from_a_field(file: Path) -> None:
     """What has none would be reported by the path of its construct."""
     found = resources(synthesized(resolve(load_strategy(file).strategy)))
     assert [each.address for each in found if "/" in each.owner] == []
-    rows = facts.replacements("resources")
+    rows = facts.replacements()["resources"]
     assert {each.type for each in found} <= set(rows)
 
 
@@ -532,7 +532,7 @@ def test_every_row_is_used() -> None:
         for argument in each.arguments
     }
     rows = {
-        (type_, argument) for type_, row in facts.replacements("resources").items() for argument in row["arguments"]
+        (type_, argument) for type_, row in facts.replacements()["resources"].items() for argument in row["arguments"]
     }
     assert rows - used == set()
 

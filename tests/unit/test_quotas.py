@@ -210,20 +210,10 @@ def test_shipped_strategies_have_a_quota_for_everything(name: str) -> None:
 
 
 def test_every_code_of_the_catalogue_is_known() -> None:
-    known = facts.quotas("vcpus")["defaults"]
+    known = facts.service_quotas()["vcpus"]["defaults"]
     catalogue = load()
     types = [catalogue.get(name) for name in catalogue.names]
     codes = {code for kind in types for code in (kind.quota_code_on_demand, kind.quota_code_spot) if code}
     assert codes == set(known)
     families = {kind.family for kind in types if kind.supports_capacity_block}
-    assert set(facts.quotas("capacity_blocks")["families"]) <= families
-
-
-def test_every_section_of_the_facts_has_a_source_and_a_day() -> None:
-    for section in ("vcpus", "capacity_blocks", "node_group_update", "others"):
-        assert facts.quotas(section)["source"].startswith("https://"), section
-        assert facts.quotas(section)["as_of"], section
-    assert all(row["source"] for row in facts.quotas("others")["quotas"].values())
-    for section in ("service_linked_roles", "image_parameters", "control_plane_addresses", "permissions"):
-        assert facts.account(section)["source"].startswith("https://"), section
-        assert facts.account(section)["as_of"], section
+    assert set(facts.service_quotas()["capacity_blocks"]["families"]) <= families

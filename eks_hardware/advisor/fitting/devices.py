@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.gates import learns
@@ -10,6 +10,9 @@ from eks_hardware.advisor.fitting.layout import Pool
 from eks_hardware.advisor.model import Request
 from eks_hardware.catalogue import Accelerator, InstanceType
 from eks_hardware.resolve.node import pod_addresses, recommended_pods
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import NeuronChip
 
 _DEGREES = (1, 2, 4, 8, 16)
 
@@ -26,11 +29,9 @@ def available(kind: InstanceType, *, training: bool) -> float | None:
     if usable is None:
         return None
     if kind.hardware.is_neuron:
-        reserve: float = facts.memory("neuron")["reserve"]
-        return usable * (1 - reserve)
-    context: float = facts.memory("devices")["context_gib"]
-    left_out = 0.0 if training else usable * (1 - facts.memory("inference")["utilization"])
-    return usable - max(context, left_out)
+        return usable * (1 - facts.memory()["neuron"]["reserve"])
+    left_out = 0.0 if training else usable * (1 - facts.memory()["inference"]["utilization"])
+    return usable - max(facts.memory()["devices"]["context_gib"], left_out)
 
 
 def usable_gib(chip: Accelerator) -> float | None:
@@ -38,32 +39,31 @@ def usable_gib(chip: Accelerator) -> float | None:
     each = chip.memory_gib_each
     if each is None or chip.kind == "neuron":
         return each
-    fact = facts.memory("devices")
-    found: float | None = fact["usable_gib"].get(chip.name, {}).get(str(int(each)))
-    return each * float(fact["share"]) if found is None else found
+    fact = facts.memory()["devices"]
+    found = fact["usable_gib"].get(chip.name, {}).get(str(int(each)))
+    return each * fact["share"] if found is None else found
 
 
 def host_gib(kind: InstanceType) -> float:
     """GiB of a node's memory that a process of a pod can fill."""
-    fact = facts.memory("host")
+    fact = facts.memory()["host"]
     addresses = pod_addresses(kind, efa=False, custom_networking=False)
     pods = recommended_pods(kind) if addresses is None else min(addresses, recommended_pods(kind))
     kept_mib = fact["reserved_mib_per_pod"] * pods + fact["reserved_mib"] + fact["eviction_mib"]
-    left: float = kind.memory_gib - kept_mib / 1024 - fact["system_gib"]
-    return max(0.0, left) * float(fact["share"])
+    left = kind.memory_gib - kept_mib / 1024 - fact["system_gib"]
+    return max(0.0, left) * fact["share"]
 
 
 def cores_of(kind: InstanceType) -> int:
     """Cores of a device as software sees them, each with memory of its own; 1 for GPUs and CPUs."""
     chip = _chip(kind)
-    return 1 if chip is None else int(chip["cores"])
+    return 1 if chip is None else chip["cores"]
 
 
-def _chip(kind: InstanceType) -> dict[str, Any] | None:
+def _chip(kind: InstanceType) -> NeuronChip | None:
     if not kind.hardware.is_neuron or kind.accelerator is None:
         return None
-    chip: dict[str, Any] | None = facts.memory("neuron")["chips"].get(kind.accelerator.name)
-    return chip
+    return facts.memory()["neuron"]["chips"].get(kind.accelerator.name)
 
 
 def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
@@ -94,14 +94,14 @@ def pool_of(
         cores: cores of a device that share a copy; with fewer than it has, each has a share of its memory.
         many: whether several nodes may be joined.
     """
-    fact = facts.memory("training" if training else "inference")
+    fact = facts.memory()["training" if training else "inference"]
     neuron = kind.hardware.is_neuron
-    known = facts.memory("neuron")["training"]
+    known = facts.memory()["neuron"]["training"]
     wanted = request.workload.sharding
-    shardings, pipeline = tuple(facts.memory("training")["shards"]), not neuron
+    shardings, pipeline = tuple(facts.memory()["training"]["shards"]), not neuron
     if neuron and training:
-        default = known[facts.memory("neuron")["default_framework"]]
-        way = known.get(request.workload.framework, default)
+        default = known[facts.memory()["neuron"]["default_framework"]]
+        way = known.get(request.workload.framework or "", default)
         shardings, pipeline = tuple(way["sharding"]), way["pipeline"]
     if not training:
         shardings = ("none",)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from eks_hardware import facts, software
+from eks_hardware import software
 from eks_hardware.advisor.fitting import remedy
+from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
 from eks_hardware.advisor.fitting.devices import available, cores_of, host_gib, pool_of, ways
 from eks_hardware.advisor.fitting.gates import (
     compute_format,
@@ -19,10 +20,11 @@ from eks_hardware.advisor.fitting.gates import (
 )
 from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
 from eks_hardware.advisor.fitting.layout_notes import layout_notes, short_text
-from eks_hardware.advisor.fitting.memory_inference import GIB, InferenceMemory, Serving
+from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.units import GIB
 
 Memory = TrainingMemory | InferenceMemory
 
@@ -234,12 +236,6 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
     return fitter.remedied(fitted) if isinstance(fitted, Miss) else fitted
 
 
-def sequence_length(request: Request) -> int:
-    """Tokens of a sequence of training: the workload's, or else the default where the model knows as many."""
-    default: int = facts.memory("inference")["defaults"]["sequence_length"]
-    return request.workload.sequence_length or min(default, request.shape.max_context_length or default)
-
-
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
     """What a device of a type has to hold for a request, under any layout.
 
@@ -249,7 +245,6 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         cores: cores of a device that share a copy.
     """
     workload, shape = request.workload, request.shape
-    defaults = facts.memory("inference")["defaults"]
     if learns(workload):
         run = TrainingRun(
             shape=shape,
@@ -257,21 +252,20 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
             method=workload.method or "full",
             optimizer=workload.optimizer or "adamw",
             sequence_length=sequence_length(request),
-            batch_size=workload.batch_size or defaults["batch_size"],
+            batch_size=batch_size(workload),
             checkpointing=workload.activation_checkpointing,
             fused_attention=kind.hardware is not Hardware.NVIDIA_GPU
             or software.attends(kind, "flash-attention-2") is True,
         )
         return TrainingMemory(run)
-    length = workload.context_length or defaults["context_length"]
+    length = context_length(workload)
     # What reads a whole text at once takes no more than it knows; what writes may be stretched on purpose.
     stretched = workload.context_length is not None and shape.generates is not False
-    batch = "sequences_batch" if workload.serving == "batch" else "sequences_real_time"
     serving = Serving(
         shape=shape,
         weight_format=weight_format(request, kind),
         context_length=length if stretched else min(length, shape.max_context_length or length),
-        sequences=workload.concurrent_sequences or defaults[batch],
+        sequences=concurrent_sequences(workload),
         cores=cores,
         graphs=kind.hardware is Hardware.NVIDIA_GPU,
     )

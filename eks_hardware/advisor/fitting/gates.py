@@ -7,11 +7,16 @@ Whether a chip computes in a format or has a framework is what ``needs`` asks to
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 from eks_hardware import facts, software
 from eks_hardware.advisor.model import Gate, Maturity, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.models import WorkloadSpec
+from eks_hardware.versions import parts
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import NeuronLibrary
 
 _TRAINING_FIELDS = ("sequence_length", "batch_size", "optimizer", "sharding", "training_tokens")
 _COMPUTED = ("fp32", "fp16", "bf16")
@@ -25,7 +30,7 @@ def learns(workload: WorkloadSpec) -> bool:
     )
 
 
-def use(workload: WorkloadSpec) -> str:
+def use(workload: WorkloadSpec) -> Literal["training", "inference"]:
     """What a framework is used for, as the facts name it: ``training`` or ``inference``."""
     return "training" if learns(workload) else "inference"
 
@@ -53,7 +58,7 @@ def weight_format(request: Request, kind: InstanceType) -> str:
 def _widened(kind: InstanceType) -> tuple[str, ...]:
     """Formats of checkpoints whose weights a chip's software makes 16 bits wide when it loads them."""
     name = kind.accelerator.name if kind.accelerator else ""
-    return tuple(facts.memory("weight_only")["widened"].get(name, ()))
+    return tuple(facts.memory()["weight_only"]["widened"].get(name, ()))
 
 
 def gates(
@@ -143,11 +148,11 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
     framework = request.workload.framework
     if framework is None:
         return
-    fact = facts.software("frameworks")
+    fact = facts.software()["frameworks"]
     row = fact["by_name"][framework]
     passed: bool | None
     family = "neuron" if kind.hardware.is_neuron else kind.hardware.value
-    if learns(request.workload) and framework in facts.memory("inference")["serving_only"]:
+    if learns(request.workload) and framework in facts.memory()["inference"]["serving_only"]:
         passed, text = False, f"{framework} serves models and trains none"
     elif family not in row["hardware"]:
         passed, text = False, f"{framework} does not run on {_name(kind)}"
@@ -170,7 +175,7 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
 def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
     workload, kept = request.workload, weight_format(request, kind)
     computed = compute_format(request, kind)
-    fact = facts.software("precision")
+    fact = facts.software()["precision"]
     if kept in _COMPUTED or learns(workload):
         passed = software.computes(kind, computed)
         text = f"{_name(kind)} {_DOES[passed]} in {computed}"
@@ -188,7 +193,7 @@ def _qlora(kind: InstanceType) -> Gate:
     passed = gate.passed if kind.hardware is Hardware.NVIDIA_GPU else None if kind.accelerator is None else False
     said = {True: "has", False: "has no", None: "may or may not have"}[passed]
     text = f"{_name(kind)} {said} kernels of bitsandbytes, which QLoRA's 4-bit weights take"
-    return Gate(code="QLORA", passed=passed, text=text, source=facts.memory("weight_only")["source"])
+    return Gate(code="QLORA", passed=passed, text=text, source=facts.memory()["weight_only"]["source"])
 
 
 _DOES = {True: "computes", False: "does not compute", None: "may or may not compute"}
@@ -196,26 +201,26 @@ _DOES = {True: "computes", False: "does not compute", None: "may or may not comp
 
 def _quantized(kind: InstanceType, kept: str) -> Gate:
     """Weights of fewer bits: computed in as they are, or made 16 bits wide on the way (weight-only)."""
-    fact = facts.memory("weight_only")
+    fact = facts.memory()["weight_only"]
     code = kept.upper()
     if kept in ("fp8", "int8") and software.computes(kind, kept):
         text = f"{_name(kind)} computes in {kept}"
-        return Gate(code=code, passed=True, text=text, source=facts.software("precision")["source"])
+        return Gate(code=code, passed=True, text=text, source=facts.software()["precision"]["source"])
     passed: bool | None
     if kind.hardware is Hardware.NVIDIA_GPU:
         gate = fact["nvidia"].get(kept)
         passed = software.passes(gate, software.capability(kind)) if gate else software.computes(kind, kept)
     elif kind.accelerator:
-        passed = fact.get(kind.accelerator.name, fact["neuron"])[kept]
+        passed = fact["others"].get(kind.accelerator.name, fact["others"]["neuron"])[kept]
     else:
-        passed = fact[kind.architecture].get(kept)
+        passed = fact["others"][kind.architecture].get(kept)
     said = {True: "kernels", False: "no kernels", None: "perhaps kernels"}[passed]
     text = f"{_name(kind)}: {said} for {kept} weights" + (", computed in 16 bits" if passed else "")
     return Gate(code=code, passed=passed, text=text, source=fact["source"])
 
 
 def _attention(kernel: str, kind: InstanceType) -> Gate:
-    fact = facts.software("attention")
+    fact = facts.software()["attention"]
     if kind.hardware is not Hardware.NVIDIA_GPU:
         text = f"{kernel} is a CUDA kernel, and {_name(kind)} is no NVIDIA GPU"
         return Gate(code="FLASH_ATTENTION", passed=False, text=text, source=fact["source"])
@@ -226,13 +231,13 @@ def _attention(kernel: str, kind: InstanceType) -> Gate:
 def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
     name = kind.accelerator.name if kind.accelerator else ""
     if learns(request.workload):
-        fact = facts.software("neuron_chips")
+        fact = facts.software()["neuron_chips"]
         status = fact["training"].get(name)
         passed = None if status is None else status != "unsupported"
         words = {"small": "runs training, but has no EFA and is sold for inference", "supported": "trains"}
-        text = f"{name} {words.get(status, 'does not train')}"
+        text = f"{name} {words.get(status or '', 'does not train')}"
         yield Gate(code="NEURON_TRAINING", passed=passed, text=text, source=fact["source"])
-    fact = facts.neuron_models(use(request.workload))
+    listed = facts.neuron_models()[use(request.workload)]
     libraries = neuron_libraries(request, kind)
     architecture = request.shape.architecture
     if libraries:
@@ -241,16 +246,16 @@ def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
         text = f"no list of Neuron's names {architecture} for {use(request.workload)} on {name}"
     else:
         text = "the architecture is not said, so that Neuron's lists of models cannot be asked"
-    yield Gate(code="NEURON_MODEL", passed=True if libraries else None, text=text, source=fact["source"])
+    yield Gate(code="NEURON_MODEL", passed=True if libraries else None, text=text, source=listed["source"])
 
 
-def neuron_libraries(request: Request, kind: InstanceType) -> tuple[dict[str, str], ...]:
+def neuron_libraries(request: Request, kind: InstanceType) -> tuple[NeuronLibrary, ...]:
     """Rows of Neuron's libraries that name the architecture for a chip and use, and go with the framework asked for."""
     name = kind.accelerator.name if kind.accelerator else ""
     framework = request.workload.framework
     return tuple(
         row
-        for row in facts.neuron_models(use(request.workload))["libraries"]
+        for row in facts.neuron_models()[use(request.workload)]["libraries"]
         if name in row["chips"] and request.shape.architecture in row["types"] and framework in (None, row["framework"])
     )
 
@@ -269,17 +274,18 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
             return "unknown", f"no source says which CUDA knows {_name(kind)}"
         if support.last is not None:
             return "maintenance", f"CUDA {support.last} is the last that knows {_name(kind)}"
-        row = facts.software("frameworks")["by_name"].get(framework or "", {})
-        if kind.accelerator and kind.accelerator.name not in row.get("tuned", (kind.accelerator.name,)):
-            return "maintenance", f"{framework} is not tuned for {_name(kind)}, and runs {row['tuned_note']}"
+        row = facts.software()["frameworks"]["by_name"].get(framework or "")
+        tuned = row.get("tuned") if row else None
+        if tuned and kind.accelerator and kind.accelerator.name not in tuned["for"]:
+            return "maintenance", f"{framework} is not tuned for {_name(kind)}, and runs {tuned['others']}"
         return "mature", f"CUDA and its frameworks on {_name(kind)}"
     if kind.hardware is Hardware.CPU:
         return "mature", "frameworks run on CPUs as they are"
     if not kind.hardware.is_neuron or kind.accelerator is None:
         return "unknown", f"no facts about {kind.name}"
-    if last := facts.software("neuron_chips")["archived"].get(kind.accelerator.name):
+    if last := facts.software()["neuron_chips"]["archived"].get(kind.accelerator.name):
         return "archived", f"{kind.accelerator.name} is supported up to Neuron {last}"
-    names = [framework] if framework else list(facts.software("frameworks")["by_name"])
+    names = [framework] if framework else list(facts.software()["frameworks"]["by_name"])
     found = [stand for name in names if (stand := _stand(kind, name, use(request.workload)))]
     if not found:
         return "unknown", f"no framework is known for {use(request.workload)} on {kind.accelerator.name}"
@@ -288,14 +294,14 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
 
 def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, str] | None:
     """Where a framework stands on a Neuron chip in the newest SDK; None for one that the chip does not have."""
-    fact = facts.software("frameworks")
+    fact = facts.software()["frameworks"]
     ranges = software.sdk_ranges(kind, framework, purpose)
     if not ranges:
         return None
     newest, name = fact["newest_sdk"], fact["by_name"][framework]["neuron_name"]
     current = [each for each in ranges if each.has(newest)]
     if not current:
-        last = max((each.last for each in ranges if each.last), key=software.version)
+        last = max((each.last for each in ranges if each.last), key=parts)
         return "archived", f"{name} ended with Neuron {last}; the newest is {newest}"
     status = current[0].status
     if status is None:

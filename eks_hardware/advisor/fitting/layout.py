@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory
 from eks_hardware.advisor.model import Parallelism
-
-GIB = 2**30
+from eks_hardware.units import GIB
 
 # Between the fewest nodes and twice as many, about so many numbers of them are looked at.
 _NODE_STEPS = 8

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
-
-GIB = 2**30
+from eks_hardware.units import GIB
 
 
 def billions(count: float) -> str:
@@ -24,12 +23,12 @@ def billions(count: float) -> str:
 
 def weight_bytes(shape: Shape, weight_format: str) -> float:
     """Bytes of all weights in a format; in a quantized one the tables of tokens stay at 16 bits."""
-    fact = facts.memory("formats")
-    each: float = fact["bytes"][weight_format]
+    fact = facts.memory()["formats"]
+    each = fact["bytes"][weight_format]
     if weight_format not in fact["quantized"]:
         return each * shape.parameters
     tables = shape.embedding_parameters or 0
-    wide: float = fact["bytes"]["bf16"]
+    wide = fact["bytes"]["bf16"]
     return each * (shape.parameters - tables) + wide * tables
 
 
@@ -73,10 +72,10 @@ class InferenceMemory:
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
-        shape, fact = serving.shape, facts.memory("inference")
-        formats = facts.memory("formats")["bytes"]
+        shape, fact = serving.shape, facts.memory()["inference"]
+        formats = facts.memory()["formats"]["bytes"]
         self.weights = weight_bytes(shape, serving.weight_format)
-        quantized = serving.weight_format in facts.memory("formats")["quantized"]
+        quantized = serving.weight_format in facts.memory()["formats"]["quantized"]
         each = formats["bf16"] if quantized else formats[serving.weight_format]
         self._tables = each * (shape.embedding_parameters or 0)
         self.value_bytes = kv_value_bytes(serving.weight_format)
@@ -86,7 +85,7 @@ class InferenceMemory:
         self._attention_head = float(each * shape.layers * shape.hidden_size * shape.head_dim)
         tokens = serving.context_length * serving.sequences
         self.tokens = min(tokens, fact["batched_tokens"]) if self._caches else tokens
-        inner = facts.memory("activations")["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
+        inner = facts.memory()["activations"]["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
         width = shape.intermediate_size or 4 * shape.hidden_size
         self._outer = self.tokens * self.value_bytes * fact["width_of_token"] * shape.hidden_size * serving.cores
         self._inner = self.tokens * self.value_bytes * inner * width

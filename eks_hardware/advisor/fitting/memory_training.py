@@ -14,8 +14,7 @@ from typing import NamedTuple
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.memory_inference import billions, weight_bytes
 from eks_hardware.advisor.model import MemoryPart, Parallelism, Shape
-
-GIB = 2**30
+from eks_hardware.units import GIB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +58,9 @@ class TrainingMemory:
 
     def __init__(self, run: TrainingRun) -> None:
         self.run = run
-        shape, fact = run.shape, facts.memory("training")
+        shape, fact = run.shape, facts.memory()["training"]
         self._shards = {name: frozenset(parts) for name, parts in fact["shards"].items()}
-        self._reserve: float = facts.memory("devices")["training_reserve"]
+        self._reserve: float = facts.memory()["devices"]["training_reserve"]
         tables = shape.embedding_parameters or 0
         self._tables, self._layers_parameters = tables, shape.parameters - tables
         self._unit = max(self._layers_parameters / shape.layers, tables)
@@ -74,7 +73,7 @@ class TrainingMemory:
             self._optimizer_each += fact["master_weights"][run.precision]
             self._gathered_each: float = fact["gathered"]
         else:
-            known = facts.memory("adapters")
+            known = facts.memory()["adapters"]
             frozen = weight_bytes(shape, "nf4" if run.method == "qlora" else run.precision)
             self._weight_each = frozen / shape.parameters
             self._gathered_each = 2 * self._weight_each
@@ -144,7 +143,7 @@ def _activations(run: TrainingRun) -> tuple[float, float, float]:
     Without checkpointing the layers keep all of their own, and their boundaries are part of it. Halves of 16 bits
     are doubled for fp32.
     """
-    fact, shape = facts.memory("activations"), run.shape
+    fact, shape = facts.memory()["activations"], run.shape
     tokens = run.sequence_length * run.batch_size
     wide = 2 if run.precision == "fp32" else 1
     inner = fact["inner_gated"] if shape.gated_mlp is not False else fact["inner_plain"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.devices import cores_of, degrees, pads_heads
@@ -16,6 +16,10 @@ from eks_hardware.advisor.fitting.fit import Fitter
 from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import NeuronLibrary
+
 
 Target = Literal["trainium", "inferentia", "gpu"]
 Verdict = Literal["yes", "with changes", "no", "unknown"]
@@ -149,7 +153,7 @@ def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -
         known = largest.get(name)
         if known is None or (known.accelerator and known.accelerator.count < count):
             largest[name] = kind
-    archived = facts.software("neuron_chips")["archived"]
+    archived = facts.software()["neuron_chips"]["archived"]
     stand = {name: maturity(_by_library(request, kind), kind) for name, kind in largest.items()}
     for name in sorted(
         largest, key=lambda each: (each not in fitting, each in archived, MATURITIES.index(stand[each][0]), each)
@@ -178,7 +182,7 @@ def _by_library(request: Request, kind: InstanceType) -> Request:
     return replace(request, workload=request.workload.model_copy(update={"framework": rows[0]["framework"]}))
 
 
-def _library(row: dict[str, str]) -> str:
+def _library(row: NeuronLibrary) -> str:
     status = f", {row['status']}" if row.get("status") else ""
     last = f", up to Neuron {row['last_sdk']}" if row.get("last_sdk") else ""
     return f"{row['name']}{last}{status}"
@@ -205,15 +209,15 @@ def _refusals(chips: Sequence[ChipCheck]) -> list[str]:
 
 def _changes(request: Request, kind: InstanceType) -> Iterator[str]:
     """What to change, for the framework asked for or else for that of the first library that names the model."""
-    fact = facts.neuron_models("changes")
+    fact = facts.neuron_models()["changes"]
     rows = neuron_libraries(request, kind)
-    default: str = facts.memory("neuron")["default_framework"]
+    default = facts.memory()["neuron"]["default_framework"]
     framework = request.workload.framework or (rows[0]["framework"] if rows else default)
     last = rows[0].get("last_sdk") if rows else None
-    newest = facts.software("frameworks")["newest_sdk"]
+    newest = facts.software()["frameworks"]["newest_sdk"]
     if last and last != newest:
         yield f"pin containers and drivers to Neuron {last}, the last with {rows[0]['name']}; the newest is {newest}"
-    yield from fact.get(framework, {}).get(use(request.workload), ())
+    yield from fact["by_framework"].get(framework, {}).get(use(request.workload), ())
     yield from fact["all"]
     if request.shape.quantized_to in _CHECKPOINTS:
         yield f"start from the checkpoint in 16 bits: Neuron has no kernels for {request.shape.quantized_to} weights"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
 from eks_hardware.advisor.fitting.gates import learns, software_gates, weight_format
 from eks_hardware.advisor.fitting.layout import Layout
 from eks_hardware.advisor.model import Request
@@ -62,15 +63,12 @@ def _halves(value: int, least: int) -> Iterator[int]:
 
 def _inference(request: Request, kind: InstanceType) -> Iterator[_Change]:
     workload = request.workload
-    defaults = facts.memory("inference")["defaults"]
-    batch = "sequences_batch" if workload.serving == "batch" else "sequences_real_time"
-    sequences = workload.concurrent_sequences or defaults[batch]
-    context = workload.context_length or defaults["context_length"]
+    sequences, context = concurrent_sequences(workload), context_length(workload)
     for fewer in _halves(sequences, 1):
         yield _with(request, concurrent_sequences=fewer), f"concurrent_sequences {fewer} instead of {sequences} fits"
     for shorter in _halves(context, _SHORTEST):
         yield _with(request, context_length=shorter), f"context_length {shorter} instead of {context} fits"
-    sizes = facts.memory("formats")["bytes"]
+    sizes = facts.memory()["formats"]["bytes"]
     now = weight_format(request, kind)
     for smaller in _FORMATS:
         if sizes[smaller] < sizes[now]:
@@ -79,13 +77,12 @@ def _inference(request: Request, kind: InstanceType) -> Iterator[_Change]:
 
 def _training(request: Request) -> Iterator[_Change]:
     workload = request.workload
-    defaults = facts.memory("inference")["defaults"]
     if workload.sharding not in (None, "zero-3"):
         yield _with(request, sharding="zero-3"), "sharding: zero-3 fits on {devices}"
         yield _with(request, sharding=None), "without that sharding it fits on {devices}"
     if not workload.activation_checkpointing:
         yield _with(request, activation_checkpointing=True), "activation_checkpointing: true fits"
-    batch = workload.batch_size or defaults["batch_size"]
+    batch = batch_size(workload)
     for fewer in _halves(batch, 1):
         yield _with(request, batch_size=fewer), f"batch_size {fewer} instead of {batch} fits"
     if workload.optimizer in (None, "adamw"):
@@ -94,6 +91,6 @@ def _training(request: Request) -> Iterator[_Change]:
         methods = {"lora": ("qlora",), "qlora": ()}.get(workload.method or "full", ("lora", "qlora"))
         for method in methods:
             yield _with(request, method=method), f"method: {method} fits on {{devices}}"
-    length = workload.sequence_length or defaults["sequence_length"]
+    length = sequence_length(request)
     for shorter in _halves(length, _SHORTEST):
         yield _with(request, sequence_length=shorter), f"sequence_length {shorter} instead of {length} fits"

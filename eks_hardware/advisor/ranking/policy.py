@@ -5,20 +5,26 @@ Trees, branches and weights are data (``policy/ranking.json``), with the exact w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from eks_hardware import data
+from eks_hardware import facts
 from eks_hardware.advisor.model import Shape
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import WorkloadSpec
 
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.policy import Branch as BranchRow
+    from eks_hardware.facts.schemas.policy import Ranking, Tree, When
+    from eks_hardware.facts.schemas.policy import Today as TodayRow
+
 Match = Literal["named", "instead", "hardware", "other"]
 
 _TRANSFORMER = "transformer"
+_PARTS: tuple[Literal["cost", "policy", "maturity", "speed"], ...] = ("cost", "policy", "maturity", "speed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +96,7 @@ class Branch:
     under: str
     document: str
     reading: str
-    when: Mapping[str, Any]
+    when: When
     names: Mapping[str, tuple[str, ...]]
     instead: tuple[str, ...] = ()
     today: Today | None = None
@@ -194,14 +200,14 @@ def branch(workload: WorkloadSpec, shape: Shape) -> Branch:
         workload: what is to run.
         shape: its model.
     """
-    facts = facts_of(workload, shape)
-    return next(each for each in load().branches if _holds(each.when, facts))
+    asked = facts_of(workload, shape)
+    return next(each for each in load().branches if _holds(each.when, asked))
 
 
 def cautions(workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
     """What the documents say against hardware for a workload, whatever branch it takes."""
-    facts = facts_of(workload, shape)
-    return tuple(each for each in load().cautions if _holds(each.when, facts))
+    asked = facts_of(workload, shape)
+    return tuple(each for each in load().cautions if _holds(each.when, asked))
 
 
 def facts_of(workload: WorkloadSpec, shape: Shape) -> Facts:
@@ -224,27 +230,27 @@ def facts_of(workload: WorkloadSpec, shape: Shape) -> Facts:
     )
 
 
-def _holds(when: Mapping[str, Any], facts: Facts) -> bool:
-    return all(_TESTS[name](facts, value) for name, value in when.items())
+def _holds(when: When, asked: Facts) -> bool:
+    return all(_TESTS[name](asked, value) for name, value in when.items())
 
 
 _TESTS: Mapping[str, Any] = {
-    "tasks": lambda facts, value: facts.task in value,
-    "adapters": lambda facts, value: facts.adapters is value,
-    "parameters_above": lambda facts, value: facts.parameters > value,
-    "parameters_at_least": lambda facts, value: facts.parameters >= value,
-    "parameters_at_most": lambda facts, value: facts.parameters <= value,
-    "parameters_below": lambda facts, value: facts.parameters < value,
-    "kinds": lambda facts, value: facts.kind in value,
-    "not_kinds": lambda facts, value: facts.kind not in value,
-    "budgets": lambda facts, value: facts.budget in value,
-    "frameworks": lambda facts, value: facts.framework in value,
-    "not_frameworks": lambda facts, value: facts.framework not in value,
-    "precisions": lambda facts, value: facts.precision in value,
-    "attention": lambda facts, value: facts.attention is value,
-    "serving": lambda facts, value: facts.serving in value,
-    "focus": lambda facts, value: facts.focus == value,
-    "latency_ms_at_most": lambda facts, value: facts.latency_ms is not None and facts.latency_ms <= value,
+    "tasks": lambda asked, value: asked.task in value,
+    "adapters": lambda asked, value: asked.adapters is value,
+    "parameters_above": lambda asked, value: asked.parameters > value,
+    "parameters_at_least": lambda asked, value: asked.parameters >= value,
+    "parameters_at_most": lambda asked, value: asked.parameters <= value,
+    "parameters_below": lambda asked, value: asked.parameters < value,
+    "kinds": lambda asked, value: asked.kind in value,
+    "not_kinds": lambda asked, value: asked.kind not in value,
+    "budgets": lambda asked, value: asked.budget in value,
+    "frameworks": lambda asked, value: asked.framework in value,
+    "not_frameworks": lambda asked, value: asked.framework not in value,
+    "precisions": lambda asked, value: asked.precision in value,
+    "attention": lambda asked, value: asked.attention is value,
+    "serving": lambda asked, value: asked.serving in value,
+    "focus": lambda asked, value: asked.focus == value,
+    "latency_ms_at_most": lambda asked, value: asked.latency_ms is not None and asked.latency_ms <= value,
 }
 
 
@@ -269,15 +275,14 @@ def _hardware_of(patterns: tuple[str, ...]) -> frozenset[str]:
 @cache
 def load() -> Policy:
     """Return the policy that ships with the package; read once."""
-    table = data.read("policy/ranking.json")
+    table = facts.ranking()
     return Policy(
-        branches=tuple(_branch(row, tree, table) for tree in table["trees"] for row in tree["branches"]),
-        cautions=tuple(_branch(row, row, table) for row in table["cautions"]),
+        branches=tuple(branch for tree in table["trees"] for branch in _branches(tree, table)),
+        cautions=tuple(
+            _branch(row, table, tree=row["id"], document=row["document"], when=row["when"]) for row in table["cautions"]
+        ),
         match_scores={name: row["score"] for name, row in table["match"].items()},
-        weights={
-            budget: {part: weight for part, weight in row.items() if part != "why"}
-            for budget, row in table["weights"].items()
-        },
+        weights={budget: {part: row[part] for part in _PARTS} for budget, row in table["weights"].items()},
         weights_why={budget: row["why"] for budget, row in table["weights"].items()},
         cost_basis={name: tuple(row["figures"]) for name, row in table["cost_basis"].items()},
         cost_basis_why={name: row["why"] for name, row in table["cost_basis"].items()},
@@ -304,17 +309,26 @@ def load() -> Policy:
     )
 
 
-def _branch(row: Mapping[str, Any], tree: Mapping[str, Any], table: Mapping[str, Any]) -> Branch:
-    today = row.get("today")
+def _branches(tree: Tree, table: Ranking) -> Iterator[Branch]:
+    for row in tree["branches"]:
+        when: When = {**tree["when"], **row["when"]}
+        yield _branch(row, table, tree=tree["id"], document=tree["document"], heading=tree["heading"], when=when)
+
+
+def _branch(row: BranchRow, table: Ranking, *, tree: str, document: str, heading: str = "", when: When) -> Branch:
     return Branch(
         id=row["id"],
-        tree=tree["id"],
+        tree=tree,
         quote=row["quote"],
-        under=row.get("under", tree.get("heading", "")),
-        document=table["documents"][tree["document"]],
+        under=row.get("under", heading),
+        document=table["documents"][document],
         reading=row["reading"],
-        when=row["when"] if tree is row else {**tree["when"], **row["when"]},
+        when=when,
         names={name: tuple(values) for name, values in row["names"].items()},
         instead=tuple(row.get("instead", ())),
-        today=today and Today(text=today["text"], source=table["sources"][today["source"]], as_of=today["as_of"]),
+        today=_today(today, table) if (today := row.get("today")) else None,
     )
+
+
+def _today(row: TodayRow, table: Ranking) -> Today:
+    return Today(text=row["text"], source=table["sources"][row["source"]], as_of=row["as_of"])

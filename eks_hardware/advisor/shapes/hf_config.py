@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_fields import Fields, read_text, shown
-from eks_hardware.advisor.shapes.hf_parameters import Dimensions, Experts, Latent, Row, count
+from eks_hardware.advisor.shapes.hf_parameters import Dimensions, Experts, Latent, count
 from eks_hardware.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import ModelType
 
 _MOST_PARAMETERS = 10**15
 _SOURCE = "config.json"
@@ -102,9 +105,9 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
     return config
 
 
-def _row(name: str | None, fields: Fields, estimated: list[str]) -> Row:
+def _row(name: str | None, fields: Fields, estimated: list[str]) -> ModelType:
     """The row of a model type, mended by what its configuration may change."""
-    rows: dict[str, Row] = facts.model_types("types")["rows"]
+    rows = facts.model_types()["types"]["rows"]
     row = rows.get(name or "")
     if row is None:
         needed = ("layers", "hidden size", "attention heads", "intermediate size", "vocabulary")
@@ -128,7 +131,7 @@ def _row(name: str | None, fields: Fields, estimated: list[str]) -> Row:
     return row
 
 
-def _falcon(fields: Fields) -> Row:
+def _falcon(fields: Fields) -> ModelType:
     """Falcon: one norm a layer where attention and MLP run side by side, but for the newer decoder."""
     newer = fields.flag("new_decoder_architecture", False)
     return {"norms": 1 if fields.flag("parallel_attn", True) and not newer else 2}
@@ -145,7 +148,7 @@ def _kv_heads(fields: Fields, name: str | None, heads: int) -> int:
     return found
 
 
-def _dimensions(fields: Fields, row: Row) -> Dimensions:
+def _dimensions(fields: Fields, row: ModelType) -> Dimensions:
     kind = row.get("kind", "decoder")
     hidden, heads = fields.needed("hidden size"), fields.needed("attention heads")
     layers = fields.needed("layers")
@@ -215,7 +218,7 @@ def _experts(fields: Fields, layers: int, hidden: int) -> Experts:
     )
 
 
-def _cached_layers(fields: Fields, row: Row, sizes: Dimensions) -> tuple[int, int, int | None]:
+def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[int, int, int | None]:
     """Layers that keep keys and values of the whole context, those that keep a window's, and the window."""
     if row.get("kind") in ("encoder", "vision"):
         return 0, 0, None

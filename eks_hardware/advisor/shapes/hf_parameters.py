@@ -5,12 +5,11 @@ Source: https://github.com/huggingface/transformers/tree/main/src/transformers/m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-Row = Mapping[str, Any]
-"""A row of ``model_types.json``."""
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import ModelType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +109,7 @@ class Counted:
     embeddings: int
 
 
-def count(row: Row, sizes: Dimensions) -> Counted:
+def count(row: ModelType, sizes: Dimensions) -> Counted:
     """Count the parameters of a model of some type."""
     kind = row.get("kind", "decoder")
     if kind == "encoder-decoder":
@@ -135,11 +134,11 @@ def count(row: Row, sizes: Dimensions) -> Counted:
     )
 
 
-def _norm(row: Row, width: int) -> int:
+def _norm(row: ModelType, width: int) -> int:
     return (2 if row.get("norm") == "layer" else 1) * width
 
 
-def _around(row: Row, sizes: Dimensions, norm: int) -> int:
+def _around(row: ModelType, sizes: Dimensions, norm: int) -> int:
     """What stands before and behind the layers, tables left out."""
     kind, hidden = row.get("kind", "decoder"), sizes.hidden
     # The last norm of a decoder or of a vision model; the first one of an encoder.
@@ -152,7 +151,7 @@ def _around(row: Row, sizes: Dimensions, norm: int) -> int:
     return found
 
 
-def _attention(row: Row, sizes: Dimensions) -> int:
+def _attention(row: ModelType, sizes: Dimensions) -> int:
     hidden, latent = sizes.hidden, sizes.latent
     if latent:
         queries_out = sizes.heads * (latent.nope_dim + latent.rope_dim)
@@ -172,14 +171,14 @@ def _attention(row: Row, sizes: Dimensions) -> int:
     return found + norms.get(row.get("qk_norm", ""), 0) + (sizes.heads if row.get("sinks") else 0)
 
 
-def _mlp(row: Row, sizes: Dimensions, width: int | None = None, bias: bool | None = None) -> int:
+def _mlp(row: ModelType, sizes: Dimensions, width: int | None = None, bias: bool | None = None) -> int:
     width = sizes.intermediate if width is None else width
     inner = 2 if row.get("gated", True) else 1
     with_bias = sizes.biases[2] if bias is None else bias
     return (inner + 1) * sizes.hidden * width + (inner * width + sizes.hidden if with_bias else 0)
 
 
-def _experts(row: Row, sizes: Dimensions, experts: Experts) -> tuple[int, int]:
+def _experts(row: ModelType, sizes: Dimensions, experts: Experts) -> tuple[int, int]:
     """Parameters of the MLP of a layer with experts: all, and those that one token uses."""
     one = _mlp(row, sizes, experts.width, bool(row.get("expert_bias")))
     always = experts.count * sizes.hidden + (experts.count if row.get("router_bias") else 0)
@@ -188,7 +187,7 @@ def _experts(row: Row, sizes: Dimensions, experts: Experts) -> tuple[int, int]:
     return always + experts.count * one, always + experts.used * one
 
 
-def _t5(row: Row, sizes: Dimensions) -> Counted:
+def _t5(row: ModelType, sizes: Dimensions) -> Counted:
     """T5: attention without biases, whose heads need not make up the width; relative positions in one layer a side."""
     attention = 4 * sizes.hidden * sizes.heads * sizes.head_dim
     mlp, norm = _mlp(row, sizes), sizes.hidden

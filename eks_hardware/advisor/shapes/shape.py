@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import log
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
@@ -20,7 +20,7 @@ _SAID = "the workload"
 
 def kind_of(architecture: str | None) -> str | None:
     """``decoder``, ``encoder``, ``vision`` or ``encoder-decoder``; None for an architecture that is not known."""
-    row = facts.model_types("types")["rows"].get(architecture or "")
+    row = facts.model_types()["types"]["rows"].get(architecture or "")
     return None if row is None else str(row.get("kind", "decoder"))
 
 
@@ -78,11 +78,11 @@ def _of_size(model: ModelShape) -> Shape:
     Next is meant on a logarithmic scale: models grow in width and depth with it.
     """
     parameters = count(model.parameters or "1")
-    rows = facts.model_types("public")["rows"]
+    rows = facts.model_types()["public"]["rows"]
     near = min(rows, key=lambda row: abs(log(row["parameters"] / parameters)))
     missing: list[str] = []
 
-    def take(name: str) -> int:
+    def take(name: Literal["layers", "hidden_size", "attention_heads", "kv_heads"]) -> int:
         said: int | None = getattr(model, name)
         if said is None:
             missing.append(name.replace("_", " "))

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eks_hardware import facts
-from eks_hardware.advisor.fitting.fit import TrainingFit, sequence_length
+from eks_hardware.advisor.fitting.defaults import batch_size, concurrent_sequences, context_length, sequence_length
+from eks_hardware.advisor.fitting.fit import TrainingFit
 from eks_hardware.advisor.fitting.gates import compute_format, learns, weight_format
 from eks_hardware.advisor.fitting.memory_inference import kv_value_bytes, weight_bytes
 from eks_hardware.advisor.model import Fit, Request, Shape
 from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.exchange import Exchange, exchange
-from eks_hardware.advisor.speed.throughput import Estimate
+from eks_hardware.advisor.speed.throughput import Devices, Estimate
 from eks_hardware.catalogue import Accelerator
-from eks_hardware.catalogue.performance import Performance, performance
-from eks_hardware.models import WorkloadSpec
+from eks_hardware.catalogue.performance import performance
 from eks_hardware.models.workload import count
 
 _SECONDS_PER_HOUR = 3600
@@ -87,8 +86,7 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
         fit: how it sits on an instance type with accelerators.
     """
     workload, shape, length = request.workload, request.shape, sequence_length(request)
-    default: int = facts.memory("inference")["defaults"]["batch_size"]
-    batch = fit.batch_size if isinstance(fit, TrainingFit) else workload.batch_size or default
+    batch = fit.batch_size if isinstance(fit, TrainingFit) else batch_size(workload)
     tokens = batch * length * fit.parallelism.data
     chip = fit.kind.accelerator
     known = performance(chip) if chip else None
@@ -151,10 +149,8 @@ class _Serving:
     sequences: int
     bytes_per_parameter: float
     cache_bytes_per_token: float
-    devices: int
+    devices: Devices
     groups: int
-    known: Performance
-    peak_tflops: float | None
 
 
 def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> _Serving:
@@ -166,10 +162,13 @@ def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> _Serving:
         sequences=sequences,
         bytes_per_parameter=weight_bytes(shape, precision) / shape.parameters,
         cache_bytes_per_token=kv_value_bytes(precision) * shape.kv_values(context) / context,
-        devices=fit.parallelism.tensor,
+        devices=Devices(
+            count=fit.parallelism.tensor,
+            bandwidth_gb_per_second_each=known.bandwidth_gb_per_second,
+            peak_tflops_each=known.peak_tflops(precision),
+            kind=accelerator.kind,
+        ),
         groups=min(fit.parallelism.pipeline, sequences),
-        known=known,
-        peak_tflops=known.peak_tflops(precision),
     )
 
 
@@ -180,28 +179,22 @@ def _generating(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
     answer = max(serving.context - prompt, 1)
     at_once = serving.sequences / serving.groups
     decode = throughput.decode_tokens_per_second(
+        serving.devices,
         active_parameters=shape.active_parameters,
         total_parameters=shape.parameters,
         weight_bytes_per_parameter=serving.bytes_per_parameter,
         kv_bytes_per_token=serving.cache_bytes_per_token,
         context_length=prompt + answer / 2,
         concurrent_sequences=at_once,
-        devices=serving.devices,
-        bandwidth_gb_per_second_each=serving.known.bandwidth_gb_per_second,
-        peak_tflops_each=serving.peak_tflops,
-        kind=accelerator.kind,
     )
     prefill = throughput.prefill_seconds(
+        serving.devices,
         active_parameters=shape.active_parameters,
         total_parameters=shape.parameters,
         weight_bytes_per_parameter=serving.bytes_per_parameter,
         prompt_tokens=prompt,
         layers=shape.layers,
         attention_size=shape.attention_heads * shape.head_dim,
-        devices=serving.devices,
-        bandwidth_gb_per_second_each=serving.known.bandwidth_gb_per_second,
-        peak_tflops_each=serving.peak_tflops,
-        kind=accelerator.kind,
     )
     return _of_replicas(
         throughput.served_tokens_per_second(output_tokens=answer, prefill=prefill, decode=decode),
@@ -217,14 +210,11 @@ def _answering(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
     shape, serving = request.shape, _serving(request, fit, accelerator)
     tokens = serving.context * serving.sequences
     read = throughput.prefill_seconds(
+        serving.devices,
         active_parameters=shape.active_parameters,
         total_parameters=shape.parameters,
         weight_bytes_per_parameter=serving.bytes_per_parameter,
         prompt_tokens=tokens,
-        devices=serving.devices,
-        bandwidth_gb_per_second_each=serving.known.bandwidth_gb_per_second,
-        peak_tflops_each=serving.peak_tflops,
-        kind=accelerator.kind,
     )
     return _of_replicas(
         Estimate(value=None if read.value is None else tokens / read.value, assumptions=read.assumptions),
@@ -249,14 +239,3 @@ def _of_replicas(
         per_token_ms=per_token_ms,
         assumptions=tuple(notes),
     )
-
-
-def context_length(workload: WorkloadSpec) -> int:
-    """Tokens of question and answer together."""
-    return workload.context_length or facts.memory("inference")["defaults"]["context_length"]
-
-
-def concurrent_sequences(workload: WorkloadSpec) -> int:
-    """Sequences that one replica works on at once."""
-    default = "sequences_batch" if workload.serving == "batch" else "sequences_real_time"
-    return workload.concurrent_sequences or facts.memory("inference")["defaults"][default]

@@ -10,7 +10,6 @@ from eks_hardware import facts
 from eks_hardware.advisor.model import Fit, Request
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.catalogue.performance import performance
-from eks_hardware.catalogue.tables import read
 
 _BITS = 8
 _GIGA = 1e9
@@ -48,7 +47,7 @@ def exchange(request: Request, fit: Fit) -> Exchange:
         return Exchange(seconds=0.0, over="", unknown=())
     method = request.workload.method
     frozen = method in ("lora", "qlora")
-    width = facts.memory("formats")["bytes"]["nf4" if method == "qlora" else "bf16"]
+    width = facts.memory()["formats"]["bytes"]["nf4" if method == "qlora" else "bf16"]
     layout = fit.parallelism
     each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters / layout.pipeline
     # Gigabytes per second of each link that the weights of a stage cross, by what it is.
@@ -92,5 +91,4 @@ def network_gbps(kind: InstanceType) -> float | None:
 
 @cache
 def _totals_gbps() -> Mapping[str, float]:
-    totals: dict[str, float] = read("performance/accelerators")["network"]["total_gbps"]
-    return totals
+    return facts.performance()["network"]["total_gbps"]

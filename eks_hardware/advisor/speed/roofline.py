@@ -59,7 +59,7 @@ class Devices:
     count: int
     bandwidth_gb_per_second_each: float | None
     peak_tflops_each: float | None
-    kind: str
+    kind: str = "gpu"
 
     def __post_init__(self) -> None:
         check(1, devices=self.count)

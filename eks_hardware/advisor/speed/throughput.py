@@ -19,6 +19,7 @@ from eks_hardware.advisor.speed.roofline import (
 )
 
 __all__ = [
+    "Devices",
     "Estimate",
     "decode_tokens_per_second",
     "prefill_seconds",
@@ -127,6 +128,7 @@ def training_seconds(
 
 
 def decode_tokens_per_second(
+    devices: Devices,
     *,
     active_parameters: float,
     total_parameters: float | None = None,
@@ -134,10 +136,6 @@ def decode_tokens_per_second(
     kv_bytes_per_token: float,
     context_length: float,
     concurrent_sequences: float,
-    devices: int,
-    bandwidth_gb_per_second_each: float | None,
-    peak_tflops_each: float | None,
-    kind: str = "gpu",
     share: float | None = None,
 ) -> Estimate:
     """Estimate how many tokens all sequences together get per second.
@@ -146,6 +144,7 @@ def decode_tokens_per_second(
     FLOPs per parameter and sequence; the slower of the two is its time (https://arxiv.org/abs/2211.05102 §2).
 
     Args:
+        devices: accelerators that share one copy of the model.
         active_parameters: parameters that a token passes.
         total_parameters: all parameters of a mixture of experts, of which more are read the more sequences there
             are; default: the active ones.
@@ -153,10 +152,6 @@ def decode_tokens_per_second(
         kv_bytes_per_token: KV cache of one token over all layers, in bytes.
         context_length: tokens that a sequence holds in the KV cache, on average over its generation.
         concurrent_sequences: sequences generated at once (batch size).
-        devices: accelerators that share one copy of the model.
-        bandwidth_gb_per_second_each: memory bandwidth of one in GB/s; None if unknown.
-        peak_tflops_each: dense peak of one in TFLOPS; None if unknown.
-        kind: kind of accelerator, ``gpu`` or ``neuron``.
         share: share of the memory bandwidth, 0 to 1, instead of the measured one.
 
     Raises:
@@ -167,12 +162,7 @@ def decode_tokens_per_second(
     check(LEAST, weight_bytes_per_parameter=weight_bytes_per_parameter)
     weights = parameters_read(active_parameters, total_parameters, concurrent_sequences) * weight_bytes_per_parameter
     step = pass_seconds(
-        Devices(
-            count=devices,
-            bandwidth_gb_per_second_each=bandwidth_gb_per_second_each,
-            peak_tflops_each=peak_tflops_each,
-            kind=kind,
-        ),
+        devices,
         flops=_FORWARD * active_parameters * concurrent_sequences,
         bytes_read=weights + kv_bytes_per_token * context_length * concurrent_sequences,
         bandwidth_share=share,
@@ -200,6 +190,7 @@ def time_per_output_token_ms(decode: Estimate, *, concurrent_sequences: float) -
 
 
 def prefill_seconds(
+    devices: Devices,
     *,
     active_parameters: float,
     total_parameters: float | None = None,
@@ -207,10 +198,6 @@ def prefill_seconds(
     prompt_tokens: float,
     layers: int | None = None,
     attention_size: int | None = None,
-    devices: int,
-    bandwidth_gb_per_second_each: float | None,
-    peak_tflops_each: float | None,
-    kind: str = "gpu",
     share: float | None = None,
 ) -> Estimate:
     """Estimate the time in seconds to read one prompt.
@@ -219,16 +206,13 @@ def prefill_seconds(
     (https://arxiv.org/abs/2001.08361 table 1, forward pass), or reading the weights once if that takes longer.
 
     Args:
+        devices: accelerators that share one copy of the model.
         active_parameters: parameters that a token passes.
         total_parameters: all parameters of a mixture of experts; default: the active ones.
         weight_bytes_per_parameter: 2 for BF16, 0.5 for 4 bits.
         prompt_tokens: length of the prompt.
         layers: transformer layers; without them and ``attention_size``, attention is not counted.
         attention_size: attention heads times size of a head.
-        devices: accelerators that share one copy of the model.
-        bandwidth_gb_per_second_each: memory bandwidth of one in GB/s; None if unknown.
-        peak_tflops_each: dense peak of one in TFLOPS; None if unknown.
-        kind: kind of accelerator, ``gpu`` or ``neuron``.
         share: share of the peak compute, 0 to 1, instead of the measured one.
 
     Raises:
@@ -244,12 +228,7 @@ def prefill_seconds(
     else:
         flops_per_token += 2 * layers * attention_size * prompt_tokens
     step = pass_seconds(
-        Devices(
-            count=devices,
-            bandwidth_gb_per_second_each=bandwidth_gb_per_second_each,
-            peak_tflops_each=peak_tflops_each,
-            kind=kind,
-        ),
+        devices,
         flops=flops_per_token * prompt_tokens,
         bytes_read=weights,
         compute_share=share,

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from eks_hardware import data
+from eks_hardware import facts
 from eks_hardware.advisor.strategies.strategy_text import Group, WriteError
 from eks_hardware.advisor.strategies.write import last_sdk
 from eks_hardware.catalogue import Catalogue, load
@@ -17,7 +16,7 @@ Purpose = Literal["training", "inference", "development"]
 
 def purposes(kind: Kind) -> tuple[str, ...]:
     """What there is a group for, of a kind of hardware; none for ``mixed``, which has several."""
-    return () if kind == "mixed" else tuple(data.read("policy/starters.json")["groups"][kind])
+    return () if kind == "mixed" else tuple(facts.starters()["groups"][kind])
 
 
 def starter_groups(
@@ -36,22 +35,20 @@ def starter_groups(
     """
     catalogue = catalogue or load()
     if kind == "mixed":
-        found = [
-            _group(hardware, task, region, catalogue) for hardware, task in data.read("policy/starters.json")["mixed"]
-        ]
+        found = [_group(hardware, task, region, catalogue) for hardware, task in facts.starters()["mixed"]]
         return tuple(each for each in found if each)
     if purpose not in purposes(kind):
         raise WriteError(f"{kind} is not for {purpose} here; choose {' or '.join(purposes(kind))}")
     group = _group(kind, purpose, region, catalogue)
     if group is None:
-        names = data.read("policy/starters.json")["groups"][kind][purpose]["instance_types"]
+        names = facts.starters()["groups"][kind][purpose]["instance_types"]
         where = sorted({each for name in names for each in catalogue.offered_regions(name)})
         raise WriteError(f"{region} offers none of {', '.join(names)}; choose another region: {', '.join(where)}")
     return (group,)
 
 
 def _group(kind: str, purpose: str, region: str, catalogue: Catalogue) -> Group | None:
-    row: Mapping[str, Any] = data.read("policy/starters.json")["groups"][kind][purpose]
+    row = facts.starters()["groups"][kind][purpose]
     name = next((each for each in row["instance_types"] if catalogue.offered(each, region)), None)
     if name is None:
         return None

@@ -18,6 +18,7 @@ from eks_hardware.loader.discovery import SUFFIXES
 from eks_hardware.loader.yaml_positions import display_name, shown
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.node_template import Capacity
+from eks_hardware.versions import parts
 
 __all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
 
@@ -105,10 +106,10 @@ def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
 def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | None:
     """The newest Neuron SDK that has a framework, where the newest of all has not."""
     ranges = software.sdk_ranges(kind, framework, purpose) if framework and kind.hardware.is_neuron else None
-    newest = facts.software("frameworks")["newest_sdk"]
+    newest = facts.software()["frameworks"]["newest_sdk"]
     if not ranges or any(each.has(newest) for each in ranges):
         return None
-    return max((each.last for each in ranges if each.last), key=software.version, default=None)
+    return max((each.last for each in ranges if each.last), key=parts, default=None)
 
 
 def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:

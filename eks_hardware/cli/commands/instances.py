@@ -162,9 +162,9 @@ def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None
     it changes nothing in the account.
     """
     from eks_hardware.catalogue import build
-    from eks_hardware.catalogue.tables import DATA
+    from eks_hardware.data import FOLDER
 
-    folder = output or DATA
+    folder = output or FOLDER
     try:
         built = build.build(build.from_moto() if source == "moto" else _ask_aws(prices))
         changed = build.stale(built, folder) if check else build.write(built, folder)

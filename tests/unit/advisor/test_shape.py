@@ -14,7 +14,7 @@ from eks_hardware.advisor.shapes.shape import kind_of, shape_of
 from eks_hardware.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape
 
-PUBLIC = {row["name"]: row for row in facts.model_types("public")["rows"]}
+PUBLIC = {row["name"]: row for row in facts.model_types()["public"]["rows"]}
 
 
 @pytest.mark.parametrize("name", PUBLIC)

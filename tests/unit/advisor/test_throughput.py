@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.throughput import (
+    Devices,
     Estimate,
-    decode_tokens_per_second,
-    prefill_seconds,
     served_tokens_per_second,
     time_per_output_token_ms,
     time_to_first_token_ms,
@@ -62,6 +62,20 @@ PREFILL: dict[str, Any] = {
 H100: dict[str, Any] = {"bandwidth_gb_per_second_each": 3350, "peak_tflops_each": 989}
 LLAMA_3_8B: dict[str, Any] = {"active_parameters": 8.03e9, "weight_bytes_per_parameter": 2}
 LLAMA_3_8B_KV = 2 * 32 * 8 * 128 * 2  # keys and values, layers, heads of them, size of a head, bytes
+
+
+def _devices(numbers: dict[str, Any]) -> Devices:
+    """The devices among the numbers of a run, taken out of them."""
+    names = ("bandwidth_gb_per_second_each", "peak_tflops_each", "kind")
+    return Devices(count=numbers.pop("devices"), **{name: numbers.pop(name) for name in names if name in numbers})
+
+
+def decode_tokens_per_second(**run: Any) -> Estimate:
+    return throughput.decode_tokens_per_second(_devices(run), **run)
+
+
+def prefill_seconds(**run: Any) -> Estimate:
+    return throughput.prefill_seconds(_devices(run), **run)
 
 
 def value(estimate: Estimate) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.catalogue import Catalogue, build, load
-from eks_hardware.catalogue.tables import DATA
+from eks_hardware.data import FOLDER
 
 MIB = 1024 * 1024
 
@@ -29,6 +29,7 @@ def few(moto: build.Ec2Data) -> build.Ec2Data:
     names = ["g6f.large", "p5.48xlarge", "trn2.48xlarge", "u7i-12tb.224xlarge"]
     return build.Ec2Data(
         source="test, 2026-11-20",
+        as_of="2026-11-20",
         types={name: copy.deepcopy(moto.types[name]) for name in names},
         zones={
             region: {name: zones for name, zones in moto.zones[region].items() if name in names}
@@ -44,13 +45,13 @@ def test_committed_files_equal_a_rebuild(moto: build.Ec2Data) -> None:
 
 
 def test_files_are_small_and_sorted() -> None:
-    for path in (DATA / "catalogue").glob("*.json"):
+    for path in (FOLDER / "catalogue").glob("*.json"):
         text = path.read_text()
         assert len(text) < 2 * MIB, path.name
         json.loads(text)
     names = list(load().names)
     assert names == sorted(names, key=build.size_order)
-    for line in (DATA / "catalogue" / "instances.json").read_text().splitlines()[5:-2]:
+    for line in (FOLDER / "catalogue" / "instances.json").read_text().splitlines()[6:-2]:
         assert line.startswith('  "'), "one type per line"
 
 
@@ -88,7 +89,7 @@ def test_local_zones_do_not_count_and_lost_regions_are_reported(few: build.Ec2Da
     built = build.build(few)
     assert "offerings.json: eu-west-1 left out, it was not asked" in built.warnings
     for name in ("catalogue", "prices", "quotas"):
-        shutil.copytree(DATA / name, tmp_path / name)
+        shutil.copytree(FOLDER / name, tmp_path / name)
     assert build.write(built, tmp_path) == ["catalogue/instances.json", "catalogue/offerings.json"]
     assert build.write(built, tmp_path) == []
     catalogue = Catalogue(tmp_path)
@@ -190,7 +191,7 @@ def test_from_aws(moto: build.Ec2Data) -> None:
     assert data.prices == {"us-west-2": {"p5.48xlarge": 55.04}}
     files = build.build(data).files
     ours = json.loads(files["catalogue/instances.json"])["types"]
-    committed = json.loads((DATA / "catalogue" / "instances.json").read_text())["types"]
+    committed = json.loads((FOLDER / "catalogue" / "instances.json").read_text())["types"]
     assert {name: ours[name] for name in names} == {name: committed[name] for name in names}
     places = json.loads(files["catalogue/offerings.json"])["types"]["p5.48xlarge"]
     assert places == "us-west-2:" + "".join(zone[-1] for zone in sorted(moto.zones["us-west-2"]["p5.48xlarge"]))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.catalogue import build_prices
-from eks_hardware.catalogue.tables import DATA
+from eks_hardware.data import FOLDER
 
 
 def offer(type_name: str, on_demand: float, price: float) -> dict[str, str]:
@@ -64,6 +64,6 @@ def test_tables(folder: Path, tmp_path: Path) -> None:
 
 def test_a_row_is_a_line() -> None:
     for name in ("reserved", "volumes", "spot"):
-        text = (DATA / "prices" / f"{name}.json").read_text(encoding="utf-8")
+        text = (FOLDER / "prices" / f"{name}.json").read_text(encoding="utf-8")
         rows = json.loads(text).get("types") or json.loads(text)["regions"]
         assert sum(line.startswith('  "') for line in text.splitlines()) == len(rows)

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, load
 from eks_hardware.catalogue.efa import efa_interfaces
-from eks_hardware.catalogue.tables import read
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +289,7 @@ def test_ami_types_exist_in_eks() -> None:
     assert spec.origin is not None
     (model,) = (Path(spec.origin).parent / "data" / "eks").glob("*/service-2.json.gz")
     known = json.loads(gzip.decompress(model.read_bytes()))["shapes"]["AMITypes"]["enum"]
-    assert {name for row in read("catalogue/ami_types")["rows"] for name in row["ami_types"]} <= set(known)
+    assert {name for row in facts.ami_types()["rows"] for name in row["ami_types"]} <= set(known)
 
 
 def test_the_ami_fits_the_architecture(catalogue: Catalogue) -> None:
@@ -440,16 +440,15 @@ def test_unknown_prices(catalogue: Catalogue) -> None:
 
 
 def test_every_fact_has_a_source(catalogue: Catalogue) -> None:
-    for name in ("families", "ami_types", "accelerators"):
-        table = read(f"catalogue/{name}")
-        rows = table.get("rows") or table[name]
-        for row in rows.values() if isinstance(rows, dict) else rows:
-            if row["source"] is None:  # nothing is claimed without one
-                assert row["compute_capability"] is row["bf16"] is row["fp8"] is row["flash_attention_2"] is None
-            else:
-                assert row["source"] in table["sources"]
-    prices = read("prices/on_demand")
-    assert {source for row in prices["types"].values() for source in row} == set(prices["sources"])
+    assert {row["source"] for row in facts.families()["families"]} <= set(facts.families()["sources"])
+    assert {row["source"] for row in facts.ami_types()["rows"]} <= set(facts.ami_types()["sources"])
+    for row in facts.accelerators()["accelerators"].values():
+        if row["source"] is None:  # nothing is claimed without one
+            assert row["compute_capability"] is row["bf16"] is row["fp8"] is row["flash_attention_2"] is None
+        else:
+            assert row["source"] in facts.accelerators()["sources"]
+    prices = facts.on_demand_prices()
+    assert {source for by_source in prices["types"].values() for source in by_source} == set(prices["sources"])
     assert set(prices["types"]) <= set(catalogue.names)
 
 

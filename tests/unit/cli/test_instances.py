@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.catalogue import build
-from eks_hardware.catalogue.tables import DATA
+from eks_hardware.data import FOLDER
 from helpers import cli
 
 read_moto_once = cache(build.from_moto)
@@ -104,7 +104,7 @@ def test_refresh_writes_what_differs(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert list(tmp_path.iterdir()) == []
     assert run("refresh", "--output", str(tmp_path))[0] == 0
     for name in ("catalogue/instances.json", "catalogue/offerings.json"):
-        assert (tmp_path / name).read_bytes() == (DATA / name).read_bytes()
+        assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 
 
 def test_refresh_from_aws_without_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eks_hardware import data, facts
+from eks_hardware import facts
 from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, cost_of
 from eks_hardware.resolve import resolve
 from helpers.paths import SHIPPED, SPECIAL, TESTS
@@ -205,7 +204,7 @@ def test_a_reserved_pool_may_be_of_capacity_blocks() -> None:
 )
 def test_extended_support(policy: str, days: int, usd_per_hour: float) -> None:
     """Days after the end of standard support."""
-    end = datetime.date.fromisoformat(facts.eks("versions")["supported"]["1.34"]["standard_until"])
+    end = datetime.date.fromisoformat(facts.eks()["versions"]["supported"]["1.34"]["standard_until"])
     cluster = {"creator_is_admin": True, "kubernetes_version": "1.34", "upgrade_policy": policy}
     found = line(cost(cluster=cluster, today=end + datetime.timedelta(days=days)), "cluster", "control-plane")
     assert found.usd_per_hour("min") == usd_per_hour
@@ -231,10 +230,6 @@ def test_what_a_region_has_no_price_of_is_unknown() -> None:
     assert found.usd_per_hour("min") == pytest.approx(2 * 0.204 + 0.10 + 1 / 730 + 0.005)
 
 
-def test_every_price_has_a_source_and_a_day() -> None:
-    sections = json.loads((data.FOLDER / "prices" / "services.json").read_text(encoding="utf-8"))
-    del sections["_about"]
-    for name, section in sections.items():
-        assert section["source"].startswith("https://"), name
-        assert section["as_of"] == "undated" or datetime.date.fromisoformat(f"{section['as_of']}-01"[:10]), name
-        assert ("regions" in section) != ("every_region" in section), name
+def test_a_price_is_by_region_or_for_all() -> None:
+    for name, price in facts.service_prices().items():
+        assert name == "_about" or ("regions" in price) != ("every_region" in price), name  # type: ignore[operator]

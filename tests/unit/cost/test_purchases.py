@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.catalogue.tables import DATA, read
 from eks_hardware.cost import PURCHASES, Purchase, instance_figure, why_unknown
 
 CATALOGUE = load()
@@ -54,14 +52,14 @@ def test_unknown(type_name: str, purchase: Purchase, why: str) -> None:
 @pytest.mark.parametrize("type_name", ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"])
 def test_a_reserved_price_is_outdated_when_the_on_demand_price_changed(type_name: str) -> None:
     """Prices of 2025-04 are there, but p4 and p5 became cheaper on demand since."""
-    assert read("prices/reserved")["types"][type_name]["3y"]["us-east-1"]
+    assert facts.reserved_prices()["types"][type_name]["3y"]["us-east-1"]
     for region in ("us-east-1", "us-west-2"):
         assert instance_figure(CATALOGUE, type_name, region, "reserved-3y") is None
     assert "is outdated" in why_unknown(CATALOGUE, type_name, "us-east-1", "reserved-3y")
 
 
 def test_commitments_are_cheaper_than_on_demand() -> None:
-    for name in read("prices/reserved")["types"]:
+    for name in facts.reserved_prices()["types"]:
         for region in CATALOGUE.offered_regions(name):
             by_purchase = {each: instance_figure(CATALOGUE, name, region, each) for each in PURCHASES}
             usd = {each: figure.usd_per_hour for each, figure in by_purchase.items() if figure}
@@ -70,16 +68,12 @@ def test_commitments_are_cheaper_than_on_demand() -> None:
 
 
 def test_spot_is_never_dearer_than_on_demand() -> None:
-    for name, by_region in read("prices/spot")["types"].items():
+    for name, by_region in facts.spot_prices()["types"].items():
         for region, by_zone in by_region.items():
             on_demand = instance_figure(CATALOGUE, name, region)
             assert by_zone == sorted(by_zone)
             assert on_demand is None or by_zone[-1] <= on_demand.usd_per_hour + 1e-4, (name, region)
 
 
-@pytest.mark.parametrize("table", ["reserved", "spot", "volumes"])
-def test_tables_name_source_and_day(table: str) -> None:
-    content = json.loads((DATA / "prices" / f"{table}.json").read_text(encoding="utf-8"))
-    assert content["source"]
-    assert content["as_of"].startswith("202")
-    assert set(content.get("types", ())) <= set(CATALOGUE.names)
+def test_tables_name_types_of_the_catalogue() -> None:
+    assert {*facts.reserved_prices()["types"], *facts.spot_prices()["types"]} <= set(CATALOGUE.names)

@@ -14,7 +14,7 @@ from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, found, look
 from helpers.paths import GOLDEN, SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
 
-ROWS = facts.account("permissions")["rows"]
+ROWS = facts.account()["permissions"]["rows"]
 STACKS = sorted(file.parent.name for file in GOLDEN.glob("*/addresses.txt"))
 
 

@@ -1,56 +1,157 @@
-"""Facts: each section has a source and a day, and models, rules and facts know the same names."""
+"""Data files: each fits its type, each row has a source and a day, and code reads each section."""
 
 from __future__ import annotations
 
+import ast
 import datetime
-import json
+import importlib
+import re
 import typing
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
-from eks_hardware import data, facts
+from eks_hardware import data, facts, software
+from eks_hardware.catalogue import load
+from eks_hardware.data import DataFile
 from eks_hardware.models import ClusterSpec
 from eks_hardware.models.cluster import AddonName
+from helpers.paths import ROOT
 
-FOLDER = data.FOLDER / "facts"
-ROOT = FOLDER.parent.parent
-
-
-def test_every_section_has_a_source_and_a_day() -> None:
-    sections = json.loads((FOLDER / "eks.json").read_text(encoding="utf-8"))
-    del sections["_about"]
-    sections["addons"] = json.loads((FOLDER / "addons.json").read_text(encoding="utf-8"))
-    for name, section in sections.items():
-        assert section["source"].startswith("https://"), name
-        assert datetime.date.fromisoformat(section["as_of"]), name
+FILES = {name: each for name, each in vars(facts).items() if isinstance(each, DataFile)}
+CODE = ("constructs", "eks_hardware", "stacks")
+CHARTS = sorted((data.FOLDER / "facts" / "chart_values").glob("*.json"))
 
 
-@pytest.mark.parametrize("name", ["ami_releases", "bottlerocket_settings", "node_config", "nodes"])
-def test_facts_about_nodes_have_a_source_and_a_day(name: str) -> None:
-    for key, section in json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")).items():
-        if key != "_about":
-            assert section["source"].startswith("https://"), key
-            assert datetime.date.fromisoformat(section["as_of"]), key
+def _types() -> dict[str, Any]:
+    """The types that ``facts`` imports for type checkers only, by name."""
+    tree = ast.parse(Path(facts.__file__).read_text(encoding="utf-8"))
+    return {
+        alias.name: getattr(importlib.import_module(node.module), alias.name)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("eks_hardware.facts.schemas")
+        for alias in node.names
+    }
+
+
+TYPES = _types()
+
+
+def test_every_data_file_has_a_type() -> None:
+    files = {
+        file.relative_to(data.FOLDER).as_posix()
+        for folder in ("catalogue", "facts", "performance", "policy", "prices", "quotas")
+        for file in (data.FOLDER / folder).glob("*.json")
+    }
+    assert {each.name for each in FILES.values()} == files
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_it_fits_its_type(name: str) -> None:
+    (expected,) = typing.get_args(typing.get_type_hints(facts, localns=TYPES)[name])
+    TypeAdapter(expected).validate_json((data.FOLDER / FILES[name].name).read_bytes(), strict=True, extra="forbid")
+
+
+@pytest.mark.parametrize("file", CHARTS, ids=lambda file: file.stem)
+def test_chart_values_fit_their_type(file: Path) -> None:
+    TypeAdapter(TYPES["ChartValues"]).validate_json(file.read_bytes(), strict=True, extra="forbid")
+
+
+@pytest.mark.parametrize("text", ['{"extra": 1}', "{}"])
+def test_the_check_can_fail(text: str) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        TypeAdapter(TYPES["Eks"]).validate_json(text, strict=True, extra="forbid")
+
+
+# --- sources, and what reads it
+
+ABOUT_THE_FILE = {"_about", "as_of", "checked", "how", "note", "provider", "source", "sources", "unit"}
+
+
+def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
+    """Whether a section, or each row of it, says where and when it was read; the head of the file speaks for all."""
+    if head.get("source") and head.get("as_of"):
+        return True
+    if isinstance(part, list):
+        return bool(part) and all(_is_sourced(each, head) for each in part)
+    if not isinstance(part, dict):
+        return False
+    source = part.get("source", part.get("url"))
+    if "source" in part and source is None:  # nothing is claimed
+        return True
+    if source and part.get("as_of", head.get("as_of")):
+        return True
+    known, keys = head.get("sources", {}), part.get("sources", [source] if source else list(part))
+    return (bool(known) and set(keys) <= set(known)) or all(_is_sourced(each, head) for each in part.values())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_section_has_a_source_and_a_day(name: str) -> None:
+    content: dict[str, Any] = FILES[name]()
+    sections = content.keys() - (ABOUT_THE_FILE - {"sources"})
+    assert [each for each in sections if not _is_sourced(content[each], content)] == []
+
+
+def _reads(code: str, name: str, section: str) -> bool:
+    """Whether code has ``name()["section"]``, or keeps the file (``table = name()``) and has ``["section"]``."""
+    key = rf'\["{section}"\]'
+    at_once = rf'\b{name}\([^()]*\)\[([^\]\n]*"{section}"|\w+\()'
+    cited = f'"{FILES[name].name}", "{section}"' in code or (name == "choices" and f'CHOICES, "{section}"' in code)
+    return cited or bool(
+        re.search(at_once, code) or (re.search(rf"\b{name}\([^()]*\)\n", code) and re.search(key, code))
+    )
+
+
+def test_code_reads_every_section() -> None:
+    code = [file.read_text(encoding="utf-8") for top in CODE for file in (ROOT / top).rglob("*.py")]
+    readers = {
+        name: [text for text in code if f"{name}(" in text or FILES[name].name in text or "CHOICES, " in text]
+        for name in FILES
+    }
+    unread = {
+        (name, section)
+        for name, file in FILES.items()
+        for section in file().keys() - ABOUT_THE_FILE
+        if not any(_reads(text, name, section) for text in readers[name])
+    }
+    assert unread == set()
+
+
+# --- what files say of each other, and of the models
 
 
 def test_versions() -> None:
-    versions = facts.eks("versions")
+    versions = facts.eks()["versions"]
     supported = versions["supported"]
     assert list(supported) == sorted(supported)
     assert versions["default"] == ClusterSpec().kubernetes_version
     assert versions["default"] in supported
     for dates in supported.values():
         standard = datetime.date.fromisoformat(dates["standard_until"])
-        assert dates["extended_until"] is None or standard < datetime.date.fromisoformat(dates["extended_until"])
+        extended = dates["extended_until"]
+        assert extended is None or standard < datetime.date.fromisoformat(extended)
 
 
 def test_addons_are_those_of_the_model() -> None:
     assert set(typing.get_args(AddonName)) == set(facts.addons())
     for name, fact in facts.addons().items():
-        assert fact["why"], name
         assert ("service_account" in fact) == ("namespace" in fact) == ("policies" in fact), name
         assert "source" in fact or not {"policies", "configuration"} & set(fact), name
         assert fact["default"] or not fact["before_nodes"], name
+
+
+def test_the_catalogue_and_software_agree_on_formats_and_kernels() -> None:
+    """Both say what an accelerator computes: the catalogue by its name, ``software.json`` by compute capability."""
+    for kind in load().select():
+        chip = kind.accelerator
+        if chip is None or (chip.compute_capability is None and not kind.hardware.is_neuron):
+            continue
+        said = {"bf16": chip.bf16, "fp8": chip.fp8}
+        assert {name: software.computes(kind, name) for name in said} == said, kind.name
+        if chip.compute_capability is not None:
+            assert software.attends(kind, "flash-attention-2") is chip.flash_attention_2, kind.name
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eks_hardware import data, facts
+from eks_hardware import facts
 from eks_hardware.kubernetes import bundle
 from eks_hardware.resolve import resolve
 from eks_hardware.rules.unknown_keys import unknown_keys
@@ -52,10 +52,10 @@ def test_of_every_switch(name: str) -> None:
 
 def test_every_chart_is_among_them() -> None:
     found = {chart.key for given in SWITCHES.values() for chart in bundle(resolve(given)).charts}
-    assert found == set(data.read("facts/charts.json")["charts"])
+    assert found == set(facts.charts()["charts"])
 
 
-@pytest.mark.parametrize("key", sorted(data.read("facts/charts.json")["charts"]))
+@pytest.mark.parametrize("key", sorted(facts.charts()["charts"]))
 def test_keys_are_of_the_recorded_version(key: str) -> None:
     assert facts.chart_keys(key)["version"] == facts.chart(key)["version"]
     assert [str(each) for each in unknown_keys(key, {"aMisspelledKey": 1})] == ["aMisspelledKey"]

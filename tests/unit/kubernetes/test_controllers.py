@@ -58,7 +58,7 @@ def test_cluster_autoscaler() -> None:
     assert "tolerations" not in found
 
 
-@pytest.mark.parametrize("version", sorted(facts.eks("versions")["supported"]))
+@pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))
 def test_image_is_of_the_cluster_s_minor(version: str) -> None:
     tag = values(AUTOSCALER, cluster={"kubernetes_version": version})["image"]["tag"]
     assert tag.startswith(f"v{version}.")

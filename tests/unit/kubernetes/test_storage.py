@@ -48,7 +48,7 @@ def test_the_bundle_has_it() -> None:
     assert bundle(resolve(strategy(storage=ALL))).release(RELEASE).namespace == "kube-system"
 
 
-@pytest.mark.parametrize("version", sorted(facts.eks("versions")["supported"]))
+@pytest.mark.parametrize("version", sorted(facts.eks()["versions"]["supported"]))
 def test_the_api_takes_every_object(version: str) -> None:
     found = list(objects(("research",), ("aws-ebs-csi-driver",), **ALL).values())
     assert check_objects([dict(item) for item in found], version) == []

@@ -157,7 +157,7 @@ def test_karpenter_is_where_the_strategy_wants_it() -> None:
 def test_feature_gates(fields: dict[str, Any], expected: dict[str, bool]) -> None:
     found = built(**fields).feature_gates
     assert expected == found
-    assert set(found) <= set(facts.karpenter("settings")["feature_gates"])
+    assert set(found) <= set(facts.karpenter()["settings"]["feature_gates"])
 
 
 @pytest.mark.parametrize(("fields", "expected"), [({}, 0), (pools(), 2), (pools(replicas=1), 1)])

@@ -24,7 +24,7 @@ from eks_hardware.resolve.node_pools import candidates, known_to_karpenter, left
 from helpers.strategies import gpu_pool, group, pool, pools, strategy
 
 CATALOGUE = load()
-SUGGESTED = facts.karpenter("ami_aliases")["suggested"]
+SUGGESTED = facts.karpenter()["ami_aliases"]["suggested"]
 BOTTLEROCKET = {"family": "bottlerocket"}
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd"
 RESERVATION = {"id": "cr-01234567", "zone": "usw2-az4"}
@@ -475,7 +475,7 @@ NODE_CLASS = {
 def test_kubelet(ami: dict[str, Any], user_data: dict[str, Any]) -> None:
     resolved = built("g5g.xlarge", ami=ami, kubelet=KUBELET)
     assert (NODE_CLASS, user_data) == (resolved.kubelet, resolved.user_data)
-    assert set(resolved.kubelet) <= set(facts.karpenter("kubelet")["fields"])
+    assert set(resolved.kubelet) <= set(facts.karpenter()["kubelet"]["fields"])
 
 
 @pytest.mark.parametrize("ami", [{}, BOTTLEROCKET])

@@ -91,7 +91,7 @@ def test_every_al2023_node_installs_the_client_and_no_bottlerocket_one() -> None
 
 
 def test_the_script_is_a_script_that_envsubst_leaves_alone() -> None:
-    script = "\n".join(facts.storage("lustre_client")["al2023"])
+    script = "\n".join(facts.storage()["lustre_client"]["al2023"])
     assert script.isascii()
     assert "$" not in script
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)

@@ -236,6 +236,6 @@ def test_which_rules_warn() -> None:
 
 
 def test_policies_that_are_known() -> None:
-    known = facts.eks("access_policies")
+    known = facts.eks()["access_policies"]
     assert ADMIN_POLICY in known["names"]
     assert known["names"] == sorted(set(known["names"]) - set(known["service_linked"]))

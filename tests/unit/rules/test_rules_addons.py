@@ -183,5 +183,5 @@ def test_odd_settings_are_nobodys_fault(configuration: dict[str, Any]) -> None:
 
 
 def test_versions_belong_to_addons_that_are_known() -> None:
-    known = facts.eks("addon_versions")
+    known = facts.eks()["addon_versions"]
     assert {*known["lowest"], known["efa_only"]["addon"]} <= set(facts.addons())

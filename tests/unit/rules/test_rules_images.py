@@ -130,8 +130,8 @@ def test_which_rules_warn() -> None:
 
 def test_every_recorded_release_is_good() -> None:
     """Of each Kubernetes version: those that were published for it are found to be so, bad ones apart."""
-    bad = {fact["version"][1:] for fact in facts.karpenter("ami_aliases")["known_bad"]["al2023"]}
-    for day, versions in facts.ami_releases("al2023")["kubelets"].items():
+    bad = {fact["version"][1:] for fact in facts.karpenter()["ami_aliases"]["known_bad"]["al2023"]}
+    for day, versions in facts.ami_releases()["al2023"]["kubelets"].items():
         for kubelet in versions.split():
             minor = kubelet.rpartition(".")[0]
             given = Strategy.model_validate(document(**release(f"{kubelet}-{day}", kubernetes=minor)))

@@ -805,7 +805,7 @@ def test_message(changes: dict[str, Any], code: str, says: str) -> None:
 def test_one_finding_names_all_that_a_version_lacks() -> None:
     given = version("1.2.0", gpu_pool(**P5, efa=True, **reserved(capacity=["capacity-block"])), kubernetes="1.32")
     said = message(given, "KARPENTER_VERSION_FEATURE")
-    since = facts.karpenter("versions")["since"]
+    since = facts.karpenter()["versions"]["since"]
     assert all(since[key] in said for key in ("reserved_capacity", "capacity_blocks", "network_interfaces"))
 
 

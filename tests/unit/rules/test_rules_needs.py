@@ -17,6 +17,7 @@ from eks_hardware.models import Needs, NodeTemplate, Strategy
 from eks_hardware.models.needs import Attention, Framework, Precision
 from eks_hardware.rules import RULES, check_loaded
 from eks_hardware.rules.registry import Context
+from eks_hardware.versions import parts
 from helpers.paths import ROOT
 from helpers.rules import Case, check_case, module_of, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
@@ -418,26 +419,26 @@ def minor(version: str, step: int) -> str:
 
 @pytest.mark.parametrize("section", SECTIONS)
 def test_every_section_has_a_source_and_a_day(section: str) -> None:
-    fact = facts.software(section)
+    fact = facts.software()[section]
     assert fact["source"].startswith("https://")
     assert fact["as_of"] >= "2026-11-01"
 
 
 def test_models_and_facts_know_the_same_words() -> None:
-    assert set(typing.get_args(Precision)) == set(facts.software("precision")["nvidia"])
-    assert set(typing.get_args(Attention)) == set(facts.software("attention")["kernels"])
-    assert set(typing.get_args(Framework)) == set(facts.software("frameworks")["by_name"])
-    for chip, row in facts.software("precision")["neuron"].items():
+    assert set(typing.get_args(Precision)) == set(facts.software()["precision"]["nvidia"])
+    assert set(typing.get_args(Attention)) == set(facts.software()["attention"]["kernels"])
+    assert set(typing.get_args(Framework)) == set(facts.software()["frameworks"]["by_name"])
+    for chip, row in facts.software()["precision"]["neuron"].items():
         assert set(row) == set(typing.get_args(Precision)), chip
 
 
 def test_every_chip_of_the_catalogue_is_known() -> None:
-    assert set(facts.software("precision")["neuron"]) == set(CHIPS)
-    assert set(facts.software("neuron_chips")["training"]) == set(CHIPS)
+    assert set(facts.software()["precision"]["neuron"]) == set(CHIPS)
+    assert set(facts.software()["neuron_chips"]["training"]) == set(CHIPS)
     capabilities = {kind.accelerator.compute_capability for kind in NVIDIA.values() if kind.accelerator} - {None}
-    rows = facts.software("cuda")["architectures"]
+    rows = facts.software()["cuda"]["architectures"]
     assert capabilities <= {capability for row in rows for capability in row["capabilities"]}
-    named = {chip for row in facts.software("frameworks")["by_name"].values() for chip in row["neuron"] or ()}
+    named = {chip for row in facts.software()["frameworks"]["by_name"].values() for chip in row["neuron"] or ()}
     assert named <= set(CHIPS)
 
 
@@ -451,31 +452,55 @@ def test_facts_and_catalogue_agree(name: str) -> None:
         assert software.attends(kind, "flash-attention-2") == kind.accelerator.flash_attention_2
 
 
+<<<<<<< HEAD
 def is_refused(gate: dict[str, Any], kind: InstanceType) -> bool:
     """Whether the compute capability of a GPU is known, and outside of what a fact says."""
+=======
+@pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
+@pytest.mark.parametrize("name", sorted(NVIDIA))
+def test_precision_of_gpus(name: str, precision: str) -> None:
+    kind, gate = NVIDIA[name], facts.software()["precision"]["nvidia"][precision]
+>>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
     capability = kind.accelerator.compute_capability if kind.accelerator else None
     return capability is not None and inside(gate, capability) is False
 
 
-@pytest.mark.parametrize("precision", facts.software("precision")["nvidia"])
+<<<<<<< HEAD
+@pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
 def test_precision(precision: str) -> None:
-    gate, of_chips = facts.software("precision")["nvidia"][precision], facts.software("precision")["neuron"]
+    gate, of_chips = facts.software()["precision"]["nvidia"][precision], facts.software()["precision"]["neuron"]
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
     expected |= {name: of_chips[name][precision] is False for name in CHIPS}
     kinds = {**NVIDIA, **CHIPS}
     assert {name: "NEEDS_PRECISION" in found(kind, precision=precision) for name, kind in kinds.items()} == expected
 
 
-@pytest.mark.parametrize("kernel", facts.software("attention")["kernels"])
+@pytest.mark.parametrize("kernel", facts.software()["attention"]["kernels"])
 def test_attention(kernel: str) -> None:
-    gate = facts.software("attention")["kernels"][kernel]
+    gate = facts.software()["attention"]["kernels"][kernel]
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
     assert {name: "NEEDS_ATTENTION" in found(kind, attention=kernel) for name, kind in NVIDIA.items()} == expected
+=======
+@pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
+@pytest.mark.parametrize("name", sorted(CHIPS))
+def test_precision_of_neuron_chips(name: str, precision: str) -> None:
+    known = facts.software()["precision"]["neuron"][name][precision]
+    assert ("NEEDS_PRECISION" in found(CHIPS[name], precision=precision)) is (known is False)
+
+
+@pytest.mark.parametrize("kernel", facts.software()["attention"]["kernels"])
+@pytest.mark.parametrize("name", sorted(NVIDIA))
+def test_attention(name: str, kernel: str) -> None:
+    kind, gate = NVIDIA[name], facts.software()["attention"]["kernels"][kernel]
+    capability = kind.accelerator.compute_capability if kind.accelerator else None
+    refused = capability is not None and inside(gate, capability) is False
+    assert ("NEEDS_ATTENTION" in found(kind, attention=kernel)) is refused
+>>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
 
 
 ARCHITECTURES = [
     pytest.param(row, kind, id=f"{name}-{row['first']}")
-    for row in facts.software("cuda")["architectures"]
+    for row in facts.software()["cuda"]["architectures"]
     for name, kind in NVIDIA.items()
     if kind.accelerator and kind.accelerator.compute_capability in row["capabilities"]
 ]
@@ -492,7 +517,7 @@ def test_cuda_of_an_architecture(row: dict[str, Any], kind: InstanceType) -> Non
         assert support.knows(f"{last}.0")
         assert support.knows(f"{last}.9")
     assert row["last"] is None or not support.knows(f"{row['last'] + 1}.0")
-    if software.version(row["first"]) >= (10,):  # what a strategy can say
+    if parts(row["first"]) >= (10,):  # what a strategy can say
         assert "NEEDS_CUDA" not in found(kind, cuda=row["first"])
     if row["last"]:
         assert "NEEDS_CUDA" in found(kind, cuda=f"{row['last'] + 1}.0")
@@ -505,7 +530,7 @@ IMAGES = [
     pytest.param(family, hardware, row["from"], kubernetes, driver, id=f"{family}-{row['from']}-{kubernetes}-{driver}")
     for family in ("al2023", "bottlerocket")
     for kind, hardware in (("nvidia", Hardware.NVIDIA_GPU), ("neuron", Hardware.TRAINIUM))
-    for row in facts.software("images")[family][kind]
+    for row in facts.software()["images"]["by_family"][family][kind]
     for kubernetes, driver in (row.get("kubernetes") or {"1.34": row["driver"]}).items()
 ]
 
@@ -535,19 +560,19 @@ def test_driver_that_software_takes(
 
 
 def test_images_are_in_order_and_known() -> None:
-    kubelets = facts.ami_releases("al2023")["kubelets"]
+    kubelets = facts.ami_releases()["al2023"]["kubelets"]
     for family in ("al2023", "bottlerocket"):
-        fact = facts.software("images")[family]
+        fact = facts.software()["images"]["by_family"][family]
         for hardware in ("nvidia", "neuron"):
             releases = [row["from"] for row in fact[hardware]]
-            assert releases == sorted(releases, key=software.version)
-            assert all(software.version(each) <= software.version(fact["read_to"]) for each in releases)
+            assert releases == sorted(releases, key=parts)
+            assert all(parts(each) <= parts(fact["read_to"]) for each in releases)
             if family == "al2023":
                 assert {each[1:] for each in releases} <= set(kubelets)
 
 
 def test_an_image_that_was_not_read() -> None:
-    newest = facts.software("images")["al2023"]["read_to"]
+    newest = facts.software()["images"]["by_family"]["al2023"]["read_to"]
     for release in (None, "v20991231"):
         image = software.image_driver(Hardware.NVIDIA_GPU, "al2023", release, "1.35")
         assert image
@@ -556,13 +581,13 @@ def test_an_image_that_was_not_read() -> None:
     assert software.image_driver(Hardware.TRAINIUM, "bottlerocket", None, "1.35") is None
 
 
-@pytest.mark.parametrize(("major", "floor"), facts.software("cuda")["driver_floor"].items())
+@pytest.mark.parametrize(("major", "floor"), facts.software()["cuda"]["driver_floor"].items())
 def test_driver_for_cuda(major: str, floor: str) -> None:
     assert software.driver_for_cuda(f"{major}.0") == software.driver_for_cuda(f"{major}.9") == floor
     assert software.driver_for_cuda("99.0") is None
 
 
-@pytest.mark.parametrize("row", facts.software("neuron_driver")["conflicts"])
+@pytest.mark.parametrize("row", facts.software()["neuron_driver"]["conflicts"])
 def test_runtime_and_driver(row: dict[str, str | None]) -> None:
     driver = row["driver_from"] or row["driver_to"]
     sdk = row["sdk_from"] or row["sdk_to"]
@@ -582,7 +607,7 @@ def test_runtime_and_driver(row: dict[str, str | None]) -> None:
 
 USES = [
     pytest.param(framework, chip, use, row, id=f"{framework}-{chip}-{use}")
-    for framework, fact in facts.software("frameworks")["by_name"].items()
+    for framework, fact in facts.software()["frameworks"]["by_name"].items()
     if fact["neuron"] is not None
     for chip in CHIPS
     for use in ("training", "inference")
@@ -592,7 +617,7 @@ USES = [
 
 @pytest.mark.parametrize(("framework", "chip", "use", "row"), USES)
 def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str, Any] | None) -> None:
-    kind, newest = CHIPS[chip], facts.software("frameworks")["newest_sdk"]
+    kind, newest = CHIPS[chip], facts.software()["frameworks"]["newest_sdk"]
     codes = found(kind, use, framework=framework)
     assert ("NEEDS_FRAMEWORK" in codes) is (row is None)
     if row is None:
@@ -602,7 +627,7 @@ def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str,
     assert "NEEDS_SDK" not in found(kind, use, framework=framework, neuron_sdk=last)
     assert "NEEDS_SDK" not in found(kind, use, framework=framework, neuron_sdk=f"{last}.1")
     after = found(kind, use, framework=framework, neuron_sdk=minor(last, 1))
-    assert ("NEEDS_SDK" in after) is (row["last"] is not None or chip in facts.software("neuron_chips")["archived"])
+    assert ("NEEDS_SDK" in after) is (row["last"] is not None or chip in facts.software()["neuron_chips"]["archived"])
     if row["first"]:
         assert "NEEDS_SDK" not in found(kind, use, framework=framework, neuron_sdk=row["first"])
         assert "NEEDS_SDK" in found(kind, use, framework=framework, neuron_sdk=minor(row["first"], -1))
@@ -614,25 +639,38 @@ def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str,
         assert "NEEDS_FRAMEWORK_STATUS" not in found(kind, use, framework=framework, neuron_sdk=last)
 
 
-@pytest.mark.parametrize("framework", facts.software("frameworks")["by_name"])
+<<<<<<< HEAD
+@pytest.mark.parametrize("framework", facts.software()["frameworks"]["by_name"])
 def test_framework_on_a_gpu(framework: str) -> None:
-    row = facts.software("frameworks")["by_name"][framework]
+    row = facts.software()["frameworks"]["by_name"][framework]
     for name, kind in NVIDIA.items():
         codes = found(kind, "inference", framework=framework)
         assert ("NEEDS_FRAMEWORK" in codes) is is_refused(row.get("gate", {}), kind), name
-        assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]), name
+        assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]["for"]), name
         assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"]), name
+=======
+@pytest.mark.parametrize("framework", facts.software()["frameworks"]["by_name"])
+@pytest.mark.parametrize("name", sorted(NVIDIA))
+def test_framework_on_a_gpu(name: str, framework: str) -> None:
+    kind, row = NVIDIA[name], facts.software()["frameworks"]["by_name"][framework]
+    codes = found(kind, "inference", framework=framework)
+    capability = kind.accelerator.compute_capability if kind.accelerator else None
+    refused = capability is not None and inside(row.get("gate", {}), capability) is False
+    assert ("NEEDS_FRAMEWORK" in codes) is refused
+    assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]["for"])
+    assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"])
+>>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
 
 
-@pytest.mark.parametrize(("chip", "verdict"), facts.software("neuron_chips")["training"].items())
+@pytest.mark.parametrize(("chip", "verdict"), facts.software()["neuron_chips"]["training"].items())
 def test_training_on_a_chip(chip: str, verdict: str) -> None:
     codes = found(CHIPS[chip], "training")
     assert ("TRAINING_UNSUPPORTED" in codes) is (verdict == "unsupported")
     assert ("TRAINING_INFERENTIA" in codes) is (verdict == "small")
-    assert ("INFERENTIA_ARCHIVED" in codes) is (chip in facts.software("neuron_chips")["archived"])
+    assert ("INFERENTIA_ARCHIVED" in codes) is (chip in facts.software()["neuron_chips"]["archived"])
 
 
-@pytest.mark.parametrize("name", facts.software("collectives")["without_gpudirect_rdma"])
+@pytest.mark.parametrize("name", facts.software()["collectives"]["without_gpudirect_rdma"])
 def test_types_without_gpudirect_rdma(name: str) -> None:
     assert CATALOGUE.get(name).supports_efa
     assert "DISTRIBUTED_SLOW" in said(group(name, workload="training", efa=True))

@@ -475,7 +475,7 @@ def test_a_group_without_zone_takes_no_address() -> None:
 
 
 def test_services_with_endpoints_hold_what_nodes_need() -> None:
-    known, endpoints = facts.endpoint_services(), facts.eks("interface_endpoints")
+    known, endpoints = facts.endpoint_services(), facts.eks()["interface_endpoints"]
     required = endpoints["required"]
     needed = {*endpoints["nodes"], *required["nodes"], *required["karpenter_queue"], *required["karpenter_images"]}
     for section in (endpoints["addons"], required["addons"]):
@@ -483,4 +483,4 @@ def test_services_with_endpoints_hold_what_nodes_need() -> None:
     assert needed <= set(known)
     assert list(known) == sorted(known)
     assert set(required["nodes"]) <= set(endpoints["nodes"])
-    assert datetime.date.fromisoformat(facts.eks("public_access_cidrs")["as_of"])
+    assert datetime.date.fromisoformat(facts.eks()["public_access_cidrs"]["as_of"])

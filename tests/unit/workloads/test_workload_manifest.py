@@ -388,7 +388,7 @@ def test_no_image_with_efa_is_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
     sections = json.loads((data.FOLDER / "facts" / "workload_images.json").read_text(encoding="utf-8"))
     for row in sections["pytorch"]["images"]:
         row["efa"] = False
-    monkeypatch.setattr(facts, "workload_images", sections.__getitem__)
+    monkeypatch.setattr(facts, "workload_images", lambda: sections)
     for of in (strategy(HPC), strategy(P4D)):
         assert "with EFA software" in refused(of).message
     assert "pytorch" in container(strategy(P4D), independent=True)["image"]

@@ -1,0 +1,30 @@
+"""What a workload is taken to ask for where it does not say (``config/facts/memory.json``, ``inference``)."""
+
+from __future__ import annotations
+
+from eks_hardware import facts
+from eks_hardware.advisor.model import Request
+from eks_hardware.models import WorkloadSpec
+
+
+def context_length(workload: WorkloadSpec) -> int:
+    """Tokens of question and answer together."""
+    return workload.context_length or facts.memory()["inference"]["defaults"]["context_length"]
+
+
+def concurrent_sequences(workload: WorkloadSpec) -> int:
+    """Sequences that one replica works on at once."""
+    defaults = facts.memory()["inference"]["defaults"]
+    default = defaults["sequences_batch" if workload.serving == "batch" else "sequences_real_time"]
+    return workload.concurrent_sequences or default
+
+
+def batch_size(workload: WorkloadSpec) -> int:
+    """Sequences of a training step on one device."""
+    return workload.batch_size or facts.memory()["inference"]["defaults"]["batch_size"]
+
+
+def sequence_length(request: Request) -> int:
+    """Tokens of a sequence of training: the workload's, or else the default where the model knows as many."""
+    default = facts.memory()["inference"]["defaults"]["sequence_length"]
+    return request.workload.sequence_length or min(default, request.shape.max_context_length or default)

@@ -1,0 +1,217 @@
+"""``catalogue/*.json`` and ``performance/accelerators.json``."""
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import Day, Sourced, Text
+
+Card = TypedDict(
+    "Card",
+    {"from": int, "to": int, "max_interfaces": "int | None", "interface_types": list[str], "peak_gbps": "float | None"},
+)
+
+
+class InstanceStore(TypedDict):
+    total_gb: int
+    disk_count: int
+    disk_gb: int
+    nvme: bool
+
+
+class Device(TypedDict):
+    name: str
+    manufacturer: str
+    count: int
+    memory_mib_each: int | None
+    neuron_cores_each: NotRequired[int]
+    fraction: NotRequired[float]
+
+
+class InstanceDefaults(TypedDict):
+    """What rows leave out where it is as for most types."""
+
+    bare_metal: bool
+    burstable: bool
+    current_generation: bool
+    usage_classes: list[str]
+    placement_strategies: list[str]
+    max_efa_interfaces: int
+
+
+class _InstanceRow(TypedDict):
+    vcpus: int
+    memory_mib: int
+    architecture: str
+    ipv4_per_interface: int | None
+    cards: list[Card]
+    accelerator: NotRequired[Device]
+    instance_store: NotRequired[InstanceStore]
+    withdrawn: NotRequired[str]
+    notes: NotRequired[list[str]]
+    source: NotRequired[Text]
+
+
+class FullInstanceRow(InstanceDefaults, _InstanceRow):
+    """A row with the defaults that it leaves out."""
+
+
+class InstanceRow(_InstanceRow):
+    bare_metal: NotRequired[bool]
+    burstable: NotRequired[bool]
+    current_generation: NotRequired[bool]
+    usage_classes: NotRequired[list[str]]
+    placement_strategies: NotRequired[list[str]]
+    max_efa_interfaces: NotRequired[int]
+
+
+class Instances(Sourced):
+    """``instances.json``."""
+
+    _about: str
+    defaults: InstanceDefaults
+    types: dict[str, InstanceRow]
+
+
+class ZoneIds(TypedDict):
+    prefix: str
+    zones: str
+
+
+class Offerings(Sourced):
+    """``offerings.json``."""
+
+    _about: str
+    regions: dict[str, ZoneIds]
+    types: dict[str, str]
+
+
+class OfFamilies(TypedDict):
+    """A row that holds for the families of its patterns (fnmatch)."""
+
+    families: list[str]
+
+
+class FamilyRow(OfFamilies, Sourced):
+    mig: bool | None
+    minimum_nvidia_driver: str | None
+    notes: list[str]
+
+
+class Families(TypedDict):
+    """``families.json``."""
+
+    _about: str
+    sources: dict[str, Sourced]
+    families: list[FamilyRow]
+
+
+class AcceleratorRow(TypedDict):
+    kind: str
+    hardware: str
+    compute_capability: float | None
+    bf16: bool | None
+    fp8: bool | None
+    flash_attention_2: bool | None
+    neuron_cores_each: NotRequired[int]
+    source: Text | None
+
+
+class Accelerators(TypedDict):
+    """``accelerators.json``."""
+
+    _about: str
+    sources: dict[str, Sourced]
+    accelerators: dict[str, AcceleratorRow]
+
+
+class AmiTypesRow(OfFamilies, Sourced):
+    architecture: str
+    ami_types: list[str]
+
+
+class AmiTypes(TypedDict):
+    """``ami_types.json``."""
+
+    _about: str
+    sources: dict[str, Sourced]
+    rows: list[AmiTypesRow]
+
+
+class SelectedFamily(TypedDict):
+    pattern: str
+    reason: Text
+
+
+class Selection(Sourced):
+    """``selection.json``."""
+
+    _about: str
+    scrapes: dict[str, Day]
+    families: list[SelectedFamily]
+
+
+class Correction(Sourced):
+    types: list[str]
+    field: str
+    api: int | None
+    value: int | Device
+    reason: Text
+
+
+class Corrections(TypedDict):
+    """``corrections.json``."""
+
+    _about: str
+    corrections: list[Correction]
+
+
+class Supplement(Sourced):
+    """``supplement.json``."""
+
+    _about: str
+    types: dict[str, InstanceRow]
+
+
+class PerformanceSource(TypedDict):
+    text: Text
+    url: Text
+    as_of: Day
+
+
+class PerformanceRow(TypedDict):
+    accelerator: str
+    memory_gib: NotRequired[float]
+    tflops: dict[str, float | None]
+    bandwidth_gb_per_second: float | None
+    link: str | None
+    link_gb_per_second: float | None
+    sources: list[str]
+    note: NotRequired[Text]
+
+
+class NodeNetwork(Sourced):
+    total_gbps: dict[str, float]
+
+
+class UtilizationRow(TypedDict):
+    step: str
+    kind: str
+    share: float
+    low: float
+    high: float
+    measured_on: str
+    how: str
+    source: Text
+    as_of: Day
+    note: Text
+
+
+class Performance(TypedDict):
+    """``performance/accelerators.json``."""
+
+    _about: str
+    sources: dict[str, PerformanceSource]
+    accelerators: list[PerformanceRow]
+    network: NodeNetwork
+    utilization: list[UtilizationRow]

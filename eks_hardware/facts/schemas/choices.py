@@ -1,0 +1,59 @@
+"""``facts/choices.json``: what this project chooses where a strategy says nothing."""
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import Sourced, Text
+
+
+class DiskSize(Sourced):
+    size_gib: int
+
+
+class DiskThroughput(Sourced):
+    mibps: int
+
+
+class Budget(TypedDict):
+    nodes: str
+    reasons: NotRequired[list[str]]
+
+
+class Disruption(Sourced):
+    consolidation_policy: str
+    consolidate_after: str
+    expire_after: str
+    budgets: list[Budget]
+    why: Text
+
+
+class HopLimit(Sourced):
+    nodes: int
+    pods: int
+
+
+class NodeUpdates(Sourced):
+    max_unavailable: int
+
+
+class ControlPlaneZones(Sourced):
+    count: int
+
+
+class FsxLustre(Sourced):
+    throughput_mibps_per_tib: int
+
+
+class Choices(TypedDict):
+    """The file; ``disruption`` is by what a pool is for."""
+
+    _about: str
+    cpu_disk: DiskSize
+    accelerated_disk: DiskSize
+    accelerated_disk_throughput: DiskThroughput
+    disruption: dict[str, Disruption]
+    metadata_hop_limit: HopLimit
+    node_updates: NodeUpdates
+    control_plane_zones: ControlPlaneZones
+    fsx_lustre: FsxLustre

@@ -1,0 +1,206 @@
+"""``facts/eks.json``, ``facts/addons.json``, ``facts/endpoint_services.json`` and ``facts/charts.json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import Day, KeyTree, Sourced, Text
+
+
+class SupportDates(TypedDict):
+    standard_until: Day
+    extended_until: Day | None
+
+
+class Versions(Sourced):
+    default: str
+    supported: dict[str, SupportDates]
+
+
+class ExcludedZones(Sourced):
+    zone_ids: list[str]
+
+
+class ProviderVersion(TypedDict):
+    version: str
+    source: Text
+
+
+class HelmProviderVersions(Sourced):
+    lowest: str
+    below: str
+
+
+class ProviderVersions(HelmProviderVersions):
+    since: dict[str, ProviderVersion]
+
+
+class MaxPods(Sourced):
+    small_vcpus_below: int
+    small: int
+    large: int
+    addresses_per_prefix: int
+
+
+class RequiredEndpoints(TypedDict):
+    note: str
+    nodes: list[str]
+    addons: dict[str, list[str]]
+    karpenter_queue: list[str]
+    karpenter_images: list[str]
+
+
+class InterfaceEndpoints(Sourced):
+    nodes: dict[str, str]
+    addons: dict[str, list[str]]
+    required: RequiredEndpoints
+
+
+class ImageRegistries(Sourced):
+    accounts: dict[str, str]
+
+
+class HugePagesOfFamily(TypedDict):
+    accelerated_only: bool
+    mib: int | None
+    mib_per_vcpu: int
+    setting: NotRequired[list[str]]
+
+
+class EfaHugePages(Sourced):
+    resource: str
+    page_mib: int
+    by_family: dict[str, HugePagesOfFamily]
+
+
+class PublicAccessCidrs(Sourced):
+    most: int
+    reserved: dict[str, str]
+
+
+class VpcCidrs(Sourced):
+    private: list[str]
+    docker: str
+    no_hosts: dict[str, str]
+
+
+class SubnetAddresses(Sourced):
+    reserved_by_aws: int
+
+
+class AccessPolicies(Sourced):
+    names: list[str]
+    service_linked: list[str]
+
+
+class LowestVersion(TypedDict):
+    version: str
+    why: str
+
+
+class EfaOnlyVersion(LowestVersion):
+    addon: str
+
+
+class AddonVersions(Sourced):
+    lowest: dict[str, LowestVersion]
+    efa_only: EfaOnlyVersion
+    kube_proxy_minors_behind: int
+
+
+class Eks(TypedDict):
+    """``eks.json``."""
+
+    _about: str
+    versions: Versions
+    control_plane_excluded_zones: ExcludedZones
+    provider_versions: ProviderVersions
+    helm_provider_versions: HelmProviderVersions
+    max_pods: MaxPods
+    interface_endpoints: InterfaceEndpoints
+    image_registries: ImageRegistries
+    efa_huge_pages: EfaHugePages
+    public_access_cidrs: PublicAccessCidrs
+    vpc_cidrs: VpcCidrs
+    subnet_addresses: SubnetAddresses
+    access_policies: AccessPolicies
+    addon_versions: AddonVersions
+
+
+class Toleration(TypedDict):
+    key: NotRequired[str]
+    operator: NotRequired[str]
+    effect: NotRequired[str]
+
+
+class Addon(TypedDict):
+    before_nodes: bool
+    before_charts: NotRequired[bool]
+    default: bool
+    why: Text
+    before_charts_why: NotRequired[Text]
+    service_account: NotRequired[str]
+    namespace: NotRequired[str]
+    policies: NotRequired[list[str]]
+    tolerations: NotRequired[list[Toleration]]
+    configuration: NotRequired[dict[str, Any]]
+    configuration_why: NotRequired[Text]
+    source: NotRequired[Text]
+
+
+class Addons(Sourced):
+    """``addons.json``."""
+
+    _about: str
+    addons: dict[str, Addon]
+
+
+class EndpointServices(Sourced):
+    """``endpoint_services.json``."""
+
+    _about: str
+    services: list[str]
+
+
+class KubernetesRange(TypedDict):
+    min: str | None
+    max: str | None
+    source: Text | None
+
+
+class LowestChart(TypedDict):
+    version: str
+    why: str
+    source: Text
+
+
+class Chart(Sourced):
+    chart: str
+    repository: str
+    version: str
+    lowest: NotRequired[LowestChart]
+    namespace: str
+    kubernetes: KubernetesRange
+
+
+class ClusterAutoscalerImages(Sourced):
+    by_minor: dict[str, str]
+
+
+class Charts(TypedDict):
+    """``charts.json``."""
+
+    _about: str
+    as_of: Day
+    charts: dict[str, Chart]
+    cluster_autoscaler_images: ClusterAutoscalerImages
+
+
+class ChartValues(Sourced):
+    """A file of ``chart_values/``."""
+
+    chart: str
+    version: str
+    keys: KeyTree

@@ -1,0 +1,114 @@
+"""``facts/karpenter.json``."""
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import Sourced, Text
+from eks_hardware.facts.schemas.eks import Toleration
+
+
+class Versions(Sourced):
+    read: str
+    lowest_for_kubernetes: dict[str, str]
+    since: dict[str, str]
+
+
+class Labels(Sourced):
+    keys: dict[str, str]
+    restricted_domains: list[str]
+
+
+class Tags(Sourced):
+    restricted: list[str]
+    restricted_prefixes: list[str]
+    selector_max: int
+
+
+class AcceleratorLabel(TypedDict):
+    label: str | None
+    value: str | None
+    note: NotRequired[Text]
+
+
+class AcceleratorNames(Sourced):
+    rule: str
+    families: dict[str, AcceleratorLabel]
+
+
+class Release(TypedDict):
+    version: str
+    source: Text
+    note: NotRequired[Text]
+    kubernetes: NotRequired[list[str]]
+
+
+class KnownBad(TypedDict):
+    version: str
+    variants: list[str]
+    problem: str
+    condition: NotRequired[str]
+    source: Text
+
+
+class FirstForKubernetes(Sourced):
+    by_family: dict[str, dict[str, str]]
+
+
+class AmiAliases(Sourced):
+    pattern: dict[str, str]
+    suggested: dict[str, str]
+    releases: dict[str, list[Release]]
+    first_for_kubernetes: FirstForKubernetes
+    known_bad: dict[str, list[KnownBad]]
+
+
+class Device(TypedDict):
+    device: str
+    size_gib: int
+
+
+class DevicesOfFamily(TypedDict):
+    root: Device | None
+    data: Device | None
+    ephemeral_device: str | None
+
+
+class BlockDevices(Sourced):
+    families: dict[str, DevicesOfFamily]
+
+
+class Controller(Sourced):
+    tolerations: list[Toleration]
+
+
+class SettingDefaults(TypedDict):
+    isolatedVPC: bool
+    vmMemoryOverheadPercent: float
+    reservedENIs: str
+    enableZonalShift: bool
+    ignoreDRARequests: bool
+
+
+class Settings(Sourced):
+    feature_gates: dict[str, bool]
+    defaults: SettingDefaults
+
+
+class Private(Sourced):
+    no_builtin_price: list[str]
+
+
+class Karpenter(TypedDict):
+    """The file."""
+
+    _about: str
+    versions: Versions
+    labels: Labels
+    tags: Tags
+    accelerator_names: AcceleratorNames
+    ami_aliases: AmiAliases
+    block_devices: BlockDevices
+    controller: Controller
+    settings: Settings
+    private: Private

@@ -1,0 +1,199 @@
+"""What models are and take: ``facts/model_types.json``, ``neuron_models.json`` and ``memory.json``."""
+
+from __future__ import annotations
+
+from typing_extensions import TypedDict
+
+from eks_hardware.facts.schemas.base import Sourced
+from eks_hardware.facts.schemas.software import Gate
+
+Bias = bool | tuple[str, bool]
+"""Whether there is one, or the field that says so with its default."""
+
+
+class ModelType(TypedDict, total=False):
+    kind: str
+    norm: str
+    norms: int
+    gated: bool
+    qkv_bias: Bias
+    output_bias: Bias
+    mlp_bias: Bias
+    head_bias: bool
+    router_bias: bool
+    expert_bias: bool
+    qk_norm: str
+    tied: bool
+    window: str
+    experts: bool
+    shared_gate: bool
+    sinks: bool
+    positions: str
+    position_offset: int
+    embedding_norm: bool
+    token_types: int
+    pooler: bool
+
+
+class ModelTypesTable(Sourced):
+    rows: dict[str, ModelType]
+
+
+class PublicModel(TypedDict):
+    name: str
+    parameters: int
+    layers: int
+    hidden_size: int
+    attention_heads: int
+    kv_heads: int
+    head_dim: int
+    vocabulary: int
+    intermediate_size: int
+    tied: bool
+
+
+class PublicModels(Sourced):
+    rows: list[PublicModel]
+
+
+class ModelTypes(TypedDict):
+    """``model_types.json``."""
+
+    _about: str
+    types: ModelTypesTable
+    public: PublicModels
+
+
+class NeuronLibrary(TypedDict):
+    name: str
+    framework: str
+    chips: list[str]
+    last_sdk: str | None
+    status: str | None
+    types: list[str]
+    note: str
+
+
+class NeuronLibraries(Sourced):
+    libraries: list[NeuronLibrary]
+
+
+class NeuronChanges(Sourced):
+    by_framework: dict[str, dict[str, list[str]]]
+    all: list[str]
+
+
+class NeuronModels(TypedDict):
+    """``neuron_models.json``."""
+
+    _about: str
+    inference: NeuronLibraries
+    training: NeuronLibraries
+    changes: NeuronChanges
+
+
+class Formats(Sourced):
+    bytes: dict[str, float]
+    quantized: list[str]
+
+
+class WeightOnly(Sourced):
+    nvidia: dict[str, Gate]
+    others: dict[str, dict[str, bool | None]]
+    widened: dict[str, list[str]]
+
+
+class Training(Sourced):
+    weights: dict[str, float]
+    gradients: float
+    master_weights: dict[str, float]
+    optimizer: dict[str, float]
+    gathered: float
+    shards: dict[str, list[str]]
+    most_nodes: int
+
+
+class Activations(Sourced):
+    attention_and_norms: float
+    mlp_outer: float
+    kept: float
+    inner_plain: float
+    inner_gated: float
+    boundary: float
+    scores: float
+    output: float
+
+
+class AdapterBytes(TypedDict):
+    weights: float
+    gradients: float
+
+
+class Adapters(Sourced):
+    rank: int
+    bytes: AdapterBytes
+
+
+class InferenceDefaults(TypedDict):
+    context_length: int
+    sequences_real_time: int
+    sequences_batch: int
+    sequence_length: int
+    batch_size: int
+
+
+class Inference(Sourced):
+    utilization: float
+    batched_tokens: int
+    graphs_gib: float
+    width_of_token: float
+    most_nodes: int
+    serving_only: list[str]
+    defaults: InferenceDefaults
+
+
+class Devices(Sourced):
+    usable_gib: dict[str, dict[str, float]]
+    share: float
+    context_gib: float
+    training_reserve: float
+
+
+class NeuronChip(TypedDict):
+    cores: int
+    degrees: list[int]
+
+
+class NeuronTraining(TypedDict):
+    sharding: list[str]
+    pipeline: bool
+
+
+class Neuron(Sourced):
+    reserve: float
+    chips: dict[str, NeuronChip]
+    training: dict[str, NeuronTraining]
+    default_framework: str
+
+
+class Host(Sourced):
+    reserved_mib_per_pod: int
+    reserved_mib: int
+    eviction_mib: int
+    system_gib: float
+    share: float
+
+
+class Memory(TypedDict):
+    """``memory.json``."""
+
+    _about: str
+    formats: Formats
+    weight_only: WeightOnly
+    training: Training
+    activations: Activations
+    adapters: Adapters
+    inference: Inference
+    devices: Devices
+    neuron: Neuron
+    host: Host

@@ -1,0 +1,144 @@
+"""``policy/*.json``: the documents' decision trees, and the groups of a first strategy."""
+
+from __future__ import annotations
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import Sourced, Text
+
+
+class When(TypedDict, total=False):
+    """Conditions; a branch is taken where each holds."""
+
+    tasks: list[str]
+    adapters: bool
+    parameters_above: int
+    parameters_at_least: int
+    parameters_at_most: int
+    parameters_below: int
+    kinds: list[str]
+    not_kinds: list[str]
+    budgets: list[str]
+    frameworks: list[str | None]
+    not_frameworks: list[str]
+    precisions: list[str]
+    attention: bool
+    serving: list[str]
+    focus: str
+    latency_ms_at_most: int
+
+
+class Today(Sourced):
+    text: Text
+
+
+class Branch(TypedDict):
+    id: str
+    quote: Text
+    under: NotRequired[str]
+    reading: Text
+    when: When
+    names: dict[str, list[str]]
+    instead: NotRequired[list[str]]
+    today: NotRequired[Today | None]
+
+
+class Tree(TypedDict):
+    id: str
+    document: str
+    heading: str
+    when: When
+    branches: list[Branch]
+
+
+class Caution(Branch):
+    document: str
+
+
+class Score(TypedDict):
+    score: float
+    why: Text
+
+
+class Weights(TypedDict):
+    cost: float
+    policy: float
+    maturity: float
+    speed: float
+    why: Text
+
+
+class CostBasis(TypedDict):
+    figures: list[str]
+    of_unknown_speed: float
+    why: Text
+
+
+class SeveralNodes(TypedDict):
+    ways: list[str]
+    factor: float
+    why: Text
+
+
+class Run(TypedDict):
+    least_hours: float
+    why: Text
+
+
+class Halvings(TypedDict):
+    cost: float
+    speed: float
+    why: Text
+
+
+class Cpu(TypedDict):
+    families: list[str]
+    parameters_at_most: int
+    vcpus_at_least: int
+    quote: Text
+    document: str
+    why: Text
+
+
+class Excluded(TypedDict):
+    code: str
+    bare_metal: NotRequired[bool]
+    burstable: NotRequired[bool]
+    hardware: NotRequired[list[str]]
+    why: Text
+
+
+class Ranking(Sourced):
+    """``ranking.json``."""
+
+    _about: str
+    documents: dict[str, str]
+    sources: dict[str, str]
+    trees: list[Tree]
+    cautions: list[Caution]
+    match: dict[str, Score]
+    weights: dict[str, Weights]
+    cost_basis: dict[str, CostBasis]
+    several_nodes: SeveralNodes
+    run: Run
+    halvings: Halvings
+    maturity: dict[str, float]
+    kinds: dict[str, list[str]]
+    cpu: Cpu
+    excluded: list[Excluded]
+
+
+class StarterGroup(TypedDict):
+    instance_types: list[str]
+    efa: NotRequired[bool]
+    most: int
+    needs: NotRequired[dict[str, str]]
+    why: Text
+
+
+class Starters(Sourced):
+    """``starters.json``: by hardware and what it is for."""
+
+    _about: str
+    groups: dict[str, dict[str, StarterGroup]]
+    mixed: list[tuple[str, str]]
