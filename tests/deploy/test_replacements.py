@@ -474,13 +474,8 @@ def name_of(argument: str) -> str:
 
 def test_the_table_has_every_row() -> None:
     asked = {(type_, argument) for type_, (_, values) in TABLE.items() for argument in values}
-<<<<<<< HEAD
     assert {(type_, argument) for type_, argument, _ in rows()} == asked | NEWER
     assert set(TABLE) == {type_ for type_ in facts.replacements()["resources"] if type_.startswith("aws_")}
-=======
-    assert {(type_, argument) for type_, argument, _ in rows()} == asked | NEWER | IGNORED
-    assert set(TABLE) == {type_ for type_ in facts.replacements()["resources"] if type_.startswith("aws_")}
->>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
 
 
 def test_the_same_configuration_replaces_nothing(planned: Mapping[str, Outcome]) -> None:

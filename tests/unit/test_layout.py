@@ -17,13 +17,8 @@ FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provi
 
 LAYERS = (
     ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "suggestions", "findings"),
-<<<<<<< HEAD
     ("facts",),
     ("_cdk", "_node", "catalogue", "iam_policies"),
-=======
-    ("facts",),
-    ("_cdk", "catalogue", "iam_policies"),
->>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
     ("models", "software"),
     ("loader", "resolve"),
     ("cost", "quotas"),

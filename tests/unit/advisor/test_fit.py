@@ -401,12 +401,7 @@ def test_any_size_on_any_accelerator_has_an_answer(name: str, parameters: int, t
     ids=["training", "inference"],
 )
 def test_the_whole_catalogue_and_five_regions(request_: Request) -> None:
-<<<<<<< HEAD
     kinds, fitter = [CATALOGUE.get(name) for name in CATALOGUE.names], Fitter(request_)
-=======
-    kinds = [CATALOGUE.get(name) for name in CATALOGUE.names]
-    fitter = Fitter(request_)
->>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
     answers = [fitter.fit(kind, region) for region in REGIONS for kind in kinds]
     assert any(isinstance(each, Fit) and each.kind.hardware is Hardware.NVIDIA_GPU for each in answers)
 

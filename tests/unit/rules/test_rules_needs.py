@@ -452,20 +452,12 @@ def test_facts_and_catalogue_agree(name: str) -> None:
         assert software.attends(kind, "flash-attention-2") == kind.accelerator.flash_attention_2
 
 
-<<<<<<< HEAD
 def is_refused(gate: dict[str, Any], kind: InstanceType) -> bool:
     """Whether the compute capability of a GPU is known, and outside of what a fact says."""
-=======
-@pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
-@pytest.mark.parametrize("name", sorted(NVIDIA))
-def test_precision_of_gpus(name: str, precision: str) -> None:
-    kind, gate = NVIDIA[name], facts.software()["precision"]["nvidia"][precision]
->>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
     capability = kind.accelerator.compute_capability if kind.accelerator else None
     return capability is not None and inside(gate, capability) is False
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
 def test_precision(precision: str) -> None:
     gate, of_chips = facts.software()["precision"]["nvidia"][precision], facts.software()["precision"]["neuron"]
@@ -480,22 +472,6 @@ def test_attention(kernel: str) -> None:
     gate = facts.software()["attention"]["kernels"][kernel]
     expected = {name: is_refused(gate, kind) for name, kind in NVIDIA.items()}
     assert {name: "NEEDS_ATTENTION" in found(kind, attention=kernel) for name, kind in NVIDIA.items()} == expected
-=======
-@pytest.mark.parametrize("precision", facts.software()["precision"]["nvidia"])
-@pytest.mark.parametrize("name", sorted(CHIPS))
-def test_precision_of_neuron_chips(name: str, precision: str) -> None:
-    known = facts.software()["precision"]["neuron"][name][precision]
-    assert ("NEEDS_PRECISION" in found(CHIPS[name], precision=precision)) is (known is False)
-
-
-@pytest.mark.parametrize("kernel", facts.software()["attention"]["kernels"])
-@pytest.mark.parametrize("name", sorted(NVIDIA))
-def test_attention(name: str, kernel: str) -> None:
-    kind, gate = NVIDIA[name], facts.software()["attention"]["kernels"][kernel]
-    capability = kind.accelerator.compute_capability if kind.accelerator else None
-    refused = capability is not None and inside(gate, capability) is False
-    assert ("NEEDS_ATTENTION" in found(kind, attention=kernel)) is refused
->>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
 
 
 ARCHITECTURES = [
@@ -639,7 +615,6 @@ def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str,
         assert "NEEDS_FRAMEWORK_STATUS" not in found(kind, use, framework=framework, neuron_sdk=last)
 
 
-<<<<<<< HEAD
 @pytest.mark.parametrize("framework", facts.software()["frameworks"]["by_name"])
 def test_framework_on_a_gpu(framework: str) -> None:
     row = facts.software()["frameworks"]["by_name"][framework]
@@ -648,18 +623,6 @@ def test_framework_on_a_gpu(framework: str) -> None:
         assert ("NEEDS_FRAMEWORK" in codes) is is_refused(row.get("gate", {}), kind), name
         assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]["for"]), name
         assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"]), name
-=======
-@pytest.mark.parametrize("framework", facts.software()["frameworks"]["by_name"])
-@pytest.mark.parametrize("name", sorted(NVIDIA))
-def test_framework_on_a_gpu(name: str, framework: str) -> None:
-    kind, row = NVIDIA[name], facts.software()["frameworks"]["by_name"][framework]
-    codes = found(kind, "inference", framework=framework)
-    capability = kind.accelerator.compute_capability if kind.accelerator else None
-    refused = capability is not None and inside(row.get("gate", {}), capability) is False
-    assert ("NEEDS_FRAMEWORK" in codes) is refused
-    assert ("NEEDS_FRAMEWORK_STATUS" in codes) is ("tuned" in row and name not in row["tuned"]["for"])
-    assert ("NEEDS_HARDWARE" in codes) is ("nvidia-gpu" not in row["hardware"])
->>>>>>> f1c4d4a85640bcebc84bae7f5e3ad84fc8414e64
 
 
 @pytest.mark.parametrize(("chip", "verdict"), facts.software()["neuron_chips"]["training"].items())
