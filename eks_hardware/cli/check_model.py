@@ -79,7 +79,7 @@ def _request(path: Path, task: Task, framework: str | None) -> Request:
     if framework is not None and framework not in known:
         from eks_hardware.suggestions import did_you_mean
 
-        hint = did_you_mean(framework, known, f"known: {', '.join(known)}", cutoff=0.5)
+        hint = did_you_mean(framework, known, f"known: {', '.join(known)}")
         _fail(f"Error: unknown framework {framework!r}; {hint}", 2)
     try:
         shape = read_hf_config(path)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
+from eks_hardware import field_paths
+
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
     from eks_hardware.findings import Finding
@@ -199,15 +201,13 @@ def _strategy(name: str, answers: _Answers) -> str:
 
 
 def _refuse_unknown_region(region: str) -> None:
-    from difflib import get_close_matches
-
     from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.catalogue import load
+    from eks_hardware.suggestions import did_you_mean
 
     regions = load().regions
     if region not in regions:
-        close = get_close_matches(region, regions, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(regions)}"
+        hint = did_you_mean(region, regions)
         raise WriteError(f'the catalogue does not know the region "{region}"; {hint}')
 
 
@@ -277,7 +277,7 @@ def _next(name: str, file: Path, folder: Path, place: str) -> Iterator[str]:
 
 
 def _fail_for(findings: Sequence[Finding]) -> NoReturn:
-    _fail("; ".join(f"{each.path.rpartition('.')[2]}: {each.message}" for each in findings))
+    _fail("; ".join(f"{field_paths.last(each.path)}: {each.message}" for each in findings))
 
 
 def _fail(message: str) -> NoReturn:

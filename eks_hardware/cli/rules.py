@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import shutil
 import textwrap
@@ -22,6 +21,7 @@ def rules(
 ) -> None:
     """List everything that strategies are checked for, or explain one code with an example and its fix."""
     from eks_hardware.rules.explanations import explanations
+    from eks_hardware.suggestions import did_you_mean
 
     known = explanations()
     if code is None:
@@ -29,8 +29,7 @@ def rules(
         return
     found = known.get(code.upper().replace("-", "_"))
     if found is None:
-        close = difflib.get_close_matches(code.upper(), known, n=3)
-        hint = f"did you mean {', '.join(close)}?" if close else "`eks-hardware rules` lists the codes"
+        hint = did_you_mean(code, known, "`eks-hardware rules` lists the codes")
         typer.echo(f"error: there is no code {code!r}; {hint}", err=True)
         raise typer.Exit(2)
     typer.echo(json.dumps(_row(found) | _example(found), indent=2) if as_json else _explained(found))

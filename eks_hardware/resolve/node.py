@@ -12,6 +12,7 @@ from eks_hardware.models import NodeGroupSpec, NodePoolSpec, NodeTemplate
 from eks_hardware.resolve import user_data
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import BlockDevice, Reasons, ResolvedTaint
+from eks_hardware.spellings import eks_effect
 
 # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
 SEPARATOR = "/"
@@ -23,12 +24,6 @@ _CPU_DISK_GIB = 50
 _ACCELERATED_DISK_GIB = 200
 _ACCELERATED_THROUGHPUT_MIBPS = 500
 _GP3_DEFAULT_THROUGHPUT_MIBPS = 125
-
-_TAINT_EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-}
 
 # The taint that keeps other pods off the hardware; device plugins tolerate these keys.
 _TAINT_KEYS = {
@@ -190,10 +185,7 @@ def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[
 
 def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, ...]:
     """The strategy's taints, after the one that keeps other pods off accelerated nodes."""
-    own = tuple(
-        ResolvedTaint(taint.key, taint.value, _TAINT_EFFECTS.get(taint.effect, taint.effect))
-        for taint in template.taints
-    )
+    own = tuple(ResolvedTaint(taint.key, taint.value, eks_effect(taint.effect)) for taint in template.taints)
     key = _TAINT_KEYS.get(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own

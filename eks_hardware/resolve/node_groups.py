@@ -13,14 +13,7 @@ from eks_hardware.resolve.extended_resources import GPU, advertised
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels, sharing_settings
 from eks_hardware.resolve.mappings import frozen, merged
 from eks_hardware.resolve.model import CapacityTarget, GpuShares, Reasons, ResolvedNodeGroup
-
-# Capacity as a strategy writes it -> capacityType of the EKS API. A reservation is On-Demand capacity with a target.
-_CAPACITY_TYPES = {
-    "on-demand": "ON_DEMAND",
-    "spot": "SPOT",
-    "reserved": "ON_DEMAND",
-    "capacity-block": "CAPACITY_BLOCK",
-}
+from eks_hardware.spellings import CAPACITY
 
 
 def resolve_node_group(
@@ -112,7 +105,7 @@ def resolve_node_group(
         ),
         capacity_type=why.rule(
             "capacity_type",
-            _CAPACITY_TYPES[group.capacity],
+            CAPACITY[group.capacity].eks,
             f"how the EKS API spells {group.capacity!r}",
             source=sources.CAPACITY_TYPES,
         ),

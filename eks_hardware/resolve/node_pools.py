@@ -27,15 +27,7 @@ from eks_hardware.resolve.model_kubernetes import (
     ResolvedDisruption,
     ResolvedNodePool,
 )
-
-# Capacity as a strategy writes it -> karpenter.sh/capacity-type. A capacity block is one kind of reservation:
-# https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
-_CAPACITY_TYPES = {
-    "on-demand": "on-demand",
-    "spot": "spot",
-    "reserved": "reserved",
-    "capacity-block": "reserved",
-}
+from eks_hardware.spellings import CAPACITY
 
 
 @dataclass(frozen=True)
@@ -223,7 +215,7 @@ def resolve_node_pool(
         ),
         capacity_types=why.given(
             "capacity_types",
-            tuple(dict.fromkeys(_CAPACITY_TYPES[each] for each in pool.capacity)),
+            tuple(dict.fromkeys(CAPACITY[each].karpenter for each in pool.capacity)),
             when="capacity" in given,
             otherwise="neither spot nor a reservation is asked for",
         ),

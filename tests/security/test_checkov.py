@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from helpers.checkov import Check, scan
 from helpers.paths import TESTS
@@ -135,7 +135,7 @@ def of_stacks(stacks: Sequence[Synthesized], checks: Mapping[str, list[Check]]) 
 
 
 def exceptions() -> Mapping[str, list[dict[str, str]]]:
-    read: Mapping[str, list[dict[str, str]]] = YAML(typ="safe").load(EXCEPTIONS)
+    read: Mapping[str, list[dict[str, str]]] = yaml.safe_load(EXCEPTIONS)
     return read
 
 

@@ -16,7 +16,8 @@ LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
 LAYERS = (
-    ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "suggestions", "findings"),
+    ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "printable", "findings"),
+    ("field_paths", "spellings", "suggestions"),
     ("_cdk", "catalogue", "facts", "iam_policies"),
     ("models", "software"),
     ("loader", "resolve"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import typer
-from ruamel.yaml import YAML
+import yaml
 from typer.testing import CliRunner
 
 from eks_hardware.cli.cost import cost
@@ -40,7 +40,7 @@ def content(*arguments: str) -> dict[str, Any]:
 def write(folder: Path, **fields: Any) -> str:
     file = folder / "demo.yaml"
     with file.open("w", encoding="utf-8") as stream:
-        YAML().dump(document(**fields), stream)
+        yaml.safe_dump(document(**fields), stream, sort_keys=False)
     return str(file)
 
 

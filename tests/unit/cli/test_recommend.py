@@ -246,7 +246,7 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
     [
         ("", "--task and --model, or --from FILE"),
         ("--task inference", "--model"),
-        ("--task inferense --model 8B", 'did you mean "inference"?'),
+        ("--task inferense --model 8B", 'did you mean inference?'),
         ("--task inference --model 0B", "MODEL_SIZE --model"),
         ("--task inference --model 8X", "FIELD_PATTERN --model"),
         ("--task inference --model 99999999T", "FIELD_PATTERN --model"),
@@ -259,7 +259,7 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
         ("--task inference --model 8B --training-tokens 5B", "WORKLOAD_FIELD --training-tokens"),
         ("--task inference --model 8B --purchase spot", "say --interruptible"),
         ("--task inference --model 8B --purchase cash", "FIELD_VALUE --purchase"),
-        ("--task inference --model 8B --precision fp9", 'did you mean "fp8"?'),
+        ("--task inference --model 8B --precision fp9", 'did you mean fp8?'),
         ("--task training --model 8B --precision int4", "--method qlora"),
         ("--task inference --model 8B --attention-heads 10 --kv-heads 3", "MODEL_HEADS --kv-heads"),
         ("--task inference --model 8B --active-parameters 9B", "MODEL_SIZE --active-parameters"),

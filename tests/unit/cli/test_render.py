@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
-from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from eks_hardware.cli import app
@@ -50,7 +50,7 @@ def run(*arguments: str, stdin: str | None = None, environ: Mapping[str, str] | 
 
 def write_strategy(file: Path, **fields: object) -> Path:
     pools = {"node_pools": [{"name": "gpu", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}]}
-    YAML().dump(document(**{"karpenter": pools, **fields}), file)
+    file.write_text(yaml.safe_dump(document(**{"karpenter": pools, **fields}), sort_keys=False), encoding="utf-8")
     return file
 
 

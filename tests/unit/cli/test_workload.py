@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
-from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
 from eks_hardware.cli.workload import workload
@@ -34,7 +33,7 @@ def run(*arguments: str) -> tuple[int, str, str]:
 
 def write(folder: Path, *groups: dict[str, object], **fields: object) -> str:
     file = folder / "mine.yaml"
-    YAML().dump(document(*groups, **fields), file)
+    file.write_text(yaml.safe_dump(document(*groups, **fields), sort_keys=False), encoding="utf-8")
     return str(file)
 
 

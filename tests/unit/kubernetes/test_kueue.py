@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes.allocatable import allocatable
@@ -296,7 +296,7 @@ def test_only_system_nodes() -> None:
 
 def configuration(given: ResolvedStrategy) -> Any:
     chart = next(each for each in releases(given) if isinstance(each, ChartRelease))
-    return YAML(typ="safe").load(chart.values["managerConfig"]["controllerManagerConfigYaml"])
+    return yaml.safe_load(chart.values["managerConfig"]["controllerManagerConfigYaml"])
 
 
 @pytest.mark.parametrize(
