@@ -62,8 +62,8 @@ def load_document(
         source: a file (``Path``), or the text itself (``str``).
         model: the pydantic model of the whole document.
         file: name in findings, for text.
-        over: text of an overlay for text, laid over it before those that are named.
-        overlays: names of overlays, laid over the document in this order.
+        over: text of an overlay, for text.
+        overlays: names of overlays, laid over a file in this order.
         overlay_folders: where overlays are; see :func:`eks_hardware.loader.read_strategy`.
 
     Raises:
@@ -76,7 +76,6 @@ def load_document(
         attempt.take(parse(source, file))
         if over:
             attempt.lay_over(parse(over, file, may_be_empty=True))
-        attempt.lay_over_named(overlays, tuple(overlay_folders or (ov.PACKAGED,)), {})
         attempt.validate(model)
     if attempt.document is None:
         raise StrategyError(attempt.ordered())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -205,7 +206,7 @@ def _remains(attempt: Attempt[Strategy]) -> Remains | None:
             sections.add(field_paths.section(path))
     kept = _without_sections(attempt.root, sections, NODE_LISTS)
     for nodes, labels in items.items():
-        kept = _without_items(kept, field_paths.split(nodes), labels)
+        kept = yn.changed(kept, field_paths.split(nodes), partial(_without_items, labels=labels))
     try:
         strategy = validated(kept, _model())
     except ValidationError:
@@ -232,15 +233,11 @@ def _without_sections(root: yn.Mapping, sections: Container[str], separate: Sequ
     return yn.Mapping(entries, root.position, removed=root.removed)
 
 
-def _without_items(node: yn.Node, keys: Sequence[str], labels: Container[str]) -> yn.Node:
-    """A copy of the tree in which the list at ``keys`` lacks the items with these names or, unnamed, indexes."""
-    if keys and isinstance(node, yn.Mapping) and keys[0] in node.entries:
-        entry = node.entries[keys[0]]
-        entries = {**node.entries, keys[0]: yn.Entry(entry.key_position, _without_items(entry.node, keys[1:], labels))}
-        return yn.Mapping(entries, node.position, removed=node.removed)
-    if not keys and isinstance(node, yn.Sequence):
-        kept = [
-            item for index, item in enumerate(node.items) if yn.name_of(item) not in labels and str(index) not in labels
-        ]
-        return yn.Sequence(kept, node.position)
-    return node
+def _without_items(node: yn.Node, labels: Container[str]) -> yn.Node:
+    """A list without the items with these names or, unnamed, indexes."""
+    if not isinstance(node, yn.Sequence):
+        return node
+    kept = [
+        item for index, item in enumerate(node.items) if yn.name_of(item) not in labels and str(index) not in labels
+    ]
+    return yn.Sequence(kept, node.position)

@@ -7,7 +7,6 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import Any
 
 from eks_hardware.findings import Finding, Position, StrategyError
 from eks_hardware.printable import shown
@@ -58,20 +57,15 @@ def _refuse_link(path: Path | str) -> None:
 
 
 def _read_bytes(path: Path | str) -> bytes:
-    # O_NONBLOCK: opening a FIFO must not wait for a writer. The type is checked on the open file.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
-    with os.fdopen(handle, "rb", closefd=True) if _is_regular(handle) else _refuse(handle) as stream:
+    with open(path, "rb", opener=_open_at_once) as stream:
+        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+            raise OSError(0, "not a regular file")
         return stream.read(MAX_BYTES + 1)
 
 
-def _is_regular(handle: int) -> bool:
-    return stat.S_ISREG(os.fstat(handle).st_mode)
-
-
-def _refuse(handle: int) -> Any:
-    kind = "is a directory" if stat.S_ISDIR(os.fstat(handle).st_mode) else "not a regular file"
-    os.close(handle)
-    raise OSError(0, kind)
+def _open_at_once(path: str, flags: int) -> int:
+    # Opening a FIFO must not wait for a writer.
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _decode(data: bytes, file: str) -> str:

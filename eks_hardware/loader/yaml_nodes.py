@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import abc
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -119,6 +121,21 @@ def child_of(node: Node | None, part: str | int) -> Node | None:
             return node.find(part)
         return node.items[part] if 0 <= part < len(node.items) else None
     return None
+
+
+def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node]) -> Node:
+    """A copy of the tree in which the value at a path is changed; the same tree where nothing stands there."""
+    if not labels:
+        return change(node)
+    label, *rest = labels
+    if isinstance(node, Mapping) and label in node.entries:
+        entry = node.entries[label]
+        entries = {**node.entries, label: Entry(entry.key_position, changed(entry.node, rest, change))}
+        return Mapping(entries, node.position, removed=node.removed)
+    if isinstance(node, Sequence):
+        found = node.find(label)
+        return Sequence([changed(item, rest, change) if item is found else item for item in node.items], node.position)
+    return node
 
 
 def path_below(path: str, parent: Node | None, part: str | int) -> str:

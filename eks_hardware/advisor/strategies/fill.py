@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from eks_hardware import field_paths
 from eks_hardware.advisor.strategies import lock
@@ -187,7 +188,7 @@ def filled_in(loaded: LoadedStrategy, chosen: Mapping[str, lock.Chosen]) -> Load
     }
     root = loaded.source.root
     for path in chosen:
-        root = _grafted(root, field_paths.split(path), chosen[path].instance_types)
+        root = yn.changed(root, field_paths.split(path), partial(_with_types, names=chosen[path].instance_types))
     return replace(loaded, strategy=with_nodes(loaded.strategy, nodes), source=SourceMap(root))
 
 
@@ -205,24 +206,10 @@ def _with(node: Node, chosen: lock.Chosen) -> Node:
     return node.model_copy(update=update)
 
 
-def _grafted(node: yn.Node, labels: Sequence[str], names: Sequence[str]) -> yn.Node:
-    """A copy of the tree in which a group or pool has the types that were chosen, where its workload stands."""
-    if not labels:
-        return _with_types(node, names) if isinstance(node, yn.Mapping) else node
-    if isinstance(node, yn.Mapping) and labels[0] in node.entries:
-        entry = node.entries[labels[0]]
-        entries = {**node.entries, labels[0]: yn.Entry(entry.key_position, _grafted(entry.node, labels[1:], names))}
-        return yn.Mapping(entries, node.position, removed=node.removed)
-    if isinstance(node, yn.Sequence):
-        found = node.find(labels[0])
-        items = [_grafted(item, labels[1:], names) if item is found else item for item in node.items]
-        return yn.Sequence(items, node.position)
-    return node
-
-
-def _with_types(node: yn.Mapping, names: Sequence[str]) -> yn.Mapping:
-    workload = node.entries.get("workload")
-    if workload is None:
+def _with_types(node: yn.Node, names: Sequence[str]) -> yn.Node:
+    """A group or pool with the types that were chosen, where its workload stands."""
+    workload = node.entries.get("workload") if isinstance(node, yn.Mapping) else None
+    if not isinstance(node, yn.Mapping) or workload is None:
         return node
     # As the workload is found: by its key, where it goes over several lines.
     at = workload.node.position

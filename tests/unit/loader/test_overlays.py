@@ -168,7 +168,6 @@ def test_folders_are_searched_in_order() -> None:
     Path("mine").mkdir()
     Path("mine/o.yaml").write_text("nat: 5\n")
     assert load_document(Path("strategies/base.yaml"), Root, overlays=["o"], overlay_folders=["mine"]).value.nat == 5
-    assert load_document(BASE, Root, overlays=["o"], overlay_folders=["mine"]).value.nat == 5
 
 
 def test_a_broken_link_is_not_passed_over() -> None:
