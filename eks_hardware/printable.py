@@ -4,11 +4,7 @@ from __future__ import annotations
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """The text of a value on one line, printable, cut to ``limit`` characters.
-
-    >>> shown("a\\nb"), shown("abcdefgh", 6)
-    ('a\\\\nb', 'abc...')
-    """
+    """The text of a value on one line, printable, cut to ``limit`` characters."""
     text = str(value)
     cut = text if len(text) <= limit else text[: limit - 3] + "..."
     if cut.isprintable():

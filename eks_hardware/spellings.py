@@ -36,11 +36,7 @@ CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
 
 
 def capacity_of_eks(name: str) -> str:
-    """The name of a strategy for a ``capacityType`` of the EKS API; the type itself where there is none.
-
-    >>> capacity_of_eks("CAPACITY_BLOCK")
-    'capacity-block'
-    """
+    """The name of a strategy for a ``capacityType`` of the EKS API; the type itself where there is none."""
     return next((ours for ours, names in CAPACITY.items() if names.eks == name), name)
 
 
@@ -54,20 +50,12 @@ _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items
 
 
 def eks_effect(effect: str) -> str:
-    """A taint's effect as the EKS API spells it.
-
-    >>> eks_effect("NoSchedule"), eks_effect("NO_SCHEDULE")
-    ('NO_SCHEDULE', 'NO_SCHEDULE')
-    """
+    """A taint's effect as the EKS API spells it."""
     return _EKS_EFFECTS.get(effect, effect)
 
 
 def kubernetes_effect(effect: str) -> str:
-    """A taint's effect as Kubernetes spells it.
-
-    >>> kubernetes_effect("NO_SCHEDULE"), kubernetes_effect("NoSchedule")
-    ('NoSchedule', 'NoSchedule')
-    """
+    """A taint's effect as Kubernetes spells it."""
     return _KUBERNETES_EFFECTS.get(effect, effect)
 
 

@@ -18,11 +18,7 @@ def several(names: Sequence[str], most: int = 5) -> str:
 
 
 def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Up to three names that are spelled like a word, nearest first; case, ``-``, ``_``, ``.`` and spaces aside.
-
-    >>> close("instanceTypes", ["instance_types", "instance_families"]), close("us-west-9", ["us-west-2", "eu-west-1"])
-    (('instance_types',), ('us-west-2',))
-    """
+    """Up to three names that are spelled like a word, nearest first; case, ``-``, ``_``, ``.`` and spaces aside."""
     from difflib import SequenceMatcher, get_close_matches  # Only a wrong name needs it.
 
     plain = _plain(word[:200])
@@ -39,11 +35,7 @@ def _plain(name: str) -> str:
 
 
 def question(names: Sequence[str]) -> str:
-    """The sentence that asks for names.
-
-    >>> question(["g6.xlarge", "g6e.xlarge", "gr6.xlarge"])
-    'did you mean g6.xlarge, g6e.xlarge or gr6.xlarge?'
-    """
+    """The sentence that asks for names."""
     *others, last = names
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 

@@ -14,9 +14,10 @@ from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import releases
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
-from eks_hardware.kubernetes.nodes import Node, effect, nodes
+from eks_hardware.kubernetes.nodes import Node, nodes
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, advertised, resolve
+from eks_hardware.spellings import kubernetes_effect
 from eks_hardware.units import amount
 from eks_hardware.validation import load_strategy
 from helpers.paths import SHIPPED, SPECIAL
@@ -73,8 +74,9 @@ def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path)
             tolerated = {(each["key"], each["effect"]) for each in flavor.tolerations}
             named = {(each["key"], each.get("value", ""), each["effect"]) for each in flavor.taints}
             for taint in node.taints:
-                known = (taint.key, effect(taint)) in tolerated or (taint.key, taint.value, effect(taint)) in named
-                assert known or effect(taint) == "PreferNoSchedule", (node.name, taint)
+                effect = kubernetes_effect(taint.effect)
+                known = (taint.key, effect) in tolerated or (taint.key, taint.value, effect) in named
+                assert known or effect == "PreferNoSchedule", (node.name, taint)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
