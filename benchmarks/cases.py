@@ -16,7 +16,7 @@ from benchmarks import workspace
 from benchmarks.measure import Command, medians, output, peak_megabytes, seconds, typical
 
 # What the commands are compared with: their libraries, imported, and nothing done with them.
-_LIBRARIES = "import pathlib, json, click, ruamel.yaml; from pydantic import BaseModel; BaseModel.__subclasses__()"
+_LIBRARIES = "import pathlib, json, click, yaml; from pydantic import BaseModel; BaseModel.__subclasses__()"
 _STRATEGY = "config/strategies/mixed-hardware.yaml"
 _COMMANDS = {
     "validate": ("validate", _STRATEGY),

@@ -20,15 +20,13 @@ from eks_hardware.catalogue import Catalogue, InstanceType, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.prices import CapacityBlockQuotas, QuotaDefault, VcpuQuotas
 
 _GIB_PER_TIB = 1024
-
-# A reservation is On-Demand capacity, and counts as such.
-_MARKETS = {"on-demand": "on-demand", "reserved": "on-demand", "spot": "spot", "capacity-block": "capacity-block"}
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             path=f"node_groups[{group.name}]",
             count=f"node_groups[{group.name}].scaling.max",
             types=types,
-            markets=(_MARKETS[group.capacity],),
+            markets=(CAPACITY[group.capacity].usage_class,),
             zone_ids=of_group.zone_ids,
             most=of_group.max_size,
             surge=_surge(group, of_group),
@@ -154,7 +152,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             path=f"karpenter.node_pools[{pool.name}]",
             count=f"karpenter.node_pools[{pool.name}].limits",
             types=types,
-            markets=tuple(dict.fromkeys(_MARKETS[each] for each in pool.capacity)),
+            markets=tuple(dict.fromkeys(CAPACITY[each].usage_class for each in pool.capacity)),
             zone_ids=of_pool.zone_ids,
             most=_most_nodes(pool, types),
             # Karpenter counts a node that replaces another against the pool's limits.
@@ -223,7 +221,7 @@ def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
                 by_quota.setdefault(_quota_of(market, kind), []).append(kind)
             for quota, types in by_quota.items():
                 parts.setdefault(quota, []).append(each.vcpus(types))
-    markets = list(dict.fromkeys(_MARKETS.values()))
+    markets = list(dict.fromkeys(each.usage_class for each in CAPACITY.values()))
     for market, code, family in sorted(parts, key=lambda quota: (markets.index(quota[0]), quota[1] or "~", quota[2])):
         section, row = _vcpu_facts(market, code, family)
         yield QuotaNeed(

@@ -1,9 +1,14 @@
-"""Words that several messages share."""
+"""What somebody may have meant by a name that there is not, and other words that several messages share."""
 
 from __future__ import annotations
 
-import difflib
+import re
 from collections.abc import Iterable, Sequence
+
+_CLOSE = 0.6
+"""How alike two names must be, from 0 to 1: difflib's own default."""
+_AS_CLOSE = 0.1
+"""Names that are less alike than the nearest by more than this are left out."""
 
 
 def several(names: Sequence[str], most: int = 5) -> str:
@@ -12,10 +17,32 @@ def several(names: Sequence[str], most: int = 5) -> str:
     return f"{shown}, ..." if len(names) > most else shown
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None, *, cutoff: float = 0.6) -> str:
-    """The nearest of some names, else ``otherwise``, by default all of them."""
+def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Up to three names that are spelled like a word, nearest first; case, ``-``, ``_``, ``.`` and spaces aside."""
+    from difflib import SequenceMatcher, get_close_matches  # Only a wrong name needs it.
+
+    plain = _plain(word[:200])
+    names = {_plain(name): name for name in sorted(known)}
+    nearest = get_close_matches(plain, names, n=1, cutoff=_CLOSE)
+    if not nearest:
+        return ()
+    least = SequenceMatcher(None, nearest[0], plain).ratio() - _AS_CLOSE
+    return tuple(names[each] for each in get_close_matches(plain, names, n=3, cutoff=max(least, _CLOSE)))
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[-_ .]", "", name).lower()
+
+
+def question(names: Sequence[str]) -> str:
+    """The sentence that asks for names."""
+    *others, last = names
+    return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str:
+    """The question for the names that are spelled like a word; else ``otherwise``, by default all names."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=3, cutoff=cutoff)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
+    if meant := close(word, names):
+        return question(meant)
     return f"known are {', '.join(names)}" if otherwise is None else otherwise

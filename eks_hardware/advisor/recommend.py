@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from eks_hardware.advisor.fitting.fit import Fitter, fit
@@ -20,6 +19,8 @@ from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.catalogue.store import label_name
 from eks_hardware.cost import Purchase, instance_figure
+from eks_hardware.spellings import CAPACITY
+from eks_hardware.suggestions import close
 
 # How a way of buying is priced. A capacity reservation is billed at the on-demand rate, used or not
 # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html); capacity blocks
@@ -30,7 +31,6 @@ _PRICED_AS: Mapping[str, Purchase | None] = {
     "reserved": "on-demand",
     "capacity-block": None,
 }
-_SOLD_AS = {"reserved": "on-demand"}
 _POLICY = "config/policy/ranking.json"
 _CPU_SIZES = 2
 _REGIONS = 3
@@ -69,7 +69,7 @@ def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str,
     known = {*catalogue.families, *catalogue.accelerators, *(each.value for each in Hardware), *catalogue.names}
     for word in only:
         if word not in catalogue and not any(_is_meant(kind, [word.lower()]) for kind in _considered(catalogue, ())):
-            yield word, tuple(get_close_matches(word.lower(), sorted(known), n=3, cutoff=0.5))
+            yield word, close(word, known)
 
 
 def best_of_families(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
@@ -189,7 +189,7 @@ class _Search:
         if isinstance(quick, Miss):
             return quick
         fitted, estimated = quick
-        sold = [each for each in self._request.workload.purchase if _SOLD_AS.get(each, each) in kind.usage_classes]
+        sold = [each for each in self._request.workload.purchase if CAPACITY[each].usage_class in kind.usage_classes]
         stands, why = maturity(self._request, kind)
         unsure = tuple(each for each in latency_gates(self._request, estimated) if each.passed is None)
         if unsure:  # what has to answer in time is not proposed on hardware of which nobody knows

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from eks_hardware.suggestions import question
+
 
 class Hardware(str, Enum):
     """The kind of hardware a workload is written for.
@@ -271,5 +273,5 @@ class UnknownInstanceTypeError(KeyError):
         super().__init__(name)
 
     def __str__(self) -> str:
-        hint = f"; did you mean {' or '.join(self.suggestions)}?" if self.suggestions else ""
+        hint = f"; {question(self.suggestions)}" if self.suggestions else ""
         return f"{self.name!r} is not in the hardware catalogue{hint}"

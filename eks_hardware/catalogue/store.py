@@ -21,6 +21,7 @@ from eks_hardware.catalogue.model import (
 )
 from eks_hardware.catalogue.tables import matching
 from eks_hardware.data import FOLDER, Cited
+from eks_hardware.suggestions import close
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import Sourced
@@ -128,12 +129,8 @@ class Catalogue:
         if family in self.families:
             sizes = [known for known in self._rows if known.partition(".")[0] == family]
             return tuple(sorted(sizes, key=_closeness(size))[:_SUGGESTIONS])
-        from difflib import get_close_matches
-
-        near = get_close_matches(family, self.families, n=_SUGGESTIONS, cutoff=0.5)
-        same_size = [f"{other}.{size}" for other in near if f"{other}.{size}" in self._rows]
-        rest = get_close_matches(name, self._rows, n=_SUGGESTIONS, cutoff=0.6)
-        return tuple(dict.fromkeys([*same_size, *rest]))[:_SUGGESTIONS]
+        same_size = [f"{other}.{size}" for other in close(family, self.families) if f"{other}.{size}" in self._rows]
+        return tuple(dict.fromkeys([*same_size, *close(name, self._rows)]))[:_SUGGESTIONS]
 
     def select(
         self,

@@ -14,6 +14,7 @@ from eks_hardware.cost.model import CostLine, Figure, Level
 from eks_hardware.cost.purchases import instance_figure
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
 from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
 _SPOT_AT_MAX = "at max on demand, which spot does not exceed"
@@ -46,7 +47,7 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
     note = _group_note(group, figure, others, bought)
     yield CostLine(
         path=path,
-        name=f"{first}, {_WORDS[group.capacity]}",
+        name=f"{first}, {CAPACITY[group.capacity].words}",
         kind="instances",
         instance_type=first,
         figure=None if block else figure,
@@ -56,9 +57,6 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
         unpriced=group.instance_types if block else tuple(name for name, each in bought.items() if each is None),
     )
     yield _volumes(path, group.block_devices, units, rates.volumes(region, group.block_devices))
-
-
-_WORDS = {"on-demand": "on demand", "spot": "spot", "reserved": "reserved", "capacity-block": "capacity block"}
 
 
 def _group_note(
@@ -86,7 +84,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
     Karpenter makes is cheaper, since it chooses the cheapest type that the pods fit on, and spot before on demand.
     """
     path = f"karpenter.node_pools[{pool.name}]"
-    bought = " or ".join(_WORDS[each] for each in pool.capacity_types)
+    bought = " or ".join(CAPACITY[each].words for each in pool.capacity_types)
     limits = {name: amount(limit) for name, limit in pool.limits.items()}
     counted = {name: _counted(pool, catalogue.get(name)) for name in pool.instance_types}
     # What is larger than the limits is never launched.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from eks_hardware import field_paths
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
 from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
@@ -143,8 +144,7 @@ def _parts(need: QuotaNeed) -> str:
 
 
 def _name(part: Part) -> str:
-    _, bracket, rest = part.path.partition("[")
-    return rest.partition("]")[0] if bracket else part.path
+    return field_paths.name_of_item(part.path) or part.path
 
 
 def _number(value: float) -> str:

@@ -28,15 +28,10 @@ from eks_hardware.resolve import (
     ResolvedTeam,
     ServicePolicy,
 )
+from eks_hardware.spellings import kubernetes_effect
 
 EMPTY = "-"
 """Stands for no value."""
-
-_TAINT_EFFECTS = {
-    "NO_SCHEDULE": "NoSchedule",
-    "NO_EXECUTE": "NoExecute",
-    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
-}
 
 
 def lines(value: Any) -> tuple[str, ...]:
@@ -126,7 +121,7 @@ def _disk(disk: BlockDevice) -> Iterator[str]:
 
 def _taint(taint: ResolvedTaint) -> Iterator[str]:
     value = f"={taint.value}" if taint.value else ""
-    yield f"{taint.key}{value}:{_TAINT_EFFECTS.get(taint.effect, taint.effect)}"
+    yield f"{taint.key}{value}:{kubernetes_effect(taint.effect)}"
 
 
 def _subnet(subnet: ResolvedSubnet) -> Iterator[str]:

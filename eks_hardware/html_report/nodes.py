@@ -15,17 +15,11 @@ from eks_hardware.resolve import (
     accelerator_resource,
 )
 from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
 _NAMED_TYPES = 3
 """More instance types than these are counted by family."""
-
-_CAPACITY = {
-    "on-demand": "on demand",
-    "spot": "spot",
-    "reserved": "reserved",
-    "capacity-block": "capacity block",
-}
 
 
 @dataclass(frozen=True)
@@ -100,7 +94,7 @@ def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> NodeSet:
         types=_types(group.instance_types),
         devices=devices,
         size=f"min {group.min_size:,}, desired {group.desired_size:,}, max {group.max_size:,}",
-        capacity=_CAPACITY[group.capacity],
+        capacity=CAPACITY[group.capacity].words,
         efa=group.efa_count,
         marks=tuple(_marks(group)),
         taints=_taints(group),
@@ -119,7 +113,7 @@ def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> NodeSet:
         types=_types(pool.instance_types),
         devices=_devices(pool.instance_types, catalogue),
         size=f"at most {limits}",
-        capacity=", ".join(_CAPACITY[each] for each in pool.capacity_types),
+        capacity=", ".join(CAPACITY[each].words for each in pool.capacity_types),
         efa=pool.efa_count,
         marks=tuple(_marks(pool)),
         taints=_taints(pool),

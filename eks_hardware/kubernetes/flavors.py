@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.kubernetes.allocatable import allocatable
-from eks_hardware.kubernetes.nodes import Node, effect, nodes, taint_object
+from eks_hardware.kubernetes.nodes import Node, nodes, taint_object
 from eks_hardware.resolve import (
     ResolvedNodeGroup,
     ResolvedNodePool,
@@ -19,6 +19,7 @@ from eks_hardware.resolve import (
     extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
+from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
 from eks_hardware.units import GIB, MIB, amount
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
@@ -127,14 +128,14 @@ def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
     return tuple(
         tuple(taint_object(taint).items())
         for taint in node.taints
-        if taint.key != resource and effect(taint) != "PreferNoSchedule"
+        if taint.key != resource and keeps_pods_off(taint.effect)
     )
 
 
 def _keys(node: Node) -> tuple[tuple[str, str], ...]:
     """Key and effect of the taints that keep other pods off the accelerator."""
     resource = accelerator_resource(node.hardware)
-    return tuple((taint.key, effect(taint)) for taint in node.taints if taint.key == resource)
+    return tuple((taint.key, kubernetes_effect(taint.effect)) for taint in node.taints if taint.key == resource)
 
 
 def _flavor(name: str, labels: Mapping[str, str], members: list[Node], catalogue: Catalogue) -> Flavor:

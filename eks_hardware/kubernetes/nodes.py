@@ -7,12 +7,9 @@ from typing import Any
 
 from eks_hardware.catalogue import Hardware
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, ResolvedTaint
+from eks_hardware.spellings import kubernetes_effect
 
 Node = ResolvedNodeGroup | ResolvedNodePool
-
-
-# The EKS API's spelling -> Kubernetes' (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
-_EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 
 
 def nodes(resolved: ResolvedStrategy) -> tuple[Node, ...]:
@@ -42,15 +39,10 @@ def has_efa(node: Node) -> bool:
     return bool(node.efa_interfaces)
 
 
-def effect(taint: ResolvedTaint) -> str:
-    """The effect of a taint as Kubernetes spells it."""
-    return _EFFECTS[taint.effect]
-
-
 def taint_object(taint: ResolvedTaint) -> dict[str, str]:
     """A taint as a Kubernetes object has it."""
     value = {"value": taint.value} if taint.value else {}
-    return {"key": taint.key, **value, "effect": effect(taint)}
+    return {"key": taint.key, **value, "effect": kubernetes_effect(taint.effect)}
 
 
 def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
@@ -59,7 +51,7 @@ def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
     ``Exists`` and not ``Equal``: a value that a team changes on its nodes must not turn its device plugin away
     (https://github.com/NVIDIA/k8s-device-plugin/issues/1934).
     """
-    keys = sorted({(taint.key, effect(taint)) for node in of for taint in node.taints})
+    keys = sorted({(taint.key, kubernetes_effect(taint.effect)) for node in of for taint in node.taints})
     return [{"key": key, "operator": "Exists", "effect": each} for key, each in keys]
 
 

@@ -6,14 +6,11 @@ only where it cannot be anything else; several lines become a block. Nothing is 
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from ruamel.yaml import YAML
-from ruamel.yaml.nodes import ScalarNode
-from ruamel.yaml.representer import SafeRepresenter
+import yaml
 
 # Begins with a letter and has nothing that YAML gives a meaning to: it is a text, but for these words.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
@@ -25,17 +22,25 @@ _BLOCK = re.compile(r"(?!\s)[ -~\t\u00a1-\u1fff\u2070-\ud7ff\n]+")
 _NEVER_FOLDED = 1 << 20
 
 
-class _Representer(SafeRepresenter):
+class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         # Values that are equal are written twice: anchors would have to be resolved by the reader.
         return True
 
-    def represent_text(self, data: str) -> ScalarNode:
-        node: ScalarNode = self.represent_scalar("tag:yaml.org,2002:str", data, style=_style(data))
-        return node
+    def analyze_scalar(self, scalar: str) -> Any:
+        analysis = super().analyze_scalar(scalar)
+        # PyYAML quotes a block with tabs, or spaces at the end of a line; _style knows where a block is safe.
+        analysis.allow_block = True
+        # Nor does an empty key, which _style quotes, need a line of its own.
+        analysis.empty = False
+        return analysis
 
 
-_Representer.add_representer(str, _Representer.represent_text)
+def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=_style(text))
+
+
+_Dumper.add_representer(str, _represent_text)
 
 
 def _style(text: str) -> str | None:
@@ -46,15 +51,14 @@ def _style(text: str) -> str | None:
 
 def yaml_text(value: Any) -> str:
     """One YAML document of maps, lists, texts, numbers, booleans and None; maps keep their order."""
-    yaml = YAML(typ="safe", pure=True)
-    yaml.Representer = _Representer
-    yaml.default_flow_style = False
-    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    yaml.allow_unicode = True
-    yaml.width = _NEVER_FOLDED
-    written = io.StringIO()
-    yaml.dump(_plain(value), written)
-    return written.getvalue()
+    return yaml.dump(
+        _plain(value),
+        Dumper=_Dumper,
+        default_flow_style=False,
+        sort_keys=False,
+        allow_unicode=True,
+        width=_NEVER_FOLDED,
+    )
 
 
 def _plain(value: Any) -> Any:

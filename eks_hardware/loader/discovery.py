@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
-from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader.yaml_files import display_name
+from eks_hardware.printable import quoted, shown
 
 DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
 """The shipped strategies: the default of a checkout, and examples for everyone else."""
@@ -120,5 +121,5 @@ def _is_strategy(file: Path) -> bool:
 
 def _problem(entry: Path | str, error: OSError | ValueError) -> str:
     reason = getattr(error, "strerror", None) or str(error)
-    name = ys.display_name(entry)
-    return f"{ys.quoted(name)}: {ys.shown(reason).lower()}"
+    name = display_name(entry)
+    return f"{quoted(name)}: {shown(reason).lower()}"

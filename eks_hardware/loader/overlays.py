@@ -6,14 +6,15 @@ field to its default. Values keep their position, so a finding points at the ove
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
-from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader import yaml_nodes as yn
+from eks_hardware.printable import quoted, shown
+from eks_hardware.suggestions import close, question
 
 PACKAGED = data.FOLDER.resolve() / "overlays"
 SUFFIXES = (".yaml", ".yml")
@@ -42,7 +43,7 @@ def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[P
     for name in names:
         if not _NAME.fullmatch(name):
             message = (
-                f"{ys.quoted(name)} is not the name of an overlay; it is the file's name without .yaml: "
+                f"{quoted(name)} is not the name of an overlay; it is the file's name without .yaml: "
                 "lower-case letters, digits and hyphens, at most 63"
             )
             findings.append(Finding("OVERLAY_NAME", "", message))
@@ -63,9 +64,9 @@ def _find(name: str, folders: Sequence[Path | str]) -> Path | None:
 
 def _unknown(name: str, folders: Sequence[Path | str]) -> str:
     known = known_overlays(folders)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f'; did you mean "{close[0]}"?' if close else ""
-    return f'there is no overlay "{name}"{hint} (there are: {ys.shown(", ".join(known), 400) or "none"})'
+    meant = close(name, known)
+    hint = f"; {question(meant)}" if meant else ""
+    return f'there is no overlay "{name}"{hint} (there are: {shown(", ".join(known), 400) or "none"})'
 
 
 def known_overlays(folders: Sequence[Path | str]) -> list[str]:
@@ -80,7 +81,7 @@ def _files(folder: Path) -> list[Path]:
         return []
 
 
-def scoped(overlay: ys.Mapping, strategy: ys.Mapping) -> ys.Mapping | None:
+def scoped(overlay: yn.Mapping, strategy: yn.Mapping) -> yn.Mapping | None:
     """The overlay without its ``strategies`` list; None where that list leaves this strategy out.
 
     Raises:
@@ -97,19 +98,20 @@ def scoped(overlay: ys.Mapping, strategy: ys.Mapping) -> ys.Mapping | None:
     if name is None or name.plain() not in names:
         return None
     rest = {key: entry for key, entry in overlay.entries.items() if key != _SCOPE}
-    return ys.Mapping(rest, overlay.position, overlay.size, overlay.height, overlay.removed)
+    return yn.Mapping(rest, overlay.position, overlay.size, overlay.height, overlay.removed)
 
 
-def merge(base: ys.Node, over: ys.Node) -> ys.Node:
+def merge(base: yn.Node, over: yn.Node) -> yn.Node:
     """``over`` laid on ``base``; neither is changed, since aliases may share them."""
-    if isinstance(base, ys.Mapping) and isinstance(over, ys.Mapping):
-        return _merge_mappings(base, over)
-    if isinstance(base, ys.Sequence) and isinstance(over, ys.Sequence) and _named(base) and _named(over):
+    if isinstance(base, yn.Mapping) and isinstance(over, yn.Mapping):
+        return merge_mappings(base, over)
+    if isinstance(base, yn.Sequence) and isinstance(over, yn.Sequence) and _named(base) and _named(over):
         return _merge_items(base, over)
     return _without_nulls(over)
 
 
-def _merge_mappings(base: ys.Mapping, over: ys.Mapping) -> ys.Mapping:
+def merge_mappings(base: yn.Mapping, over: yn.Mapping) -> yn.Mapping:
+    """Like :func:`merge`, of two mappings."""
     entries = dict(base.entries)
     removed = dict(base.removed)
     for key, entry in over.entries.items():
@@ -117,38 +119,38 @@ def _merge_mappings(base: ys.Mapping, over: ys.Mapping) -> ys.Mapping:
             entries.pop(key, None)
             removed[key] = entry.key_position
         elif key in entries:
-            entries[key] = ys.Entry(entry.key_position, merge(entries[key].node, entry.node))
+            entries[key] = yn.Entry(entry.key_position, merge(entries[key].node, entry.node))
         else:
-            entries[key] = ys.Entry(entry.key_position, _without_nulls(entry.node))
-    return ys.Mapping(entries, base.position, removed=removed)
+            entries[key] = yn.Entry(entry.key_position, _without_nulls(entry.node))
+    return yn.Mapping(entries, base.position, removed=removed)
 
 
-def _merge_items(base: ys.Sequence, over: ys.Sequence) -> ys.Sequence:
+def _merge_items(base: yn.Sequence, over: yn.Sequence) -> yn.Sequence:
     items = list(base.items)
     places: dict[str | None, int] = {}
     for index, item in enumerate(items):
-        places.setdefault(ys.name_of(item), index)
+        places.setdefault(yn.name_of(item), index)
     for item in over.items:
-        place = places.get(ys.name_of(item))
+        place = places.get(yn.name_of(item))
         if place is None:
             items.append(_without_nulls(item))
         else:
             items[place] = merge(items[place], item)
-    return ys.Sequence(items, base.position)
+    return yn.Sequence(items, base.position)
 
 
-def _named(node: ys.Sequence) -> bool:
-    return all(ys.name_of(item) is not None for item in node.items) and bool(node.items)
+def _named(node: yn.Sequence) -> bool:
+    return all(yn.name_of(item) is not None for item in node.items) and bool(node.items)
 
 
-def _is_null(node: ys.Node) -> bool:
-    return isinstance(node, ys.Scalar) and node.value is None
+def _is_null(node: yn.Node) -> bool:
+    return isinstance(node, yn.Scalar) and node.value is None
 
 
-def _without_nulls(node: ys.Node) -> ys.Node:
+def _without_nulls(node: yn.Node) -> yn.Node:
     """The same value, with the keys left out that an overlay resets although nothing is below it."""
-    if isinstance(node, ys.Mapping):
-        return _merge_mappings(ys.Mapping({}, node.position), node)
-    if isinstance(node, ys.Sequence):
-        return ys.Sequence([_without_nulls(item) for item in node.items], node.position)
+    if isinstance(node, yn.Mapping):
+        return merge_mappings(yn.Mapping({}, node.position), node)
+    if isinstance(node, yn.Sequence):
+        return yn.Sequence([_without_nulls(item) for item in node.items], node.position)
     return node

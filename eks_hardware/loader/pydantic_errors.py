@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,10 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic.fields import FieldInfo
 
+from eks_hardware import field_paths
 from eks_hardware.findings import Finding, Position
-from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader import yaml_nodes as yn
 from eks_hardware.loader.model_fields import allowed, below, fields, is_model, pick, unwrap
+from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
 from eks_hardware.models.text_patterns import in_words
+from eks_hardware.printable import quoted, shown
+from eks_hardware.suggestions import close, question
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -26,9 +29,9 @@ class _Place:
     """Where a pydantic error points: in the file (node, path) and in the model (annotation, field)."""
 
     path: str
-    node: ys.Node | None  # None: not written down
-    parent: ys.Node | None
-    nearest: ys.Node
+    node: yn.Node | None  # None: not written down
+    parent: yn.Node | None
+    nearest: yn.Node
     key: str | int | None
     annotation: Any
     info: FieldInfo | None
@@ -38,7 +41,7 @@ class _Place:
     branch: tuple[str, str] | None = None
 
     def key_position(self) -> Position:
-        if isinstance(self.parent, ys.Mapping) and self.key in self.parent.entries:
+        if isinstance(self.parent, yn.Mapping) and self.key in self.parent.entries:
             return self.parent.entries[str(self.key)].key_position
         return self.nearest.position
 
@@ -54,7 +57,7 @@ class _Translated(NamedTuple):
     choices: Sequence[Any] = ()
 
 
-def _walk(loc: Sequence[str | int], root: ys.Node, model: Any) -> _Place:
+def _walk(loc: Sequence[str | int], root: yn.Node, model: Any) -> _Place:
     """Follows pydantic's location through file and model at once, so that union labels are told from keys."""
     place = _Place("", root, None, root, None, model, None, None)
     for part in loc:
@@ -72,27 +75,27 @@ def _walk(loc: Sequence[str | int], root: ys.Node, model: Any) -> _Place:
     return place
 
 
-def _is_step(node: ys.Node | None, part: str | int) -> bool:
-    return ys.child_of(node, part) is not None if isinstance(node, (ys.Mapping, ys.Sequence)) else False
+def _is_step(node: yn.Node | None, part: str | int) -> bool:
+    return yn.child_of(node, part) is not None if isinstance(node, (yn.Mapping, yn.Sequence)) else False
 
 
 def _step(place: _Place, part: str | int, annotation: Any) -> None:
-    place.path = ys.join_path(place.path, place.node, part)
+    place.path = yn.path_below(place.path, place.node, part)
     place.owner = annotation if is_model(annotation) else None
     place.annotation, place.info = below(annotation, part)
     place.parent, place.key = place.node, part
     # By key or index only: a label such as "0" must not find the item of that name.
-    mapping = isinstance(place.node, ys.Mapping)
-    place.node = ys.child_of(place.node, part) if mapping or isinstance(part, int) else None
+    mapping = isinstance(place.node, yn.Mapping)
+    place.node = yn.child_of(place.node, part) if mapping or isinstance(part, int) else None
     place.nearest = place.node or place.nearest
 
 
-def translate(details: Sequence[ErrorDetails], root: ys.Mapping, model: Any) -> list[Finding]:
+def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> list[Finding]:
     translated = [_translate_one(detail, root, model) for detail in details]
     findings: list[Finding] = []
     unions: dict[str, list[_Translated]] = {}
     for detail, item in zip(details, translated, strict=True):
-        if isinstance(item.place.nearest, ys.Faulty):
+        if isinstance(item.place.nearest, yn.Faulty):
             continue  # has a finding already
         if item.kind == "too_short" and _is_long_enough(detail, item.place.node):
             continue  # pydantic counts valid items only; the others have findings
@@ -105,8 +108,8 @@ def translate(details: Sequence[ErrorDetails], root: ys.Mapping, model: Any) -> 
     return findings
 
 
-def _is_long_enough(detail: ErrorDetails, node: ys.Node | None) -> bool:
-    written = len(node.items) if isinstance(node, ys.Sequence) else 0
+def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
+    written = len(node.items) if isinstance(node, yn.Sequence) else 0
     return written >= int(detail.get("ctx", {}).get("min_length", 0))
 
 
@@ -125,7 +128,7 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
     deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
     if deeper:  # the shape fits this one
         return [_finding(item) for item in min(deeper, key=len)]
-    if isinstance(items[0].place.nearest, ys.Mapping):
+    if isinstance(items[0].place.nearest, yn.Mapping):
         # What a mapping lacks is said of the alternative that is one.
         of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
         if of_mapping:
@@ -155,9 +158,9 @@ def _number(value: object) -> str:
 
 def _count(number: Any, place: _Place) -> str:
     one, many = "character", "characters"
-    if isinstance(place.node, ys.Sequence):
+    if isinstance(place.node, yn.Sequence):
         one, many = "item", "items"
-    elif isinstance(place.node, ys.Mapping):
+    elif isinstance(place.node, yn.Mapping):
         one, many = "entry", "entries"
     return f"{number} {one if number == 1 else many}"
 
@@ -185,7 +188,7 @@ def _bound(text: str, key: str) -> _Template:
 
 def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
     pattern = str(ctx.get("pattern"))
-    return in_words(pattern) or f"text of the form {ys.shown(pattern, 160)}"
+    return in_words(pattern) or f"text of the form {shown(pattern, 160)}"
 
 
 _TEXT = _fixed("text")
@@ -233,7 +236,7 @@ _TEMPLATES: dict[str, tuple[str, _Template]] = {
 }
 
 
-def _translate_one(detail: ErrorDetails, root: ys.Mapping, model: Any) -> _Translated:
+def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Translated:
     place = _walk(detail["loc"], root, model)
     ctx = detail.get("ctx", {})
     kind = detail["type"]
@@ -258,91 +261,89 @@ def _translate_one(detail: ErrorDetails, root: ys.Mapping, model: Any) -> _Trans
 def _missing(place: _Place) -> _Translated:
     parent = place.parent or place.nearest
     position = parent.position
-    message = f"required field {ys.shown(place.key)} is missing; add it"
-    if isinstance(parent, ys.Mapping) and place.key in parent.removed:
+    message = f"required field {shown(place.key)} is missing; add it"
+    if isinstance(parent, yn.Mapping) and place.key in parent.removed:
         position = parent.removed[str(place.key)]
-        message = f"required field {ys.shown(place.key)} is reset here and has no default; give it a value"
+        message = f"required field {shown(place.key)} is reset here and has no default; give it a value"
     return _Translated("missing", "FIELD_MISSING", "", message, place, position, place.path)
 
 
 def _unknown(place: _Place) -> _Translated:
     known = sorted(fields(place.owner)) if place.owner else []
     hint = _did_you_mean(str(place.key), known)
-    listed = f"; fields here: {ys.shown(', '.join(known), 400)}" if known and not hint else ""
-    message = f"unknown field {ys.quoted(place.key)}{hint}{listed}"
+    listed = f"; fields here: {shown(', '.join(known), 400)}" if known and not hint else ""
+    message = f"unknown field {quoted(place.key)}{hint}{listed}"
     position = place.key_position()
     return _Translated("extra_forbidden", "FIELD_UNKNOWN", "", message, place, position, place.path)
 
 
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
     if place.on_key:
-        return f"needs {need}, got key {ys.quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
+        return f"needs {need}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
     given = _measured(place.node) if "too_" in kind else _given(place.node)
     hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
     if not hint and place.info and place.info.examples:
-        hint = f"; for example {ys.shown(place.info.examples[0])}"
+        hint = f"; for example {shown(place.info.examples[0])}"
     return f"needs {need}, got {given}{hint}"
 
 
-def _quote_hint(kind: str, node: ys.Node | None, choices: Sequence[Any]) -> str:
+def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[Any]) -> str:
     """What to do about a scalar that YAML took for something else: ``1.30``, ``"4"``, ``yes``, ``1_000``."""
-    if not isinstance(node, ys.Scalar) or node.value is None:
+    if not isinstance(node, yn.Scalar) or node.value is None:
         return ""
     if not isinstance(node.value, str):
         is_text = kind == "string_type" or node.raw in choices
-        return f"; put it in quotes: {ys.quoted(node.raw)}" if is_text else ""
+        return f"; put it in quotes: {quoted(node.raw)}" if is_text else ""
     if kind.startswith("bool"):
-        meant = ys.OLD_BOOLEANS.get(node.raw.lower(), ys.resolve_plain(node.raw.lower()))
+        meant = OLD_BOOLEANS.get(node.raw.lower(), resolve_plain(node.raw.lower()))
         quotes = "" if node.plain_style else ", without quotes"
         return f"; write {str(meant).lower()}{quotes}" if isinstance(meant, bool) else ""
     number = re.sub(r"^([-+]?)0+(?=[0-9])", r"\1", node.raw.replace("_", ""))
-    is_number = kind.startswith(("int", "float")) and type(ys.resolve_plain(number)) in (int, float)
+    is_number = kind.startswith(("int", "float")) and type(resolve_plain(number)) in (int, float)
     if is_number or any(str(choice) == node.raw and not isinstance(choice, str) for choice in choices):
-        return f"; write {ys.shown(number)}, without quotes"
+        return f"; write {shown(number)}, without quotes"
     return ""
 
 
-def _list_hint(kind: str, node: ys.Node | None) -> str:
+def _list_hint(kind: str, node: yn.Node | None) -> str:
     """A single value in place of a list."""
-    if not kind.startswith(("tuple", "list", "set", "frozen_set")) or not isinstance(node, ys.Scalar) or not node.raw:
+    if not kind.startswith(("tuple", "list", "set", "frozen_set")) or not isinstance(node, yn.Scalar) or not node.raw:
         return ""
-    return f"; write [{ys.shown(node.raw)}]"
+    return f"; write [{shown(node.raw)}]"
 
 
-def _suggestion(node: ys.Node | None, allowed: Iterable[Any]) -> str:
-    if not isinstance(node, ys.Scalar) or not isinstance(node.value, str):
+def _suggestion(node: yn.Node | None, allowed: Iterable[Any]) -> str:
+    if not isinstance(node, yn.Scalar) or not isinstance(node.value, str):
         return ""
     return _did_you_mean(node.raw, allowed)
 
 
 def _did_you_mean(word: str, allowed: Iterable[Any]) -> str:
-    # Without case and separators: instanceTypes, Instance-Types -> instance_types.
-    plain = {re.sub(r"[-_ .]", "", str(item)).lower(): str(item) for item in allowed}
-    found = difflib.get_close_matches(re.sub(r"[-_ .]", "", word[:200]).lower(), plain, n=1)
-    return f'; did you mean "{plain[found[0]]}"?' if found else ""
+    meant = close(word, map(str, allowed))
+    return f"; {question(meant)}" if meant else ""
 
 
-def _given(node: ys.Node | None) -> str:
-    if isinstance(node, ys.Mapping):
+def _given(node: yn.Node | None) -> str:
+    if isinstance(node, yn.Mapping):
         return "a mapping"
-    if isinstance(node, ys.Sequence):
+    if isinstance(node, yn.Sequence):
         return "a list"
-    if not isinstance(node, ys.Scalar):
+    if not isinstance(node, yn.Scalar):
         return "something else"
     if node.value is None:
         return "nothing"
     if isinstance(node.value, str):
-        return ys.quoted(node.value)
-    return f"{'the number ' if not isinstance(node.value, bool) else ''}{ys.shown(node.raw)}"
+        return quoted(node.value)
+    return f"{'the number ' if not isinstance(node.value, bool) else ''}{shown(node.raw)}"
 
 
-def _measured(node: ys.Node | None) -> str:
-    if isinstance(node, ys.Sequence):
+def _measured(node: yn.Node | None) -> str:
+    if isinstance(node, yn.Sequence):
         return str(len(node.items)) if node.items else "an empty list"
-    if isinstance(node, ys.Mapping):
+    if isinstance(node, yn.Mapping):
         return str(len(node.entries)) if node.entries else "an empty mapping"
-    if isinstance(node, ys.Scalar) and isinstance(node.value, str) and node.value:
-        return f"{len(node.value)}: {ys.quoted(node.value)}"
+    if isinstance(node, yn.Scalar) and isinstance(node.value, str) and node.value:
+        return f"{len(node.value)}: {quoted(node.value)}"
     return "empty text"
 
 
@@ -351,7 +352,7 @@ def _custom(detail: ErrorDetails, place: _Place, position: Position) -> _Transla
     kind = detail["type"]
     ctx = detail.get("ctx", {})
     message = _sentence(detail["msg"])
-    if isinstance(place.node, ys.Scalar) and not place.on_key:
+    if isinstance(place.node, yn.Scalar) and not place.on_key:
         given = _given(place.node)
         if message.startswith(("is ", "contains ")):
             message = f"{given} {message}"
@@ -370,17 +371,17 @@ def _sentence(message: str) -> str:
     message = re.sub(r"^Input should be ", "needs ", message)
     if message[1:2].islower():  # not an abbreviation
         message = message[0].lower() + message[1:]
-    return ys.shown(message, 400).rstrip(".")
+    return shown(message, 400).rstrip(".")
 
 
 def _sub_path(place: _Place, sub: str, position: Position) -> tuple[str, Position]:
     path, node = place.path, place.node
-    for bracketed, word in ys.SEGMENT.findall(sub):
-        label: str = bracketed or word
-        is_index = isinstance(node, ys.Sequence) and label.isascii() and label.isdigit() and len(label) < 7
-        part: str | int = int(label) if is_index else label
-        path = f"{path}[{ys.shown(label)}]" if bracketed and not is_index else ys.join_path(path, node, part)
-        node = ys.child_of(node, part)
+    for step, label in zip(field_paths.steps(sub), field_paths.split(sub), strict=True):
+        index = yn.index_of(label) if isinstance(node, yn.Sequence) else None
+        part = label if index is None else index
+        in_brackets = index is None and step != label
+        path = field_paths.item(path, shown(label)) if in_brackets else yn.path_below(path, node, part)
+        node = yn.child_of(node, part)
         position = node.position if node else position
     return path, position
 

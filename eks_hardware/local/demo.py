@@ -31,6 +31,7 @@ from eks_hardware.local import emulator, processes, terraform, terraform_output,
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
+from eks_hardware.spellings import capacity_of_eks
 
 DEFAULT_STACK = "mixed-hardware"
 _RUNS = Path(".build") / "demo"
@@ -337,7 +338,7 @@ def describe(cluster: ClusterFacts) -> list[Any]:
         groups.add_row(
             group.name,
             "\n".join(group.instance_types),
-            group.capacity_type.lower().replace("_", "-"),
+            capacity_of_eks(group.capacity_type),
             group.ami_type,
             f"{group.min_size}-{group.max_size}",
             str(group.efa_interfaces) if group.efa_interfaces else "-",

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
+from eks_hardware import field_paths
 from eks_hardware.models.text_patterns import form
 
 
@@ -70,12 +71,12 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
         yield path, value
     elif isinstance(value, dict):
         for key, each in value.items():
-            place = _below(path, str(key))
+            place = field_paths.below(path, str(key))
             yield from ((place, text) for _, text in _texts(key, place))
             yield from _texts(each, place)
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
-            yield from _texts(each, f"{path}[{index}]")
+            yield from _texts(each, field_paths.item(path, index))
 
 
 def _no_control_characters_or_template(value: str) -> str:
@@ -156,10 +157,10 @@ def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str
                 continue
             if fault := _fault_of_text(key):
                 yield path, (fault[0], f"has a key that {fault[1]}")
-            yield from _faults_of_json(each, _below(path, key))
+            yield from _faults_of_json(each, field_paths.below(path, key))
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
-            yield from _faults_of_json(each, f"{path}[{index}]")
+            yield from _faults_of_json(each, field_paths.item(path, index))
     elif isinstance(value, str):
         # Configuration files inside a setting have lines and tabs.
         if fault := _fault_of_text(value, allowed="\n\t"):
@@ -171,12 +172,6 @@ def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str
     elif value is not None and not isinstance(value, bool | int | float):
         yield path, ("json_type", "is neither text, number, true, false, list nor mapping")
 
-
-def _below(path: str, key: str) -> str:
-    return f"{path}.{key}" if _PLAIN_KEY.fullmatch(key) else f"{path}[{key}]"
-
-
-_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_json)]
 """Settings of any shape that JSON can hold, safe in Terraform JSON."""

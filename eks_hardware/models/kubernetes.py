@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from typing import Annotated, Literal
 
@@ -12,6 +11,7 @@ from pydantic_core import PydanticCustomError
 from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, refuse_second
 from eks_hardware.models.node_template import Quantity
 from eks_hardware.models.text_patterns import form
+from eks_hardware.suggestions import close, question
 
 ChartName = Literal[
     "aws-efa-k8s-device-plugin",
@@ -87,8 +87,8 @@ _MIG_SLICE = r"^nvidia\.com/mig-[0-9]+g\.[0-9]+gb$"
 def _quota_name(name: str) -> str:
     if name in _QUOTA_NAMES or re.fullmatch(_MIG_SLICE, name):
         return name
-    close = difflib.get_close_matches(name, _QUOTA_NAMES, n=1)
-    hint = f'; did you mean "{close[0]}"?' if close else ""
+    meant = close(name, _QUOTA_NAMES)
+    hint = f"; {question(meant)}" if meant else ""
     known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
     raise PydanticCustomError(
         "field_value",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 
+from eks_hardware import field_paths
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 
 NODE_LISTS = ("node_groups", "karpenter.node_pools")
@@ -25,8 +26,8 @@ def nodes_by_path(strategy: Strategy) -> Mapping[str, NodeGroupSpec | NodePoolSp
     """Every group and pool by its path, such as ``node_groups[gpu]``."""
     pools = strategy.karpenter.node_pools if strategy.karpenter else ()
     return {
-        **{f"{_GROUPS}[{group.name}]": group for group in strategy.node_groups},
-        **{f"{_POOLS}[{pool.name}]": pool for pool in pools},
+        **{field_paths.item(_GROUPS, group.name): group for group in strategy.node_groups},
+        **{field_paths.item(_POOLS, pool.name): pool for pool in pools},
     }
 
 
@@ -53,4 +54,4 @@ def without(strategy: Strategy, paths: Container[str]) -> Strategy:
 
 def lists_of(paths: Iterable[str]) -> frozenset[str]:
     """The lists that some groups and pools are in."""
-    return frozenset(path.partition("[")[0] for path in paths)
+    return frozenset(map(field_paths.list_of, paths))

@@ -11,6 +11,7 @@ from eks_hardware.models.base import JsonObject, KmsKeyArn, Name, StrategyModel,
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.text_patterns import form
 from eks_hardware.models.workload import Purpose, WorkloadSpec
+from eks_hardware.spellings import kubernetes_effect
 
 Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
 
@@ -274,7 +275,7 @@ class NodeTemplate(StrategyModel):
     @model_validator(mode="after")
     def _no_taint_twice(self) -> NodeTemplate:
         # Both spellings of an effect are one effect.
-        taints = [f"{taint.key}:{taint.effect.replace('_', '').title()}" for taint in self.taints]
+        taints = [f"{taint.key}:{kubernetes_effect(taint.effect)}" for taint in self.taints]
         message = "'{value}' is listed twice, and a node takes a taint of one key and effect once; remove one"
         refuse_second(taints, "taints[{index}]", "item_duplicate", message)
         return self

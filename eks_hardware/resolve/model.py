@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from eks_hardware.catalogue import EfaInterface, Hardware, efa_count
 from eks_hardware.models import AssumeRole, FlowLogs
 from eks_hardware.resolve.mappings import frozen
+from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import did_you_mean
 
 R = TypeVar("R", bound="Resolved")
@@ -440,7 +441,7 @@ class ResolvedNodeGroup(Resolved):
 
     @property
     def tainted(self) -> bool:
-        return any(taint.effect != "PREFER_NO_SCHEDULE" for taint in self.taints)
+        return any(keeps_pods_off(taint.effect) for taint in self.taints)
 
 
 @dataclass(frozen=True)

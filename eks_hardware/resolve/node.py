@@ -13,6 +13,7 @@ from eks_hardware.resolve import user_data
 from eks_hardware.resolve.derived import Derived, rule, stated_or
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
+from eks_hardware.spellings import eks_effect
 
 CHOICES = "facts/choices.json"
 """What this project chooses where a strategy says nothing."""
@@ -23,11 +24,6 @@ SEPARATOR = "/"
 AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
 """How the EKS AMI types of an operating system begin."""
 
-_TAINT_EFFECTS = {
-    "NoSchedule": "NO_SCHEDULE",
-    "NoExecute": "NO_EXECUTE",
-    "PreferNoSchedule": "PREFER_NO_SCHEDULE",
-}
 
 # The taint that keeps other pods off the hardware; device plugins tolerate these keys.
 TAINT_KEYS = {
@@ -172,10 +168,7 @@ def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[
 
 def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, ...]:
     """The strategy's taints, after the one that keeps other pods off accelerated nodes."""
-    own = tuple(
-        ResolvedTaint(taint.key, taint.value, _TAINT_EFFECTS.get(taint.effect, taint.effect))
-        for taint in template.taints
-    )
+    own = tuple(ResolvedTaint(taint.key, taint.value, eks_effect(taint.effect)) for taint in template.taints)
     key = TAINT_KEYS.get(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own

@@ -16,14 +16,8 @@ from eks_hardware.resolve.gpu_sharing import sharing_settings
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import CapacityTarget, ResolvedNodeGroup
 from eks_hardware.resolve.node_fields import DEFAULT_TAGS, NodeFields, Surroundings
+from eks_hardware.spellings import CAPACITY
 
-# Capacity as a strategy writes it -> capacityType of the EKS API. A reservation is On-Demand capacity with a target.
-_CAPACITY_TYPES = {
-    "on-demand": "ON_DEMAND",
-    "spot": "SPOT",
-    "reserved": "ON_DEMAND",
-    "capacity-block": "CAPACITY_BLOCK",
-}
 _CAPACITY_TYPES_PAGE = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html"
 _LAUNCH_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _CREATE_NODE_GROUP = "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html"
@@ -98,7 +92,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
 
     def capacity_type(self) -> Derived[str]:
         capacity = self._spec.capacity
-        return rule(_CAPACITY_TYPES[capacity], f"how the EKS API spells {capacity!r}", _CAPACITY_TYPES_PAGE)
+        return rule(CAPACITY[capacity].eks, f"how the EKS API spells {capacity!r}", _CAPACITY_TYPES_PAGE)
 
     def _is_capacity_block(self) -> bool:
         return self._spec.capacity == "capacity-block"

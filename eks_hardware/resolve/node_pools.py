@@ -40,16 +40,7 @@ from eks_hardware.resolve.model_kubernetes import (
     ResolvedNodePool,
 )
 from eks_hardware.resolve.node_fields import DEFAULT_TAGS, EFA_GROUP, NodeFields, Surroundings
-
-# Capacity as a strategy writes it -> karpenter.sh/capacity-type. A capacity block is one kind of reservation:
-# https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
-_CAPACITY_TYPES = {
-    "on-demand": "on-demand",
-    "spot": "spot",
-    "reserved": "reserved",
-    "capacity-block": "reserved",
-}
-
+from eks_hardware.spellings import CAPACITY
 
 _CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
 
@@ -206,7 +197,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
     def capacity_types(self) -> Derived[tuple[str, ...]]:
         return stated_if(
             self._said("capacity"),
-            tuple(dict.fromkeys(_CAPACITY_TYPES[each] for each in self._spec.capacity)),
+            tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity)),
             "neither spot nor a reservation is asked for",
         )
 

@@ -10,6 +10,7 @@ from eks_hardware.rules.chart_values import derived_values
 from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.registry import Breach, Context, rule
 from eks_hardware.rules.unknown_keys import unknown_keys
+from eks_hardware.suggestions import question
 from eks_hardware.versions import numbers
 
 _CHARTS = "config/facts/charts.json"
@@ -53,7 +54,7 @@ def _unknown_value(context: Context) -> Iterator[Breach]:
         if chart.version not in (None, version):
             continue
         for unknown in unknown_keys(name, chart.values):
-            hint = f"; did you mean {unknown.close[0]!r}?" if unknown.close else "; remove it"
+            hint = f"; {question(unknown.close)}" if unknown.close else "; remove it"
             yield (
                 f"kubernetes.charts.{name}.values.{unknown}",
                 f"{name} {version} has no value {str(unknown)!r}, so that this has no effect{hint}",

@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.findings import Finding, Position, Severity
 from eks_hardware.loader import LoadedStrategy, Remains
@@ -109,8 +110,7 @@ def _rest(
         sections: names of sections that are left out.
         lists: those of :data:`NODE_LISTS` that lack groups or pools.
     """
-    inside = tuple(f"{place}[" for place in NODE_LISTS)
-    unread = {*lists, *(place.partition(".")[0] for place in lists)}
+    unread = {*lists, *map(field_paths.section, lists)}
     for each in RULES.values():
         if each.last:
             continue
@@ -120,7 +120,8 @@ def _rest(
         if watched.read & sections:
             continue
         for path, message in found:
-            if path.startswith(inside) or not watched.read & unread:
+            inside = field_paths.name_of_item(path) and field_paths.list_of(path) in NODE_LISTS
+            if inside or not watched.read & unread:
                 ignorable = each.severity is Severity.WARNING and "ignore" not in sections
                 reason = _ignore.reason(strategy, each.code, path) if ignorable else ""
                 yield Finding(each.code, path, message, each.severity, ignored=reason)

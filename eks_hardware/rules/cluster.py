@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 import re
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
@@ -13,6 +12,7 @@ from eks_hardware.findings import Severity
 from eks_hardware.models import S3BackendSpec
 from eks_hardware.resolve import provider_floor
 from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.suggestions import did_you_mean
 from eks_hardware.versions import numbers
 
 _CONSTRAINTS = "https://developer.hashicorp.com/terraform/language/expressions/version-constraints"
@@ -24,8 +24,7 @@ _ENDING_SOON = datetime.timedelta(days=90)
 def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
-        close = difflib.get_close_matches(region, context.catalogue.regions, n=3, cutoff=0.8)
-        hint = f"did you mean {', '.join(close)}?" if close else f"known are {', '.join(context.catalogue.regions)}"
+        hint = did_you_mean(region, context.catalogue.regions)
         yield "region", f"the catalogue has no data of a region {region}: what is sold there is not known; {hint}"
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from eks_hardware.findings import Severity, StrategyError
-from eks_hardware.loader.yaml_positions import parse
+from eks_hardware.loader.yaml_document import parse
 from eks_hardware.rules.registry import RULES
 
 _FOLDER = Path(__file__).parent / "explained"

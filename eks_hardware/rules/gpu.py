@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -18,6 +17,7 @@ from eks_hardware.resolve.node import (
     plugin_labels,
 )
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.suggestions import close, question
 
 _TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
 _MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
@@ -94,8 +94,8 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
     plain = [each for each in profiles if each.endswith("gb")]
     # Of the same part of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
     same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
-    close = same_part or difflib.get_close_matches(profile, plain, n=1)
-    hint = f"did you mean {close[0]}? It has" if close else "it has"
+    meant = same_part[:1] or close(profile, plain)
+    hint = f"{question(meant)} It has" if meant else "it has"
     return f"the {gpu} of {kind.name} has no profile {profile}; {hint} {_slices(profiles, plain)}"
 
 

@@ -14,7 +14,8 @@ from eks_hardware.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.node import taints as node_taints
 from eks_hardware.rules.registry import Breach, Context, Node, group_path, hardware_field, node_path, rule, zones_given
-from eks_hardware.suggestions import several
+from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
+from eks_hardware.suggestions import question, several
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-instance-types"
@@ -49,7 +50,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
         for index, name in enumerate(node.instance_types):
             if context.catalogue.find(name) is None:
                 close = context.catalogue.suggest(name)
-                hint = f"did you mean {several(close, 3)}?" if close else "see 'eks-hardware instances'"
+                hint = question(close) if close else "see 'eks-hardware instances'"
                 yield (
                     node_path(node, f"instance_types[{index}]"),
                     f"{name} is not in the catalogue; {hint}",
@@ -467,7 +468,7 @@ def is_open_to(context: Context, group: NodeGroupSpec, tolerations: Sequence[obj
     """Whether no taint of a group keeps a pod with these tolerations off; not where the taints are not known."""
     kinds = context.types(group)
     return bool(kinds) and all(
-        taint.effect == "PREFER_NO_SCHEDULE" or any(_tolerates(each, taint) for each in tolerations)
+        not keeps_pods_off(taint.effect) or any(_tolerates(each, taint) for each in tolerations)
         for taint in node_taints(group, kinds[0].hardware)
     )
 
@@ -481,8 +482,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
         return False
     key, operator, value = (toleration.get(name) or "" for name in ("key", "operator", "value"))
     effect = str(toleration.get("effect") or "")
-    # Kubernetes writes NoSchedule, EKS NO_SCHEDULE.
-    if effect and effect.lower() != taint.effect.replace("_", "").lower():
+    if effect and kubernetes_effect(effect) != kubernetes_effect(taint.effect):
         return False
     if operator == "Exists":
         return key in ("", taint.key)

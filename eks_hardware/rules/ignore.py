@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator
 
 from eks_hardware.findings import Severity
 from eks_hardware.models import Strategy
 from eks_hardware.rules.registry import RULES, Breach, Context, rule
+from eks_hardware.suggestions import did_you_mean
 
 _GUIDE = "docs/guides/pull-requests.md"
 
@@ -36,8 +36,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                     "cannot be ignored; remove the entry",
                 )
                 continue
-            close = difflib.get_close_matches(entry.code, warnings, n=1)
-            hint = f"did you mean {close[0]}?" if close else "`eks-hardware rules` lists them"
+            hint = did_you_mean(entry.code, warnings, "`eks-hardware rules` lists them")
             yield f"ignore[{index}].code", f"there is no warning {entry.code}; {hint}"
 
 

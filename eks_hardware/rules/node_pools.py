@@ -24,6 +24,7 @@ from eks_hardware.rules.hardware import (
     nowhere_near,
 )
 from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import did_you_mean, several
 from eks_hardware.units import GIB, amount
 
@@ -44,7 +45,7 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, family in enumerate(pool.instance_families):
             if family not in families:
-                hint = did_you_mean(family, families, "see 'eks-hardware instances'", cutoff=0.5)
+                hint = did_you_mean(family, families, "see 'eks-hardware instances'")
                 yield (
                     pool_path(pool, f"instance_families[{index}]"),
                     f"no instance family is called {family!r}; {hint}",
@@ -280,15 +281,14 @@ def _shown(resource: str, number: float) -> str:
 
 # --- capacity
 
-# Capacity as a strategy writes it -> the usage class of EC2. A reservation of any kind may be shared from elsewhere.
-_USAGE_CLASSES = {"on-demand": "on-demand", "spot": "spot", "capacity-block": "capacity-block"}
 _USAGE_SOURCE = (
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)"
 )
 
 
 def _sold(kind: InstanceType, capacity: str) -> bool:
-    return _USAGE_CLASSES.get(capacity) in (None, *kind.usage_classes)
+    # A reservation may be shared from elsewhere.
+    return capacity == "reserved" or CAPACITY[capacity].usage_class in kind.usage_classes
 
 
 @rule("POOL_CAPACITY_UNSOLD", "no type of a pool can be bought in one of the ways it lists", _USAGE_SOURCE)

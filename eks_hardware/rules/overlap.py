@@ -10,6 +10,7 @@ from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.node import taints
 from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
+from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import several
 
 
@@ -38,7 +39,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
         if kinds := context.types(node):
             there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
             # What only asks for other nodes keeps nobody off.
-            hard = [each for each in taints(node, kinds[0].hardware) if each.effect != "PREFER_NO_SCHEDULE"]
+            hard = [each for each in taints(node, kinds[0].hardware) if keeps_pods_off(each.effect)]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
             for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
             found.append(_Place(node, frozenset(kind.name for kind in kinds), frozenset(there), for_whom))

@@ -14,6 +14,7 @@ from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.rules.delivery import charts
 from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.units import amount
 
 _AUTOSCALER = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"
@@ -137,7 +138,7 @@ def _taints(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.kueue:
         return
     for node in context.nodes:
-        hard = [taint for taint in node.taints if taint.effect not in ("PreferNoSchedule", "PREFER_NO_SCHEDULE")]
+        hard = [taint for taint in node.taints if keeps_pods_off(taint.effect)]
         if len(hard) > _FLAVOR_TAINTS:
             yield (
                 node_path(node, "taints"),

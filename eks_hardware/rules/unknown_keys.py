@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware import facts
+from eks_hardware.suggestions import close
 
 # Helm hands these to every chart (https://helm.sh/docs/chart_template_guide/subcharts_and_globals/).
 _ALWAYS = frozenset({"global"})
@@ -55,7 +55,7 @@ def unknown_below(
     for name, value in values.items():
         path = (*above, str(name))
         if name not in known and others is None:
-            yield UnknownKey(path, tuple(difflib.get_close_matches(str(name), known, n=1)))
+            yield UnknownKey(path, close(str(name), known))
             continue
         below = known.get(name, others)
         if isinstance(value, Mapping) and below != _ANYTHING:

@@ -20,6 +20,7 @@ from eks_hardware.resolve.storage import node_shell
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.rules.unknown_keys import unknown_below
+from eks_hardware.suggestions import question
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import KeyTree
@@ -101,8 +102,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
             # A mapping in place of a text: USER_DATA_VALUE says it.
             if not isinstance(beside, Mapping):
                 continue
-            meant = found.close[0] if found.close else None
-            hint = f"did you mean {meant}?" if meant else f"it has {', '.join(beside)}"
+            hint = question(found.close) if found.close else f"it has {', '.join(beside)}"
             where = f"{'.'.join(above)} of a NodeConfig" if above else "the spec of a NodeConfig"
             yield _Fault(
                 setting_path(node, found.path),
@@ -112,7 +112,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
         settings = setting(node.user_data, ("kubelet", "config"))
         for found in unknown_below(settings, _tree(kubelet)) if isinstance(settings, Mapping) else ():
             meant = _misspelt(found.path[-1], found.close)
-            hint = f"did you mean {meant}?" if meant else "see the KubeletConfiguration of your version"
+            hint = question([meant]) if meant else "see the KubeletConfiguration of your version"
             yield _Fault(
                 setting_path(node, ("kubelet", "config", *found.path)),
                 f"kubelet has no setting {found.path[-1]!r}, and takes no notice of it; {hint}",
@@ -133,7 +133,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
                 )
                 continue
             meant = _misspelt(found.path[-1], found.close)
-            hint = f"did you mean {meant}?" if meant else "see the settings of your version"
+            hint = question([meant]) if meant else "see the settings of your version"
             yield _Fault(
                 setting_path(node, found.path),
                 f"Bottlerocket has no setting {name!r}, takes none of the user data for it, and the node never joins; "

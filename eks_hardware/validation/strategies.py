@@ -20,7 +20,7 @@ from eks_hardware.advisor.strategies.filled import Filled
 from eks_hardware.findings import Finding, Position, Severity, StrategyError
 from eks_hardware.loader import LoadedStrategy, Remains, read_strategies, read_strategy
 from eks_hardware.loader.discovery import find
-from eks_hardware.loader.yaml_positions import display_name
+from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.node_lists import lists_of, nodes_by_path, without
 from eks_hardware.rules import check_loaded, check_remains
 

@@ -14,7 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from eks_hardware.findings import Finding, Position, StrategyError
-from eks_hardware.loader.yaml_positions import read_text, shown
+from eks_hardware.loader.yaml_files import read_text
+from eks_hardware.printable import shown
 
 _BEFORE = 50
 """Characters of a long line that are shown before the place."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
@@ -12,6 +11,8 @@ from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.kubernetes.nodes import nodes as all_nodes
 from eks_hardware.models import NodeTemplate, Strategy
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
+from eks_hardware.spellings import keeps_pods_off
+from eks_hardware.suggestions import did_you_mean
 from eks_hardware.workloads.request import WorkloadError, shown
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
@@ -63,7 +64,7 @@ class Target:
         groups = self.resolved.node_groups
         if any(group.workload == "system" for group in groups):
             return self.node.workload == "system"
-        return not self.is_pool and not any(taint.effect != "PREFER_NO_SCHEDULE" for taint in self.node.taints)
+        return not self.is_pool and not any(keeps_pods_off(taint.effect) for taint in self.node.taints)
 
     @property
     def driver(self) -> str | None:
@@ -96,8 +97,7 @@ def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catal
     """
     nodes = {each.name: each for each in all_nodes(resolved)}
     if name not in nodes:
-        close = difflib.get_close_matches(name, nodes, n=3, cutoff=0.5)
-        fix = f"did you mean {', '.join(close)}?" if close else f"there are {', '.join(nodes)}"
+        fix = did_you_mean(name, nodes)
         raise WorkloadError(
             "WORKLOAD_GROUP_UNKNOWN", "--group", f"{resolved.name} has no node group or pool {shown(name)}; {fix}"
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.local.emulator import Emulator
 from eks_hardware.local.readback import Account
@@ -111,9 +111,7 @@ def _strategy(made: Made, folder: Path, **fields: Any) -> Path:
         ),
     }
     file = folder / "demo.yaml"
-    yaml = YAML(typ="safe", pure=True)
-    yaml.default_flow_style = False
-    yaml.dump(document(**{**right, **fields}), file)
+    file.write_text(yaml.safe_dump(document(**{**right, **fields})), encoding="utf-8")
     return file
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.testing import Template, assert_no_public_api
 from helpers.kubernetes.karpenter_rules import check_rules
@@ -168,7 +168,7 @@ def test_a_strategy_keeps_every_address_beside_what_a_team_adds(ran: Callable[[s
 
 
 def _yaml(text: str) -> Any:
-    return YAML(typ="safe", pure=True).load(text)
+    return yaml.safe_load(text)
 
 
 def test_karpenter_takes_the_pools_of_adopted_clusters(ran: Callable[[str], Ran]) -> None:

@@ -6,17 +6,16 @@ Answers have shapes that botocore's models accept; they stand in for calls that 
 from __future__ import annotations
 
 import datetime
-import io
 import shlex
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 import boto3
+import yaml
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
 from botocore.model import OperationModel
 from botocore.validate import ParamValidator
-from ruamel.yaml import YAML
 
 from eks_hardware.catalogue import load
 from eks_hardware.doctor import run
@@ -100,9 +99,7 @@ def of_moto() -> Aws:
 
 def loaded(*groups: dict[str, Any], **fields: Any) -> LoadedStrategy:
     """A strategy without errors, as a file would be loaded."""
-    text = io.StringIO()
-    YAML(typ="safe", pure=True).dump(document(*groups, **fields), text)
-    strategy = parse_strategy(text.getvalue(), file="demo.yaml")
+    strategy = parse_strategy(yaml.safe_dump(document(*groups, **fields)), file="demo.yaml")
     wrong = [each for each in check_rules(strategy.strategy, today=TODAY) if each.severity.value == "error"]
     assert not wrong, "\n".join(map(str, wrong))
     return strategy

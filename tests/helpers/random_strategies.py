@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType, load
-from eks_hardware.loader import yaml_positions
+from eks_hardware.loader.yaml_document import parse
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import known_to_karpenter, mig_profiles
 from eks_hardware.rules.explanations import explanations, is_whole
@@ -534,7 +534,7 @@ def coherent(draw: st.DrawFn) -> Document:
 def fragments() -> tuple[Document, ...]:
     """Every part of a strategy that an explanation shows."""
     texts = [text for each in explanations().values() for text in (each.breaks, each.fixed) if not is_whole(text)]
-    roots = [yaml_positions.parse(text, "fragment").root for text in texts]
+    roots = [parse(text, "fragment").root for text in texts]
     return tuple(root.plain() for root in roots if root is not None)
 
 

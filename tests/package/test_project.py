@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from helpers.installed import Installed
 from helpers.paths import ROOT
@@ -86,7 +86,7 @@ GH = '#!/bin/sh\nprintf "%s\\n" "$@" > gh.txt\n'
 
 def steps(project: Path, job: str) -> list[tuple[str, str]]:
     """Scripts of a job by name, without the one that installs."""
-    workflow = YAML(typ="safe").load((project / ".github/workflows/strategies.yml").read_text(encoding="utf-8"))
+    workflow = yaml.safe_load((project / ".github/workflows/strategies.yml").read_text(encoding="utf-8"))
     return [
         (each.get("name", each["run"]), each["run"].replace("${{ github.event.number }}", "7"))
         for each in workflow["jobs"][job]["steps"]

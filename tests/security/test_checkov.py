@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from helpers.checkov import Check, scan
 from helpers.paths import TESTS
@@ -167,7 +167,7 @@ def of_stacks(scanned: Sequence[Synthesized], checks: Mapping[str, list[Check]])
 
 
 def exceptions() -> Mapping[str, list[dict[str, str]]]:
-    read: Mapping[str, list[dict[str, str]]] = YAML(typ="safe").load(EXCEPTIONS)
+    read: Mapping[str, list[dict[str, str]]] = yaml.safe_load(EXCEPTIONS)
     return read
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.write import write
@@ -181,7 +181,7 @@ def synthesized(resolved: ResolvedStrategy, folder: Path) -> dict[str, Any]:
 def in_terraform(document: dict[str, Any]) -> Any:
     """What is in a stack as Terraform reads it, down to plain text."""
     for release in document["resource"]["helm_release"].values():
-        release["values"] = [YAML(typ="safe", pure=True).load(unescaped(each)) for each in release["values"]]
+        release["values"] = [yaml.safe_load(unescaped(each)) for each in release["values"]]
     return plain(document)
 
 
@@ -212,7 +212,7 @@ def test_expressions_are_ours_alone(both: Both, tmp_path: Path) -> None:
 def written(resolved: ResolvedStrategy, out: Path) -> dict[str, Any]:
     paths = write(bundle(resolved), out, name=resolved.name, region=resolved.region, known=known(resolved))
     return {
-        str(path.relative_to(out)): list(YAML(typ="safe", pure=True).load_all(path.read_text(encoding="utf-8")))
+        str(path.relative_to(out)): list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
         if path.suffix == ".yaml"
         else path.read_text(encoding="utf-8")
         for path in paths

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from helpers.paths import ROOT, TESTS
 from helpers.synthesized import Synthesized
@@ -37,7 +37,7 @@ class Policy:
 
 @cache
 def data() -> Mapping[str, Any]:
-    read: Mapping[str, Any] = YAML(typ="safe").load(DATA)
+    read: Mapping[str, Any] = yaml.safe_load(DATA)
     return read
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.kubernetes import bundle
 from helpers.paths import SHIPPED, SPECIAL
@@ -107,7 +107,7 @@ def unencrypted(stack: Synthesized) -> list[str]:
             assert devices
             found += [name for device in devices if device["ebs"]["encrypted"] != "true"]
         if type_ == "helm_release":
-            for values in map(YAML(typ="safe").load, body["values"]):
+            for values in map(yaml.safe_load, body["values"]):
                 classes = [each for each in values.get("objects", []) if each["kind"] == "EC2NodeClass"]
                 devices = [device for each in classes for device in each["spec"]["blockDeviceMappings"]]
                 assert bool(devices) == bool(classes)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
 
 from eks_hardware.cli.commands.diff import REPLACED
 from eks_hardware.diff import Changes

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.kubernetes import Bundle, ChartRelease
 from eks_hardware.models import Strategy
@@ -51,7 +51,7 @@ def test_a_chart_in_written_files(tmp_path: Path) -> None:
     synthesized(tmp_path, CHART, "kubernetes: {delivery: manifests}\n")
     folder = tmp_path / "out" / "stacks" / "mixed-hardware" / "kubernetes"
     assert (folder / "values" / "keda.yaml").read_text(encoding="utf-8") == "operator:\n  replicaCount: 2\n"
-    listed = YAML(typ="safe").load((folder / "releases.yaml").read_text(encoding="utf-8"))["releases"]
+    listed = yaml.safe_load((folder / "releases.yaml").read_text(encoding="utf-8"))["releases"]
     names = [each["name"] for each in listed]
     assert names.index("keda") < names.index(POOLS) == len(names) - 1
     assert "helm upgrade --install \\\n  keda" in (folder / "install.sh").read_text(encoding="utf-8")

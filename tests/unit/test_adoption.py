@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.adoption import load_adoption
 from eks_hardware.findings import StrategyError
@@ -130,7 +130,7 @@ def test_a_warning_stops_nothing_and_can_be_ignored() -> None:
 def test_a_finding_has_its_line(tmp_path: Path) -> None:
     file = tmp_path / "pools.yaml"
     with file.open("w") as out:
-        YAML().dump(adoption_document(gpu_pool("gpu", instance_types=["g6.xlarge"], efa=True)), out)
+        yaml.safe_dump(adoption_document(gpu_pool("gpu", instance_types=["g6.xlarge"], efa=True)), out, sort_keys=False)
     with pytest.raises(StrategyError) as caught:
         load_adoption(file, today=TODAY)
     (finding,) = caught.value.errors
@@ -141,7 +141,7 @@ def test_a_finding_has_its_line(tmp_path: Path) -> None:
 def test_a_misspelt_field_has_its_line(tmp_path: Path) -> None:
     file = tmp_path / "pools.yaml"
     with file.open("w") as out:
-        YAML().dump({**adoption_document(CPU), "node_groups": []}, out)
+        yaml.safe_dump({**adoption_document(CPU), "node_groups": []}, out, sort_keys=False)
     with pytest.raises(StrategyError) as caught:
         load_adoption(file)
     assert [(each.code, each.path) for each in caught.value.findings] == [("FIELD_UNKNOWN", "node_groups")]

@@ -25,8 +25,8 @@ from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, write
 from eks_hardware.kubernetes.references import known
 from eks_hardware.loader import parse_strategy, read_strategy
-from eks_hardware.loader import yaml_positions as ys
 from eks_hardware.loader.model_fields import fields, is_model, unwrap
+from eks_hardware.loader.yaml_document import parse
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from helpers.paths import SHIPPED, SPECIAL
@@ -247,7 +247,7 @@ ELSE: list[dict[str, Any]] = [
 
 def documents() -> list[dict[str, Any]]:
     files = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
-    roots = (ys.parse(file.read_text(encoding="utf-8"), file.name).root for file in files)
+    roots = (parse(file.read_text(encoding="utf-8"), file.name).root for file in files)
     return [*(root.plain() for root in roots if root), *ELSE]
 
 

@@ -16,8 +16,8 @@ LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
 LAYERS = (
-    ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "suggestions", "findings"),
-    ("facts",),
+    ("_framework", "_lazy_providers", "data", "units", "aws_names", "versions", "printable", "findings"),
+    ("facts", "field_paths", "spellings", "suggestions"),
     ("_cdk", "_node", "catalogue", "iam_policies"),
     ("models", "software"),
     ("loader", "resolve"),

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner
-from ruamel.yaml import YAML
 
 from eks_hardware.cli import app
 from eks_hardware.rules import RULES
@@ -33,13 +33,13 @@ def test_numbers_of_rules_and_corpus() -> None:
 
 
 def test_numbers_of_traps() -> None:
-    traps = YAML(typ="safe").load((TESTS / "traps.yaml").read_text(encoding="utf-8"))
+    traps = yaml.safe_load((TESTS / "traps.yaml").read_text(encoding="utf-8"))
     rows = traps["traps"] if isinstance(traps, dict) else traps
     assert number("traps") == len(rows)
 
 
 def test_numbers_of_checkov() -> None:
-    exceptions = YAML(typ="safe").load((TESTS / "security" / "exceptions.yaml").read_text(encoding="utf-8"))
+    exceptions = yaml.safe_load((TESTS / "security" / "exceptions.yaml").read_text(encoding="utf-8"))
     assert number("exceptions") == len(exceptions["shipped"])
 
 

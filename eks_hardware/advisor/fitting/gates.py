@@ -13,6 +13,7 @@ from eks_hardware import facts, software
 from eks_hardware.advisor.model import Gate, Maturity, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 from eks_hardware.models import WorkloadSpec
+from eks_hardware.spellings import CAPACITY
 from eks_hardware.versions import parts
 
 if TYPE_CHECKING:
@@ -98,9 +99,8 @@ def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
     if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
         text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training takes whole ones"
         yield Gate(code="FRACTION", passed=False, text=text, source=_CATALOGUE)
-    classes = {"reserved": "on-demand"}
     wanted = request.workload.purchase
-    if not any(classes.get(each, each) in kind.usage_classes for each in wanted):
+    if not any(CAPACITY[each].usage_class in kind.usage_classes for each in wanted):
         text = f"{kind.name} is not sold {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
         yield Gate(code="PURCHASE", passed=False, text=text, source=_CATALOGUE)
 

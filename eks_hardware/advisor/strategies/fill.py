@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
+from eks_hardware import field_paths
 from eks_hardware.advisor.strategies import lock
 from eks_hardware.advisor.strategies.choose import NothingFitsError, Recommender, choose, too_few_nodes
 from eks_hardware.advisor.strategies.filled import Filled
@@ -24,9 +26,11 @@ from eks_hardware.advisor.strategies.questions import (
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.findings import Finding, Position, Severity
 from eks_hardware.loader import LoadedStrategy, SourceMap
-from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader import yaml_nodes as yn
+from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.models.node_lists import nodes_by_path, with_nodes
+from eks_hardware.printable import shown
 
 _MOST_DIFFERENCES = 4
 
@@ -127,7 +131,7 @@ class _Filling:
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
         message = (
             f"{nearest.chosen.instance_types[0]} is locked for another question: "
-            f"{ys.shown('; '.join(changed[:_MOST_DIFFERENCES]), 300)}{more}; the recommender would choose "
+            f"{shown('; '.join(changed[:_MOST_DIFFERENCES]), 300)}{more}; the recommender would choose "
             f"{today.instance_types[0]} today: {command}"
         )
         return Finding("LOCK_OUTDATED", f"{question.path}.workload", message)
@@ -146,7 +150,7 @@ class _Filling:
             and each not in self._used
             and (each.path not in described or each.path in answered)
         ]
-        position = Position(ys.display_name(lock.lock_path(self._loaded.path))) if self._loaded.path else None
+        position = Position(display_name(lock.lock_path(self._loaded.path))) if self._loaded.path else None
         return [
             Finding(
                 "LOCK_UNUSED",
@@ -184,7 +188,7 @@ def filled_in(loaded: LoadedStrategy, chosen: Mapping[str, lock.Chosen]) -> Load
     }
     root = loaded.source.root
     for path in chosen:
-        root = _grafted(root, ys.split_path(path), chosen[path].instance_types)
+        root = yn.changed(root, field_paths.split(path), partial(_with_types, names=chosen[path].instance_types))
     return replace(loaded, strategy=with_nodes(loaded.strategy, nodes), source=SourceMap(root))
 
 
@@ -202,30 +206,16 @@ def _with(node: Node, chosen: lock.Chosen) -> Node:
     return node.model_copy(update=update)
 
 
-def _grafted(node: ys.Node, labels: Sequence[str], names: Sequence[str]) -> ys.Node:
-    """A copy of the tree in which a group or pool has the types that were chosen, where its workload stands."""
-    if not labels:
-        return _with_types(node, names) if isinstance(node, ys.Mapping) else node
-    if isinstance(node, ys.Mapping) and labels[0] in node.entries:
-        entry = node.entries[labels[0]]
-        entries = {**node.entries, labels[0]: ys.Entry(entry.key_position, _grafted(entry.node, labels[1:], names))}
-        return ys.Mapping(entries, node.position, removed=node.removed)
-    if isinstance(node, ys.Sequence):
-        found = node.find(labels[0])
-        items = [_grafted(item, labels[1:], names) if item is found else item for item in node.items]
-        return ys.Sequence(items, node.position)
-    return node
-
-
-def _with_types(node: ys.Mapping, names: Sequence[str]) -> ys.Mapping:
-    workload = node.entries.get("workload")
-    if workload is None:
+def _with_types(node: yn.Node, names: Sequence[str]) -> yn.Node:
+    """A group or pool with the types that were chosen, where its workload stands."""
+    workload = node.entries.get("workload") if isinstance(node, yn.Mapping) else None
+    if not isinstance(node, yn.Mapping) or workload is None:
         return node
     # As the workload is found: by its key, where it goes over several lines.
     at = workload.node.position
     at = workload.key_position if workload.key_position.line != at.line else at
-    types = ys.Sequence([ys.Scalar(name, name, True, at) for name in names], at)
+    types = yn.Sequence([yn.Scalar(name, name, True, at) for name in names], at)
     entries = {**node.entries}
     for field in ("instance_types", "efa", "needs", "capacity"):
-        entries.setdefault(field, ys.Entry(at, types))
-    return ys.Mapping(entries, node.position, removed=node.removed)
+        entries.setdefault(field, yn.Entry(at, types))
+    return yn.Mapping(entries, node.position, removed=node.removed)

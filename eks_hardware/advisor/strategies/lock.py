@@ -17,10 +17,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
-from eks_hardware.loader.yaml_positions import display_name, shown
+from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.node_template import Capacity
+from eks_hardware.printable import shown
 
 VERSION = 1
 MAX_BYTES = 1 << 20

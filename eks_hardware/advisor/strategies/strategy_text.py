@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from eks_hardware import software
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.loader import parse_strategy
-from eks_hardware.loader.yaml_positions import resolve_plain, shown
+from eks_hardware.loader.yaml_scalars import resolve_plain
 from eks_hardware.models import ClusterSpec
 from eks_hardware.models.node_template import Capacity
+from eks_hardware.printable import shown
 from eks_hardware.rules import check
 
 RESERVED = ("reserved", "capacity-block")

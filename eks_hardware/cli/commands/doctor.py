@@ -103,7 +103,7 @@ def _finding(finding: Diagnosis) -> Iterator[str]:
 
 
 def _fill(text: str, indent: str) -> list[str]:
-    from eks_hardware.loader.yaml_positions import shown
+    from eks_hardware.printable import shown
 
     # Some of it is AWS's own words: nothing in them acts on a terminal. An ARN is not broken, so that it can be copied.
     text = shown(text, limit=len(text) + 1)

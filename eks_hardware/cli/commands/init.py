@@ -207,15 +207,13 @@ def _strategy(name: str, answers: _Answers) -> str:
 
 
 def _refuse_unknown_region(region: str) -> None:
-    from difflib import get_close_matches
-
     from eks_hardware.advisor.strategies.strategy_text import WriteError
     from eks_hardware.catalogue import load
+    from eks_hardware.suggestions import did_you_mean
 
     regions = load().regions
     if region not in regions:
-        close = get_close_matches(region, regions, n=1)
-        hint = f"did you mean {close[0]}?" if close else f"there are {', '.join(regions)}"
+        hint = did_you_mean(region, regions)
         raise WriteError(f'the catalogue does not know the region "{region}"; {hint}')
 
 

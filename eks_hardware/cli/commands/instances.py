@@ -26,7 +26,7 @@ def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
         return
     from eks_hardware.suggestions import did_you_mean
 
-    hint = did_you_mean(value, known, f"known: {', '.join(known)}", cutoff=0.5)
+    hint = did_you_mean(value, known, f"known: {', '.join(known)}")
     fail(f"unknown {option} {value!r}; {hint}", WRONG_USAGE)
 
 

@@ -118,7 +118,7 @@ def _relocked(
 
 def _write(loaded: LoadedStrategy, found: Relocked) -> None:
     from eks_hardware.advisor.strategies.lock import lock_path, write
-    from eks_hardware.loader.yaml_positions import display_name
+    from eks_hardware.loader.yaml_files import display_name
 
     if _says_nothing(loaded, found) or loaded.path is None:
         return
@@ -164,7 +164,7 @@ def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
 
 
 def _lines(choice: Choice, said: str) -> Iterator[str]:
-    from eks_hardware.loader.yaml_positions import shown
+    from eks_hardware.printable import shown
 
     yield f"{choice.path}  {said}: {_hardware(choice.entry)}"
     if choice.before and choice.before.chosen != choice.entry.chosen:
@@ -177,7 +177,7 @@ def _lines(choice: Choice, said: str) -> Iterator[str]:
 
 def _hardware(entry: Entry) -> str:
     """``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``"""
-    from eks_hardware.loader.yaml_positions import shown
+    from eks_hardware.printable import shown
 
     chosen, then = entry.chosen, entry.at_the_time
     number = f"{chosen.nodes} x " if chosen.nodes > 1 else ""

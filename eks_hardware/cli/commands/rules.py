@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import shutil
 import textwrap
 from typing import TYPE_CHECKING, Any
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
 def rules(code: str | None, format_: str) -> None:
     """List everything that strategies are checked for, or explain one code with an example and its fix."""
     from eks_hardware.rules.explanations import explanations
+    from eks_hardware.suggestions import did_you_mean
 
     known, as_json = explanations(), format_ == "json"
     if code is None:
@@ -35,8 +35,9 @@ def rules(code: str | None, format_: str) -> None:
         return
     found = known.get(code.upper().replace("-", "_"))
     if found is None:
-        close = difflib.get_close_matches(code.upper(), known, n=3)
-        hint = f"did you mean {', '.join(close)}?" if close else "`eks-hardware rules` lists the codes"
+        from eks_hardware.suggestions import did_you_mean
+
+        hint = did_you_mean(code, known, "`eks-hardware rules` lists the codes")
         fail(f"there is no code {code!r}; {hint}", WRONG_USAGE)
     if as_json:
         print_json(_row(found) | _example(found))

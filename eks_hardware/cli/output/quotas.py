@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from eks_hardware import field_paths
 from eks_hardware.quotas import QuotaNeed, quota_needs
 from eks_hardware.resolve import resolve
 
@@ -91,8 +92,8 @@ def _line(name: str, needed: str, surge: str, default: str, mark: str = "") -> s
 
 def _label(path: str) -> str:
     """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``"""
-    place, _, name = path.partition("[")
-    return f"{'pool ' if 'pool' in place else ''}{name.partition(']')[0]}" if name else path
+    name = field_paths.name_of_item(path)
+    return f"{'pool ' if 'pool' in field_paths.list_of(path) else ''}{name}" if name else path
 
 
 def shown(value: float) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
 
@@ -42,7 +42,7 @@ def read_summary(folder: Path) -> Summary:
     Raises:
         OSError: there is no such folder, or nothing of ours in it.
     """
-    listed = YAML(typ="safe", pure=True).load((folder / RELEASES_FILE).read_text(encoding="utf-8"))
+    listed = yaml.safe_load((folder / RELEASES_FILE).read_text(encoding="utf-8"))
     return Summary(
         tuple(
             ReleaseSummary(each["name"], each["namespace"], each.get("version", ""), each.get("objects", {}))

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import yaml
 from cdktf import App
-from ruamel.yaml import YAML
 
 from eks_hardware.adoption import load_adoption
 from eks_hardware.findings import StrategyError
@@ -48,7 +48,7 @@ def test_karpenter_comes_before_its_pools_and_goes_after_them(both: Both) -> Non
 def test_its_nodes_are_in_the_subnets_that_we_name(both: Both) -> None:
     template = both.shared
     (values,) = template.resource("helm_release", {"name": "karpenter-resources"})["values"]
-    classes = [each for each in YAML(typ="safe", pure=True).load(values)["objects"] if each["kind"] == "EC2NodeClass"]
+    classes = [each for each in yaml.safe_load(values)["objects"] if each["kind"] == "EC2NodeClass"]
     subnets = [{"id": "subnet-0aaaaaaaaaaaaaaa1"}, {"id": "subnet-0aaaaaaaaaaaaaaa2"}]
     assert [each["spec"]["subnetSelectorTerms"] for each in classes] == [subnets, subnets]
     assert [each["spec"]["securityGroupSelectorTerms"] for each in classes] == [
@@ -71,7 +71,7 @@ def test_where_karpenter_is_only_what_the_pool_names_is_made(both: Both) -> None
 def test_the_pool_is_written_with_the_role_and_the_groups_that_are_there(both: Both, tmp_path: Path) -> None:
     write_pools(both.pools, tmp_path)
     file = tmp_path / "manifests" / "karpenter-resources" / "ec2nodeclass-h100.yaml"
-    written = YAML(typ="safe", pure=True).load(file.read_text(encoding="utf-8"))
+    written = yaml.safe_load(file.read_text(encoding="utf-8"))
     group = both.research.resource("aws_security_group")
     assert written["spec"]["role"] == NODE_ROLE
     assert written["spec"]["subnetSelectorTerms"] == [{"id": "subnet-0bbbbbbbbbbbbbbb2"}]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.cost import PURCHASES, cost_of
 from eks_hardware.resolve import resolve
@@ -34,7 +34,7 @@ def content(*arguments: str) -> dict[str, Any]:
 def write(folder: Path, **fields: Any) -> str:
     file = folder / "demo.yaml"
     with file.open("w", encoding="utf-8") as stream:
-        YAML().dump(document(**fields), stream)
+        yaml.safe_dump(document(**fields), stream, sort_keys=False)
     return str(file)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.doctor.aws import Aws
 from helpers import cli
@@ -27,7 +27,7 @@ DENIED = RefusedError("AccessDenied")
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     path = Path("demo.yaml")
-    YAML().dump(document(group("p4d.24xlarge", name="a100")), path)
+    path.write_text(yaml.safe_dump(document(group("p4d.24xlarge", name="a100")), sort_keys=False), encoding="utf-8")
     return path
 
 

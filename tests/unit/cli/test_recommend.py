@@ -244,7 +244,7 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
     [
         ("", "--task and --model, or --from FILE"),
         ("--task inference", "--model"),
-        ("--task inferense --model 8B", 'did you mean "inference"?'),
+        ("--task inferense --model 8B", 'did you mean inference?'),
         ("--task inference --model 0B", "MODEL_SIZE --model"),
         ("--task inference --model 8X", "FIELD_PATTERN --model"),
         ("--task inference --model 99999999T", "FIELD_PATTERN --model"),
@@ -253,7 +253,7 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
         ("--task inference --model 8B --concurrency 0", "FIELD_RANGE --concurrency"),
         ("--task training --model 8B --context 5", "WORKLOAD_FIELD --context"),
         ("--task inference --model 8B --capacity cash", "FIELD_VALUE --capacity"),
-        ("--task inference --model 8B --precision fp9", 'did you mean "fp8"?'),
+        ("--task inference --model 8B --precision fp9", 'did you mean fp8?'),
         ("--task training --model 8B --precision int4", "WORKLOAD_PRECISION --precision"),
         ("--task inference --model 8B --region us-west-9", "did you mean us-west-2"),
         ("--task inference --model 8B --region mars", "--region"),

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from rich.console import Console
-from ruamel.yaml import YAML
 
 from eks_hardware.kubernetes import Bundle, ObjectRelease, Reference, bundle
 from eks_hardware.kubernetes.files.summary import ReleaseSummary, Summary, summary_table
@@ -40,7 +40,7 @@ def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli
 
 def write_strategy(file: Path, **fields: object) -> Path:
     pools = {"node_pools": [{"name": "gpu", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}]}
-    YAML().dump(document(**{"karpenter": pools, **fields}), file)
+    file.write_text(yaml.safe_dump(document(**{"karpenter": pools, **fields}), sort_keys=False), encoding="utf-8")
     return file
 
 

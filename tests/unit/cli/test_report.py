@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware import __version__
 from helpers import cli
@@ -117,7 +117,7 @@ def test_errors_in_the_strategy_leave_everything_as_it_was(tmp_path: Path) -> No
 
 def test_what_is_too_dear_can_be_looked_at(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    YAML().dump(document(budget={"usd_per_month_at_max": 1}), file)
+    file.write_text(yaml.safe_dump(document(budget={"usd_per_month_at_max": 1}), sort_keys=False), encoding="utf-8")
     out = tmp_path / "mine.html"
     code, said, problem = run(str(file), "--out", str(out))
     assert (code, said.startswith(f"{out}: ")) == (1, True)
@@ -153,7 +153,10 @@ def test_an_overlay(tmp_path: Path) -> None:
 
 def test_a_strategy_of_ones_own(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
-    YAML().dump(document(group("g6.xlarge", name="inference"), description="Ours & <theirs>"), file)
+    file.write_text(
+        yaml.safe_dump(document(group("g6.xlarge", name="inference"), description="Ours & <theirs>"), sort_keys=False),
+        encoding="utf-8",
+    )
     out = tmp_path / "mine.html"
     assert run(str(file), "--out", str(out))[0] == 0
     text = out.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from helpers import cli
 from helpers.paths import ROOT
@@ -114,7 +114,7 @@ def blocks(guide: str) -> list[str]:
 
 def test_the_workflow_of_the_guide_runs() -> None:
     """What it calls is there, with these options, and writes what it uploads."""
-    workflow = YAML(typ="safe").load(blocks("pull-requests.md")[0])
+    workflow = yaml.safe_load(blocks("pull-requests.md")[0])
     steps = workflow["jobs"]["check"]["steps"]
     commands = [step["run"] for step in steps if "run" in step]
     (check,) = (command for command in commands if "eks-hardware" in command)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from ruamel.yaml import YAML
 
 from eks_hardware.workloads import CHECKS, KINDS
 from helpers import cli
@@ -24,7 +23,7 @@ def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli
 
 def write(folder: Path, *groups: dict[str, object], **fields: object) -> str:
     file = folder / "mine.yaml"
-    YAML().dump(document(*groups, **fields), file)
+    file.write_text(yaml.safe_dump(document(*groups, **fields), sort_keys=False), encoding="utf-8")
     return str(file)
 
 

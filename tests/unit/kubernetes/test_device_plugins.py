@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.kubernetes.device_plugins import NEURON_SCHEDULER, efa_image, releases
 from eks_hardware.kubernetes.model import ChartRelease
@@ -88,7 +88,7 @@ def test_time_slicing() -> None:
     config = found[NVIDIA].values["config"]
     assert config["default"] == "default"
     assert list(config["map"]) == ["default", "time-slicing-4", "time-slicing-8-renamed"]
-    contents = {name: YAML(typ="safe").load(text) for name, text in config["map"].items()}
+    contents = {name: yaml.safe_load(text) for name, text in config["map"].items()}
     assert contents["default"] == {"version": "v1"}
     assert contents["time-slicing-8-renamed"] == {
         "version": "v1",

@@ -7,16 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import releases
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
-from eks_hardware.kubernetes.nodes import Node, effect, nodes
+from eks_hardware.kubernetes.nodes import Node, nodes
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, extended_resources_of, resolve
+from eks_hardware.spellings import kubernetes_effect
 from eks_hardware.units import amount
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import group, resolved_of, strategy, strategy_of
@@ -72,8 +73,9 @@ def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path)
             tolerated = {(each["key"], each["effect"]) for each in flavor.tolerations}
             named = {(each["key"], each.get("value", ""), each["effect"]) for each in flavor.taints}
             for taint in node.taints:
-                known = (taint.key, effect(taint)) in tolerated or (taint.key, taint.value, effect(taint)) in named
-                assert known or effect(taint) == "PreferNoSchedule", (node.name, taint)
+                effect = kubernetes_effect(taint.effect)
+                known = (taint.key, effect) in tolerated or (taint.key, taint.value, effect) in named
+                assert known or effect == "PreferNoSchedule", (node.name, taint)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
@@ -295,7 +297,7 @@ def test_only_system_nodes() -> None:
 
 def configuration(given: ResolvedStrategy) -> Any:
     chart = next(each for each in releases(given) if isinstance(each, ChartRelease))
-    return YAML(typ="safe").load(chart.values["managerConfig"]["controllerManagerConfigYaml"])
+    return yaml.safe_load(chart.values["managerConfig"]["controllerManagerConfigYaml"])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from ruamel.yaml import YAML
+import yaml
 
 from eks_hardware import facts
 from eks_hardware.kubernetes import Reference, bundle
@@ -129,12 +129,11 @@ def test_ebs_volumes_are_the_default_and_encrypted() -> None:
 
 
 def _blocks() -> list[Any]:
-    yaml = YAML(typ="safe")
     text = (ROOT / "docs" / "guides" / "storage.md").read_text(encoding="utf-8")
     return [
         item
         for block in re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        for item in yaml.load_all(block)
+        for item in yaml.safe_load_all(block)
     ]
 
 

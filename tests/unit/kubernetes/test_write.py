@@ -6,18 +6,19 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ruamel.yaml import YAML
 
 from eks_hardware.kubernetes import Bundle, ChartRelease, Object, ObjectRelease, Reference
 from eks_hardware.kubernetes.files.scripts import INSTALL, UNINSTALL
 from eks_hardware.kubernetes.files.summary import plural, read_summary
 from eks_hardware.kubernetes.files.tree import SUBSTITUTE
 from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove, write
+from eks_hardware.loader.yaml_scalars import resolve_plain
 
 NASTY = {
     "template": '{{ .Values.x | quote }} {{- "a" }}',
@@ -102,10 +103,21 @@ def put(folder: Path, *releases: ChartRelease | ObjectRelease, **options: Any) -
     return {file.relative_to(folder).as_posix(): file for file in written}
 
 
+class _Core(yaml.SafeLoader):
+    """Reads unquoted values as YAML 1.2 does."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+def _value(_: _Core, node: yaml.ScalarNode) -> object:
+    return node.value if node.style else resolve_plain(node.value)
+
+
+_Core.add_constructor("tag:yaml.org,2002:str", _value)
+
+
 def read(file: Path, version: str = "1.2") -> Any:
-    yaml = YAML(typ="safe", pure=True)
-    yaml.version = version
-    return yaml.load(file.read_text(encoding="utf-8"))
+    return yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader if version == "1.1" else _Core)
 
 
 def present(folder: Path) -> set[str]:

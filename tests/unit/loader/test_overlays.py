@@ -8,9 +8,9 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from eks_hardware.findings import StrategyError
-from eks_hardware.loader import load_document, load_documents
+from eks_hardware.loader import load_document, read_strategies
 from eks_hardware.loader import overlays as ov
-from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader.yaml_document import parse
 
 
 class Model(BaseModel):
@@ -86,7 +86,7 @@ def found(*names: str) -> list[tuple[str, str, str]]:
     ],
 )  # fmt: skip
 def test_merge(base: str, over: str, expected: object) -> None:
-    one, two = ys.parse(base, "one").root, ys.parse(over, "two").root
+    one, two = parse(base, "one").root, parse(over, "two").root
     assert one is not None
     assert two is not None
     before = one.plain(), two.plain()
@@ -155,7 +155,7 @@ def test_unknown_names() -> None:
         load("privte", "zzz", "X")
     first, second, third = caught.value.findings
     assert (first.code, second.code, third.code) == ("OVERLAY_UNKNOWN", "OVERLAY_UNKNOWN", "OVERLAY_NAME")
-    assert 'did you mean "private"?' in first.message
+    assert "did you mean private?" in first.message
     assert "private" in second.message
 
 
@@ -168,7 +168,6 @@ def test_folders_are_searched_in_order() -> None:
     Path("mine").mkdir()
     Path("mine/o.yaml").write_text("nat: 5\n")
     assert load_document(Path("strategies/base.yaml"), Root, overlays=["o"], overlay_folders=["mine"]).value.nat == 5
-    assert load_document(BASE, Root, overlays=["o"], overlay_folders=["mine"]).value.nat == 5
 
 
 def test_a_broken_link_is_not_passed_over() -> None:
@@ -185,9 +184,8 @@ def test_the_working_directory_may_be_the_strategy_folder(place: Path, monkeypat
 def test_one_bad_overlay_under_many_strategies_is_reported_once() -> None:
     Path("strategies/other.yaml").write_text(BASE.replace("base", "other"))
     overlay("o", "x: [\n")
-    with pytest.raises(StrategyError) as caught:
-        load_documents(["strategies/base.yaml", "strategies/other.yaml"], Root, overlays=["o"])
-    assert [finding.code for finding in caught.value.findings] == ["YAML_SYNTAX"]
+    reading = read_strategies(["strategies/base.yaml", "strategies/other.yaml"], ["o"])
+    assert [finding.code for finding in reading.findings] == ["YAML_SYNTAX"]
 
 
 @pytest.mark.parametrize(("strategies", "expected"), [("[base]", 5), ("[other, base]", 5), ("[other]", 1), ("[]", 1)])

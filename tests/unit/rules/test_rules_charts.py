@@ -203,4 +203,4 @@ def test_a_parent_is_named_once() -> None:
 
 def test_a_value_that_is_almost_right_is_named() -> None:
     (found,) = check(Strategy.model_validate(document(**values(enableKueueVis=True))), today=TODAY)
-    assert "'enableKueueViz'" in found.message
+    assert "did you mean enableKueueViz?" in found.message

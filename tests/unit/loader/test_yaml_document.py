@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 import pytest
+import yaml
 
 from eks_hardware.findings import StrategyError
-from eks_hardware.loader import yaml_positions as ys
+from eks_hardware.loader import yaml_document
+from eks_hardware.loader.source_map import SourceMap
+from eks_hardware.loader.yaml_document import MAX_NODES, parse
+from eks_hardware.loader.yaml_files import MAX_BYTES, display_name, read_text
 
 
 def found(text: str) -> list[tuple[str, int, int]]:
-    parsed = ys.parse(text, "f")
+    parsed = parse(text, "f")
     return [(f.code, f.position.line, f.position.column) for f in parsed.findings if f.position]
 
 
 def data(text: str) -> object:
-    parsed = ys.parse(text, "f")
+    parsed = parse(text, "f")
     assert parsed.findings == ()
     assert parsed.root is not None
     return parsed.root.plain()
@@ -52,7 +55,7 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("1: x\n", [("YAML_KEY_TYPE", 1, 1)]),
         ("yes: x\nOn: y\nno: z\noff: z\n", [("YAML_KEY_TYPE", n, 1) for n in (1, 2, 3, 4)]),
         ("true: x\nnull: y\n1.5: z\n", [("YAML_KEY_TYPE", n, 1) for n in (1, 2, 3)]),
-        (": x\n", [("YAML_KEY_TYPE", 1, 1)]),
+        (": x\n", [("YAML_SYNTAX", 1, 1)]),
         ("? [a, b]\n: x\n", [("YAML_KEY_TYPE", 1, 3)]),
         ("{{a: b}: c}\n", [("YAML_KEY_TYPE", 1, 2)]),
         ("a:\n\tb: 1\n", [("YAML_SYNTAX", 2, 1)]),
@@ -70,7 +73,7 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
         ("a: x\u2028y\n", [("FILE_ENCODING", 1, 5)]),
         ("a: x\u202ey\n", [("FILE_ENCODING", 1, 5)]),
         ("a: \ud800\n", [("FILE_ENCODING", 1, 4)]),
-        ('a: "\\0"\nb: "\\ud800"\n', [("YAML_SYNTAX", 1, 4), ("YAML_SYNTAX", 2, 4)]),
+        ('a: "\\0"\nb: "\\ud800"\n', [("YAML_SYNTAX", 1, 4), ("YAML_SYNTAX", 2, 7)]),
         ('a: "\\UFFFFFFFF"\n', [("YAML_SYNTAX", 1, 7)]),
         ("%YAML 1.1\n---\na: 1\n", [("YAML_SYNTAX", 1, 1)]),
         ("# x\n%TAG ! tag:x,2000:\n---\na: 1\n", [("YAML_SYNTAX", 2, 1)]),
@@ -81,11 +84,58 @@ def test_refused(text: str, expected: list[tuple[str, int, int]]) -> None:
     assert found(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a:\n\tb: 1\n", "a tab stands here; indent with spaces"),
+        ("a: |\n\tb\n", "a tab stands here; indent with spaces"),
+        ("a: [1, 2\nb: 3\n", "the [ in line 1 is not closed; add ], or a comma between its items"),
+        ("a:\n  - {b: 1\nc: 2\n", "the { in line 2 is not closed; add }, or a comma between its fields"),
+        ("a: [1, , 2]\n", "a value is missing, or the bracket before it is not closed"),
+        ("a: [1]]\n", "no bracket is open that ] could close; remove it"),
+        ("a: 'open\n", "the quote in line 1 is not closed; close it"),
+        ("a: 'it's'\n", 'nothing may follow a value in its line, got "s\'"; put the whole value in quotes'),
+        ("a:\n  b: 1\n c: 2\n", "indented unlike the other fields of its mapping, which starts in line 1; indent them "
+         "alike"),
+        ("a:\n  - b: 1\n   c: 2\n", "a list that starts in line 2 goes on here without an item; indent items alike, "
+         "and the fields of an item alike"),
+        (" a: 1\nb: 2\n", "does not belong to the lines above; indent all fields at the top alike"),
+        ("a: 1\nb\nc: 2\n", 'line 2 has no value; write "key: value", on one line'),
+        ("a: b: c\n", '": " is not allowed here; indent the line like its neighbours, or put a value that holds ": " '
+         "in quotes"),
+        ("a: - b\n", 'a list item ("- ") needs a line of its own'),
+        (": x\n", 'a key is missing before ":"'),
+        ("a: {b:}\n", 'a space is missing after ":"'),
+        ("a: @b\n", "a value cannot begin with @; put it in quotes"),
+        ("a: *.yaml\n", "* begins an alias, whose name has letters and digits only; put the value in quotes if it is "
+         "text"),
+        ("a: &\n", "& begins an anchor, whose name has letters and digits only; put the value in quotes if it is text"),
+        ("a: !b!c d\n", "a value that begins with ! is a tag, which is not allowed; put the value in quotes if it is "
+         "text"),
+        ('a: "\\d+"\n', "unknown escape in double quotes; write \\\\ for a backslash, or put the value in single "
+         "quotes"),
+        ("%TAG\n---\na: 1\n", "%YAML and %TAG directives are not supported; remove the line"),
+        ("a: !!str 1\n", "tag !!str is not allowed; put the value in quotes to make it text"),
+    ],
+)  # fmt: skip
+def test_says_what_to_do(text: str, message: str) -> None:
+    assert [finding.message for finding in parse(text, "f").findings] == [message]
+
+
+@pytest.mark.parametrize(
+    "text", ["a: [1, 2\nb: 3\n", "a:\n\tb: 1\n", 'a: "\\UFFFFFFFF"\n', "a: !x 1\na: 2\n", "a: é\nb: 1\n"]
+)
+def test_reads_without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_libyaml = parse(text, "f")
+    monkeypatch.setattr(yaml_document, "_LOADER", yaml.SafeLoader)
+    without = parse(text, "f")
+    assert [finding.code for finding in without.findings] == [finding.code for finding in with_libyaml.findings]
+    assert without.root is None or with_libyaml.root is None or without.root.plain() == with_libyaml.root.plain()
+
+
 @pytest.mark.parametrize("bomb", [BOMB, MERGE_BOMB])
 def test_bombs_are_refused_without_being_expanded(bomb: str) -> None:
-    start = time.perf_counter()
     assert [code for code, _, _ in found(bomb)] == ["YAML_ALIAS_LIMIT"]
-    assert time.perf_counter() - start < 5
 
 
 def test_a_chain_of_aliases_is_limited_in_depth() -> None:
@@ -94,8 +144,8 @@ def test_a_chain_of_aliases_is_limited_in_depth() -> None:
 
 
 def test_too_many_values_and_too_much_text() -> None:
-    assert [code for code, _, _ in found("a: [" + "1," * ys.MAX_NODES + "]")] == ["FILE_TOO_LARGE"]
-    assert ys.parse("#" * (ys.MAX_BYTES + 1), "f").findings[0].code == "FILE_TOO_LARGE"
+    assert [code for code, _, _ in found("a: [" + "1," * MAX_NODES + "]")] == ["FILE_TOO_LARGE"]
+    assert parse("#" * (MAX_BYTES + 1), "f").findings[0].code == "FILE_TOO_LARGE"
 
 
 @pytest.mark.parametrize(
@@ -154,9 +204,9 @@ def test_a_huge_number_stays_text() -> None:
 def test_locate(path: str, expected: tuple[int, int]) -> None:
     text = "name: x\ngroups:\n  - {name: cpu}\n  - name: gpu\n    scaling: {min: 1, max: 2}\ntags: {a/b: z}\n"
     # The block items of `groups` start at their dashes' column; an item at its first key.
-    root = ys.parse(text, "f").root
+    root = parse(text, "f").root
     assert root is not None
-    position = ys.SourceMap(root).locate(path)
+    position = SourceMap(root).locate(path)
     assert position is not None
     assert (position.line, position.column) == expected
 
@@ -169,14 +219,14 @@ def test_locate(path: str, expected: tuple[int, int]) -> None:
         ("a: 1\n".encode("utf-16"), "FILE_ENCODING", (1, 1)),
         ("\ufeffa: 1\n".encode("utf-16-be"), "FILE_ENCODING", (1, 1)),
         ("\ufeffa: 1\n".encode("utf-32-be"), "FILE_ENCODING", (1, 1)),
-        (b"#" * (ys.MAX_BYTES + 1), "FILE_TOO_LARGE", (0, 0)),
+        (b"#" * (MAX_BYTES + 1), "FILE_TOO_LARGE", (0, 0)),
     ],
 )
 def test_files_that_are_not_utf8_text(tmp_path: Path, content: bytes, code: str, place: tuple[int, int]) -> None:
     file = tmp_path / "x.yaml"
     file.write_bytes(content)
     with pytest.raises(StrategyError) as caught:
-        ys.read_text(file, "x.yaml")
+        read_text(file, "x.yaml")
     (finding,) = caught.value.findings
     assert finding.position is not None
     assert (finding.code, finding.position.line, finding.position.column) == (code, *place)
@@ -189,7 +239,7 @@ def test_unreadable_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     unreadable = [tmp_path, tmp_path / "gone", tmp_path / "broken", tmp_path / "loop", tmp_path / "fifo"]
     for path in [*unreadable, Path("/dev/zero"), Path("a\0b"), tmp_path / ("x" * 300)]:
         with pytest.raises(StrategyError) as caught:
-            ys.read_text(path, "x")
+            read_text(path, "x")
         assert [finding.code for finding in caught.value.findings] == ["FILE_UNREADABLE"]
 
     def refuse(*_: object) -> int:
@@ -197,17 +247,17 @@ def test_unreadable_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(StrategyError, match="FILE_UNREADABLE: cannot be read: permission denied"):
-        ys.read_text(tmp_path / "x", "x")
+        read_text(tmp_path / "x", "x")
 
 
 def test_file_names_are_shown_relative_and_printable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert ys.display_name(tmp_path / "a" / "b.yaml") == str(Path("a/b.yaml"))
-    assert ys.display_name("c.yaml") == "c.yaml"
-    assert ys.display_name(tmp_path.parent / "d.yaml") == str(tmp_path.parent / "d.yaml")
-    assert ys.display_name("a\nb") == "a\\nb"
+    assert display_name(tmp_path / "a" / "b.yaml") == str(Path("a/b.yaml"))
+    assert display_name("c.yaml") == "c.yaml"
+    assert display_name(tmp_path.parent / "d.yaml") == str(tmp_path.parent / "d.yaml")
+    assert display_name("a\nb") == "a\\nb"
     gone = tmp_path / "gone"
     gone.mkdir()
     monkeypatch.chdir(gone)
     gone.rmdir()
-    assert ys.display_name("/a.yaml") == "/a.yaml"
+    assert display_name("/a.yaml") == "/a.yaml"

@@ -1,0 +1,243 @@
+"""Strategy files: one, several at once, or what is left of one that has something wrong in it."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+from eks_hardware import field_paths
+from eks_hardware.findings import Finding, Position
+from eks_hardware.loader import yaml_nodes as yn
+from eks_hardware.loader.documents import Attempt, Document, Folders, load_document, read_file, validated
+from eks_hardware.loader.model_fields import fields
+from eks_hardware.loader.source_map import SourceMap
+from eks_hardware.loader.yaml_document import Parsed
+from eks_hardware.printable import quoted
+
+if TYPE_CHECKING:
+    from eks_hardware.models import Strategy
+
+
+@dataclass(frozen=True)
+class LoadedStrategy:
+    """A valid strategy.
+
+    Attributes:
+        strategy: the typed model.
+        source: where every field stands, overlays included.
+        file: the strategy file as findings name it.
+        path: the strategy file; None for one from memory.
+
+    Examples:
+        >>> loaded = read_strategy("config/strategies/gpu-training.yaml")
+        >>> loaded.strategy.name
+        'gpu-training'
+    """
+
+    strategy: Strategy
+    source: SourceMap
+    file: str
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Strategy files, read, whatever is wrong with some of them.
+
+    Attributes:
+        strategies: those of the files that have no finding.
+        remains: what is left of files in which only groups, pools or sections are at fault.
+        findings: of all files.
+
+    Examples:
+        >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
+        >>> len(reading.strategies), reading.findings
+        (1, ())
+    """
+
+    strategies: tuple[LoadedStrategy, ...]
+    remains: tuple[Remains, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True)
+class Remains:
+    """A strategy without what is at fault in its file; good for finding what else is wrong there, and for nothing else.
+
+    Attributes:
+        loaded: the rest; sections that are left out have their defaults.
+        sections: names of these sections; a misspelt one may have meant any that the file does not have.
+        lists: those of :data:`eks_hardware.models.node_lists.NODE_LISTS` that lack groups or pools.
+
+    Examples:
+        >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
+        >>> reading.remains  # of files with something wrong
+        ()
+    """
+
+    loaded: LoadedStrategy
+    sections: frozenset[str]
+    lists: frozenset[str]
+
+
+def read_strategy(
+    file: Path | str, *, overlays: Sequence[str] = (), overlay_folders: Folders | None = None
+) -> LoadedStrategy:
+    """Read one strategy file, without the hardware that a lock file names.
+
+    Args:
+        file: the YAML file.
+        overlays: names of overlays, laid over the file in this order.
+        overlay_folders: where overlays are; by default ``../overlays`` and ``overlays`` as seen from the
+            file's folder, then those that ship with the package.
+
+    Raises:
+        StrategyError: with every finding.
+    """
+    return _loaded(load_document(Path(file), _model(), overlays=overlays, overlay_folders=overlay_folders))
+
+
+def parse_strategy(text: str, *, file: str = "<string>", over: str = "") -> LoadedStrategy:
+    """Read a strategy from memory.
+
+    Args:
+        text: the YAML document.
+        file: its name in findings.
+        over: the text of an overlay, laid over the document.
+
+    Raises:
+        StrategyError: with every finding.
+    """
+    return _loaded(load_document(text, _model(), file=file, over=over))
+
+
+def read_strategies(
+    files: Iterable[Path | str], overlays: Sequence[str] = (), overlay_folders: Folders | None = None
+) -> Reading:
+    """Read several strategy files; raises nothing for what is in them.
+
+    Args:
+        files: the YAML files.
+        overlays: names of overlays, laid over each file in this order.
+        overlay_folders: where overlays are; see :func:`read_strategy`.
+    """
+    model = _model()
+    read: dict[Path, Parsed] = {}
+    attempts = [read_file(Path(file), model, overlays, overlay_folders, read) for file in files]
+    loaded = tuple(_loaded(attempt.document) for attempt in attempts if attempt.document is not None)
+    remains = tuple(_remains(attempt) for attempt in attempts if attempt.document is None)
+    findings = [finding for attempt in attempts for finding in attempt.ordered()]
+    findings += [*_same_names(attempts), *_same_stacks(loaded)]
+    return Reading(
+        loaded,
+        tuple(each for each in remains if each is not None),
+        # One overlay under many strategies would say the same thing many times.
+        tuple({str(finding): finding for finding in findings}.values()),
+    )
+
+
+def _model() -> type[Strategy]:
+    # Here and not at the top: whoever finds or reads other files does without the strategy's models.
+    from eks_hardware.models import Strategy
+
+    return Strategy
+
+
+def _loaded(document: Document[Strategy]) -> LoadedStrategy:
+    return LoadedStrategy(document.value, document.source, document.file, document.path)
+
+
+# -- strategies beside each other
+
+
+def _same_names(attempts: Iterable[Attempt[Strategy]]) -> Iterator[Finding]:
+    first: dict[str, Position] = {}
+    for attempt in attempts:
+        node = attempt.root.get("name") if attempt.root else None
+        if not isinstance(node, yn.Scalar) or not isinstance(node.value, str):
+            continue
+        if node.value in first:
+            message = (
+                f"the strategy in {attempt.file} has the name {quoted(node.value)}, "
+                f"as has {first[node.value]}; names are stack ids and cluster names, so give it another"
+            )
+            yield Finding("STRATEGY_NAME_DUPLICATE", "name", message, position=node.position)
+        first.setdefault(node.value, node.position)
+
+
+def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
+    """A strategy whose second stack, for its charts, would have the name of another strategy."""
+    files = {each.strategy.name: each.file for each in loaded}
+    for each in loaded:
+        kubernetes = each.strategy.kubernetes
+        second = f"{each.strategy.name}-kubernetes"
+        if kubernetes.stack == "separate" and kubernetes.delivery == "helm" and second in files:
+            yield Finding(
+                "STRATEGY_NAME_DUPLICATE",
+                "kubernetes.stack",
+                f"the stack of its charts is called {second!r}, as is the strategy in {files[second]}; give one of the "
+                "two strategies another name",
+                position=each.source.locate("kubernetes.stack"),
+            )
+
+
+# -- what is left of a strategy
+
+
+def _remains(attempt: Attempt[Strategy]) -> Remains | None:
+    """The strategy without the groups, pools and sections that have a finding; None where too little is left."""
+    from eks_hardware.models.node_lists import NODE_LISTS
+
+    if attempt.root is None:
+        return None
+    items: dict[str, set[str]] = {}
+    sections: set[str] = set()
+    for path in {finding.path for finding in attempt.findings}:
+        if not path:
+            return None  # about the text as a whole
+        if (nodes := field_paths.list_of(path)) != path and nodes in NODE_LISTS:
+            items.setdefault(nodes, set()).add(field_paths.name_of_item(path))
+        else:
+            sections.add(field_paths.section(path))
+    kept = _without_sections(attempt.root, sections, NODE_LISTS)
+    for nodes, labels in items.items():
+        kept = yn.changed(kept, field_paths.split(nodes), partial(_without_items, labels=labels))
+    try:
+        strategy = validated(kept, _model())
+    except ValidationError:
+        return None
+    known = fields(_model())
+    if sections - set(known):
+        # A misspelt section may have meant any that is not there.
+        sections |= {name for name in known if name not in attempt.root.entries}
+    loaded = LoadedStrategy(strategy, SourceMap(kept), attempt.file, attempt.path)
+    return Remains(loaded, frozenset(sections), frozenset(items))
+
+
+def _without_sections(root: yn.Mapping, sections: Container[str], separate: Sequence[str]) -> yn.Node:
+    """A copy of the tree without some sections, apart from the lists in them that are judged item by item."""
+    entries: dict[str, yn.Entry] = {}
+    for key, entry in root.entries.items():
+        if key not in sections:
+            entries[key] = entry
+            continue
+        inside = [below for section, *below in map(field_paths.split, separate) if section == key]
+        if isinstance(entry.node, yn.Mapping) and inside:
+            lists = {name: each for name, each in entry.node.entries.items() if [name] in inside}
+            entries[key] = yn.Entry(entry.key_position, yn.Mapping(lists, entry.node.position))
+    return yn.Mapping(entries, root.position, removed=root.removed)
+
+
+def _without_items(node: yn.Node, labels: Container[str]) -> yn.Node:
+    """A list without the items with these names or, unnamed, indexes."""
+    if not isinstance(node, yn.Sequence):
+        return node
+    kept = [
+        item for index, item in enumerate(node.items) if yn.name_of(item) not in labels and str(index) not in labels
+    ]
+    return yn.Sequence(kept, node.position)

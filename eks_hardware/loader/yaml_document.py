@@ -1,0 +1,273 @@
+"""One YAML document, read into a tree of values with positions.
+
+Only what a strategy needs is accepted: one document whose top is a mapping, string keys, no tags, the scalars of YAML
+1.2. Everything else is a finding, never an exception of the parser. Aliases and merge keys (``<<``) work within limits
+that are counted before anything is expanded.
+
+libyaml reads the text, through PyYAML: its events say what stands where. Where PyYAML was built without libyaml its
+own parser gives the same events more slowly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn
+
+import yaml
+from yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    StreamEndEvent,
+)
+
+from eks_hardware.findings import Finding, Position
+from eks_hardware.loader.yaml_files import MAX_BYTES, TOO_LARGE, position_after
+from eks_hardware.loader.yaml_nodes import Entry, Faulty, Mapping, Node, Scalar, Sequence
+from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
+from eks_hardware.loader.yaml_syntax import DIRECTIVE, explained
+from eks_hardware.printable import quoted, shown
+
+MAX_NODES = 20_000  # written or expanded from aliases; a strategy of 100 node groups has about 2,000
+MAX_DEPTH = 40
+
+_LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+
+# What YAML calls non-printable, is a line break for some programs only, or turns text around on screen.
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
+    "\U000e0000-\U000e007f]"
+)
+
+
+class Parsed(NamedTuple):
+    """A document and what is wrong with it; ``root`` is None where nothing could be read."""
+
+    root: Mapping | None
+    findings: tuple[Finding, ...]
+
+
+def parse(text: str, file: str, *, may_be_empty: bool = False) -> Parsed:
+    """Read one YAML document.
+
+    Args:
+        text: the document; a byte order mark at its start is skipped.
+        file: its name in findings.
+        may_be_empty: an empty document is an empty mapping instead of FILE_EMPTY.
+    """
+    reader = _Reader(text.removeprefix("\ufeff"), file)
+    try:
+        root = reader.top(may_be_empty)
+    except _Stop:
+        root = None
+    return Parsed(root, tuple(reader.findings))
+
+
+class _Stop(Exception):  # noqa: N818  (a jump, not an error)
+    """Nothing after the last finding can be read."""
+
+
+class _Reader:
+    """Turns events into the tree, collecting findings on the way."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.text = text
+        self.findings: list[Finding] = []
+        self._events = self._parsed()
+        self._anchors: dict[str, Node | None] = {}  # None: still being read
+        self._written = 0
+        self._expanded = 0
+
+    def top(self, may_be_empty: bool) -> Mapping | None:
+        """The document, None where it has a finding of its own."""
+        self._check_text()
+        root = self._document()
+        if root is None or (isinstance(root, Scalar) and root.value is None):
+            if may_be_empty:
+                return Mapping({}, Position(self.file, 1, 1))
+            self._stop("FILE_EMPTY", "holds no values; see the examples in config/strategies", Position(self.file))
+        if isinstance(root, (Scalar, Sequence)):
+            what = "a list" if isinstance(root, Sequence) else f"the single value {quoted(root.raw)}"
+            message = f"needs a mapping (lines of field: value) at the top, got {what}"
+            self._stop("FILE_NOT_A_MAPPING", message, root.position)
+        return root if isinstance(root, Mapping) else None
+
+    def _check_text(self) -> None:
+        if len(self.text) > MAX_BYTES:
+            self._stop("FILE_TOO_LARGE", TOO_LARGE, Position(self.file))
+        if bad := _FORBIDDEN.search(self.text):
+            message = f"holds the character U+{ord(bad.group()):04X}, which is not allowed here; remove it"
+            self._stop("FILE_ENCODING", message, position_after(self.text[: bad.start()], self.file))
+
+    # -- events
+
+    def _parsed(self) -> Iterator[Event]:
+        event: Event | None = None
+        try:
+            for event in yaml.parse(self.text, Loader=_LOADER):
+                yield event
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark or error.context_mark
+            # libyaml counts a line after the last, whether or not there is a line break.
+            inside = mark is not None and mark.index < len(self.text)
+            where = self._position(mark) if inside else position_after(self.text, self.file)
+            self._stop("YAML_SYNTAX", explained(error, self.text), where)
+        except (yaml.YAMLError, ValueError, OverflowError) as error:
+            # Python's parser has no check for some escapes, such as "\U99999999".
+            where = self._position(event.end_mark) if event else Position(self.file, 1, 1)
+            self._stop("YAML_SYNTAX", f"cannot be read as YAML: {shown(error)}", where)
+
+    def _until(self, end: type[Event]) -> Iterator[Any]:
+        while not isinstance(event := next(self._events), end):
+            yield event
+
+    def _position(self, mark: Any) -> Position:
+        return Position(self.file, mark.line + 1, mark.column + 1)
+
+    # -- nodes
+
+    def _document(self) -> Node | None:
+        next(self._events)  # stream start
+        start = next(self._events)
+        if not isinstance(start, DocumentStartEvent):
+            return None
+        if start.version or start.tags:
+            # %YAML 1.1 would change what scalars mean, %TAG is for tags; there is no use for either.
+            self._stop("YAML_SYNTAX", DIRECTIVE, self._position(start.start_mark))
+        root = self._node(next(self._events), 1)
+        next(self._events)  # document end
+        after = next(self._events)
+        if not isinstance(after, StreamEndEvent):
+            message = "a second document starts here; one file holds one, so remove the --- or split the file"
+            self._stop("YAML_DOCUMENTS", message, self._position(after.start_mark))
+        return root
+
+    def _node(self, event: Any, depth: int) -> Node:
+        position = self._position(event.start_mark)
+        if depth > MAX_DEPTH:
+            self._stop("YAML_DEPTH", f"nested deeper than {MAX_DEPTH} levels", position)
+        if isinstance(event, AliasEvent):
+            return self._alias(event.anchor or "", depth, position)
+        self._count(1, position)
+        self._written += 1
+        if event.anchor is not None:
+            self._anchors[event.anchor] = None
+        node: Node
+        if isinstance(event, ScalarEvent):
+            node = self._scalar(event, position)
+        elif isinstance(event, MappingStartEvent):
+            node = self._mapping(depth, position)
+        else:
+            node = self._sequence(depth, position)
+        if event.tag is not None:
+            node = self._tagged(event.tag, position)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = node
+        return node
+
+    def _count(self, size: int, position: Position) -> None:
+        self._expanded += size
+        if self._expanded <= MAX_NODES:
+            return
+        if self._written >= MAX_NODES:
+            self._stop("FILE_TOO_LARGE", f"holds more than {MAX_NODES} values", position)
+        message = f"aliases expand to more than {MAX_NODES} values; write fewer or no aliases"
+        self._stop("YAML_ALIAS_LIMIT", message, position)
+
+    def _alias(self, name: str, depth: int, position: Position) -> Node:
+        if name not in self._anchors:
+            known = shown(", ".join(f"&{anchor}" for anchor in sorted(self._anchors))) or "none"
+            message = f"alias *{shown(name)} has no anchor before it; anchors so far: {known}"
+            return self._faulty("YAML_SYNTAX", message, position)
+        node = self._anchors[name]
+        if node is None:
+            self._stop("YAML_ALIAS_LIMIT", f"alias *{shown(name)} stands inside its own anchor", position)
+        if depth + node.height - 1 > MAX_DEPTH:
+            self._stop("YAML_DEPTH", f"aliases nest deeper than {MAX_DEPTH} levels", position)
+        self._count(node.size, position)
+        return node
+
+    def _tagged(self, tag: str, position: Position) -> Faulty:
+        written = re.sub(r"^tag:yaml\.org,2002:", "!!", tag)
+        hint = "put the value in quotes to make it text" if written == "!!str" else "remove the tag"
+        return self._faulty("YAML_TAG", f"tag {shown(written)} is not allowed; {hint}", position)
+
+    def _scalar(self, event: ScalarEvent, position: Position) -> Node:
+        text = event.value
+        if not event.style:  # plain
+            return Scalar(resolve_plain(text), text, True, position)
+        bad = None if text.isprintable() else _FORBIDDEN.search(text)
+        if bad:  # only an escape can bring one in here
+            message = f"holds the escaped character U+{ord(bad.group()):04X}, which is not allowed; remove it"
+            return self._faulty("YAML_SYNTAX", message, position)
+        return Scalar(text, text, False, position)
+
+    def _sequence(self, depth: int, position: Position) -> Sequence:
+        items = [self._node(event, depth + 1) for event in self._until(SequenceEndEvent)]
+        size = 1 + sum(item.size for item in items)
+        return Sequence(items, position, size, 1 + max((item.height for item in items), default=0))
+
+    def _mapping(self, depth: int, position: Position) -> Mapping:
+        entries: dict[str, Entry] = {}
+        merged: list[Node] = []
+        size, height = 1, 0
+        for event in self._until(MappingEndEvent):
+            key = self._node(event, depth + 1)
+            value = self._node(next(self._events), depth + 1)
+            size += key.size + value.size
+            height = max(height, value.height)
+            if isinstance(event, ScalarEvent) and not event.style and event.value == "<<":
+                merged.append(value)
+            else:
+                self._add_entry(entries, key, value, event)
+        self._merge_keys(entries, merged)
+        return Mapping(entries, position, size, height + 1)
+
+    def _add_entry(self, entries: dict[str, Entry], key: Node, value: Node, event: NodeEvent) -> None:
+        if isinstance(key, Faulty):
+            return
+        # Of an alias the event, not the key, stands here.
+        position = self._position(event.start_mark)
+        if not isinstance(key, Scalar):
+            what = "list" if isinstance(key, Sequence) else "mapping"
+            self._add("YAML_KEY_TYPE", f"a {what} cannot be a key; a key is text", position)
+        elif not isinstance(key.value, str) or (key.plain_style and key.raw.lower() in OLD_BOOLEANS):
+            message = f"key {shown(key.raw) or 'missing'} is not text in YAML; put it in quotes: {quoted(key.raw)}"
+            self._add("YAML_KEY_TYPE", message, position)
+        elif key.value in entries:
+            first = entries[key.value].key_position
+            message = f"key {quoted(key.value)} stands here and at {first}; keep one of them"
+            self._add("YAML_DUPLICATE_KEY", message, position)
+        else:
+            entries[key.value] = Entry(position, value)
+
+    def _merge_keys(self, entries: dict[str, Entry], merged: list[Node]) -> None:
+        # The mapping's own keys win, then those of the earlier merged mapping: https://yaml.org/type/merge.html
+        for source in merged:
+            for part in source.items if isinstance(source, Sequence) else [source]:
+                if isinstance(part, Mapping):
+                    for key, entry in part.entries.items():
+                        entries.setdefault(key, entry)
+                elif not isinstance(part, Faulty):
+                    message = "a merge key (<<) needs an alias of a mapping, or a list of such"
+                    self._add("YAML_SYNTAX", message, part.position)
+
+    # -- findings
+
+    def _add(self, code: str, message: str, position: Position) -> None:
+        self.findings.append(Finding(code, "", message, position=position))
+
+    def _faulty(self, code: str, message: str, position: Position) -> Faulty:
+        self._add(code, message, position)
+        return Faulty(position)
+
+    def _stop(self, code: str, message: str, position: Position) -> NoReturn:
+        self._add(code, message, position)
+        raise _Stop

@@ -1,0 +1,146 @@
+"""The tree that a YAML file becomes: every value knows its line and column."""
+
+from __future__ import annotations
+
+import re
+from collections import abc
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+from eks_hardware import field_paths
+from eks_hardware.findings import Position
+from eks_hardware.printable import shown
+
+
+@dataclass(slots=True, eq=False)
+class Scalar:
+    """A value; ``raw`` is its text as written, ``plain_style`` says that it was written without quotes."""
+
+    height: ClassVar[int] = 1
+    size: ClassVar[int] = 1
+
+    value: object
+    raw: str
+    plain_style: bool
+    position: Position
+
+    def plain(self) -> Any:
+        """The value as Python data."""
+        return self.value
+
+
+@dataclass(slots=True, eq=False)
+class Sequence:
+    """A list; ``size`` counts the values in it and ``height`` its levels, aliases expanded."""
+
+    items: list[Node]
+    position: Position
+    size: int = 1
+    height: int = 1
+
+    def plain(self) -> Any:
+        """The list as Python data."""
+        return [item.plain() for item in self.items]
+
+    def find(self, label: str) -> Node | None:
+        """The item called ``label``, or else the one at index ``label``."""
+        for item in self.items:
+            if name_of(item) == label:
+                return item
+        index = index_of(label)
+        return self.items[index] if index is not None and index < len(self.items) else None
+
+
+class Entry(NamedTuple):
+    """One key of a mapping: where the key stands, and its value."""
+
+    key_position: Position
+    node: Node
+
+
+@dataclass(slots=True, eq=False)
+class Mapping:
+    """A mapping; ``removed`` holds where an overlay reset a key with ``null``."""
+
+    entries: dict[str, Entry]
+    position: Position
+    size: int = 1
+    height: int = 1
+    removed: dict[str, Position] = field(default_factory=dict)
+
+    def plain(self) -> Any:
+        """The mapping as Python data."""
+        return {key: entry.node.plain() for key, entry in self.entries.items()}
+
+    def get(self, key: str) -> Node | None:
+        """The value of ``key``."""
+        entry = self.entries.get(key)
+        return entry.node if entry else None
+
+
+@dataclass(slots=True, eq=False)
+class Faulty:
+    """Stands for a value that has a finding already; what a model says about it is dropped."""
+
+    height: ClassVar[int] = 1
+    size: ClassVar[int] = 1
+
+    position: Position
+
+    def plain(self) -> Any:
+        """Nothing."""
+        return None
+
+
+Node = Scalar | Sequence | Mapping | Faulty
+
+_LABEL = re.compile(r"[^\[\]\s]{1,253}")
+
+
+def name_of(node: Node | None) -> str | None:
+    """The ``name`` of a list item, if it has one that is text."""
+    if isinstance(node, Mapping):
+        name = node.get("name")
+        if isinstance(name, Scalar) and isinstance(name.value, str) and name.value:
+            return name.value
+    return None
+
+
+def index_of(label: str) -> int | None:
+    """The index that a label in brackets may stand for."""
+    return int(label) if label.isascii() and label.isdigit() and len(label) < 7 else None
+
+
+def child_of(node: Node | None, part: str | int) -> Node | None:
+    """The value one step down, None where there is none."""
+    if isinstance(node, Mapping):
+        return node.get(str(part))
+    if isinstance(node, Sequence):
+        if isinstance(part, str):
+            return node.find(part)
+        return node.items[part] if 0 <= part < len(node.items) else None
+    return None
+
+
+def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node]) -> Node:
+    """A copy of the tree in which the value at a path is changed; the same tree where nothing stands there."""
+    if not labels:
+        return change(node)
+    label, *rest = labels
+    if isinstance(node, Mapping) and label in node.entries:
+        entry = node.entries[label]
+        entries = {**node.entries, label: Entry(entry.key_position, changed(entry.node, rest, change))}
+        return Mapping(entries, node.position, removed=node.removed)
+    if isinstance(node, Sequence):
+        found = node.find(label)
+        return Sequence([changed(item, rest, change) if item is found else item for item in node.items], node.position)
+    return node
+
+
+def path_below(path: str, parent: Node | None, part: str | int) -> str:
+    """``path`` extended by one step; an item of a list goes by its name where it has one."""
+    if isinstance(part, str):
+        return field_paths.below(path, part if field_paths.is_word(part) else shown(part))
+    name = name_of(child_of(parent, part)) if isinstance(parent, Sequence) else None
+    return field_paths.item(path, name if name and name.isprintable() and _LABEL.fullmatch(name) else part)

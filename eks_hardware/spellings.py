@@ -1,0 +1,64 @@
+"""How capacity types and taint effects are spelled: by a strategy, the EKS API, Karpenter and EC2."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class CapacityNames(NamedTuple):
+    """The names of one way to buy nodes.
+
+    Attributes:
+        eks: ``capacityType`` of the EKS API. A reservation is On-Demand capacity with a target.
+        karpenter: ``karpenter.sh/capacity-type``. A capacity block is one kind of reservation:
+            https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
+        usage_class: the usage class of EC2, which quotas and ``SupportedUsageClasses`` go by.
+        words: in a sentence.
+    """
+
+    eks: str
+    karpenter: str
+    usage_class: str
+    words: str
+
+
+CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
+    {
+        "on-demand": CapacityNames("ON_DEMAND", "on-demand", "on-demand", "on demand"),
+        "spot": CapacityNames("SPOT", "spot", "spot", "spot"),
+        "reserved": CapacityNames("ON_DEMAND", "reserved", "on-demand", "reserved"),
+        "capacity-block": CapacityNames("CAPACITY_BLOCK", "reserved", "capacity-block", "capacity block"),
+    }
+)
+"""By the name that a strategy uses."""
+
+
+def capacity_of_eks(name: str) -> str:
+    """The name of a strategy for a ``capacityType`` of the EKS API; the type itself where there is none."""
+    return next((ours for ours, names in CAPACITY.items() if names.eks == name), name)
+
+
+# The EKS API's spelling -> Kubernetes' (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
+_KUBERNETES_EFFECTS = {
+    "NO_SCHEDULE": "NoSchedule",
+    "NO_EXECUTE": "NoExecute",
+    "PREFER_NO_SCHEDULE": "PreferNoSchedule",
+}
+_EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
+
+
+def eks_effect(effect: str) -> str:
+    """A taint's effect as the EKS API spells it."""
+    return _EKS_EFFECTS.get(effect, effect)
+
+
+def kubernetes_effect(effect: str) -> str:
+    """A taint's effect as Kubernetes spells it."""
+    return _KUBERNETES_EFFECTS.get(effect, effect)
+
+
+def keeps_pods_off(effect: str) -> bool:
+    """Whether a taint with this effect, in either spelling, keeps pods off that do not tolerate it."""
+    return kubernetes_effect(effect) != "PreferNoSchedule"
