@@ -82,7 +82,7 @@ def files(tmp_path: Path) -> Any:
 
     def written(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str]:
         for name, content in (("old.yaml", old), ("new.yaml", new)):
-            YAML().dump(content, tmp_path / name)
+            (tmp_path / name).write_text(yaml.safe_dump(content, sort_keys=False), encoding="utf-8")
         return str(tmp_path / "old.yaml"), str(tmp_path / "new.yaml")
 
     return written
