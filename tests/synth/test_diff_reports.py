@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from eks_hardware.cli.commands.diff import REPLACED
 from eks_hardware.diff import Changes

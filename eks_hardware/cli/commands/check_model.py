@@ -63,7 +63,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     if framework is not None and framework not in known:
         from eks_hardware.suggestions import did_you_mean
 
-        hint = did_you_mean(framework, known, f"known: {', '.join(known)}", cutoff=0.5)
+        hint = did_you_mean(framework, known, f"known: {', '.join(known)}")
         fail(f"unknown framework {framework!r}; {hint}", WRONG_USAGE)
     try:
         shape = read_hf_config(path)

@@ -293,7 +293,7 @@ def test_kubernetes_leaves_the_scripts_as_they_are(nodes: int) -> None:
 def test_expectations_follow_from_the_hardware(
     fields: dict[str, Any], nodes: int, expected: dict[str, str | None]
 ) -> None:
-    of = strategy(group(**fields))
+    of = strategy(group(fields["instance_types"], **{k: v for k, v in fields.items() if k != "instance_types"}))
     request = Request(kind="smoke-test", group="gpu", nodes=nodes)
     (*_, job) = manifest(of, resolve(of), request).objects
     (container,) = job["spec"]["template"]["spec"]["containers"]
