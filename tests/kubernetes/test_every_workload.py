@@ -63,8 +63,9 @@ def _programs(image: str) -> set[str]:
 
 def test_every_strategy() -> None:
     found = 0
+    requests: list[tuple[Kind, dict[str, Any]]] = [(kind, each) for kind in KINDS for each in REQUESTS[kind]]
     for of, resolved, node in kinds_of_nodes():
-        for kind, request in ((each, request) for each in KINDS for request in REQUESTS[each]):
+        for kind, request in requests:
             try:
                 printed = manifest(of, resolved, Request(kind=kind, group=node.name, **request))
             except WorkloadError:
