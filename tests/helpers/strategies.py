@@ -22,7 +22,8 @@ OVERLAYS = ("local", "manifests", "private")
 
 def group(instance_types: str | list[str] = "m6i.xlarge", name: str = "gpu", /, **fields: Any) -> dict[str, Any]:
     """A node group as a file writes it."""
-    types = [instance_types] if isinstance(instance_types, str) else instance_types
+    given = fields.pop("instance_types", instance_types)
+    types = [given] if isinstance(given, str) else given
     return {"name": name, "instance_types": types, "scaling": {"max": 4}, **fields}
 
 

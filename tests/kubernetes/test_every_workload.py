@@ -14,6 +14,7 @@ from eks_hardware.kubernetes.nodes import Node, nodes
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.workloads import KINDS, Request, WorkloadError, manifest
+from eks_hardware.workloads.request import Kind
 from helpers.paths import SPECIAL, TESTS
 from helpers.strategies import strategy_of
 
@@ -22,7 +23,7 @@ EVERY_FILE = sorted([*SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob(
 
 # What a manifest follows from: a hundred pools that differ in other things say no more than one.
 _DECISIVE = ("hardware", "instance_types", "efa_interfaces", "ami_family", "image_id", "gpu_shares", "user_data")
-REQUESTS: Mapping[str, tuple[dict[str, Any], ...]] = {
+REQUESTS: Mapping[Kind, tuple[dict[str, Any], ...]] = {
     "job": ({}, {"nodes": 2}, {"accelerators": 1}, {"image": "registry.example/a:1"}),
     "deployment": ({}, {"image": "registry.example/a:1"}),
     "pytorchjob": ({}, {"nodes": 2}),
@@ -62,8 +63,9 @@ def _programs(image: str) -> set[str]:
 
 def test_every_strategy() -> None:
     found = 0
+    requests: list[tuple[Kind, dict[str, Any]]] = [(kind, each) for kind in KINDS for each in REQUESTS[kind]]
     for of, resolved, node in kinds_of_nodes():
-        for kind, request in ((each, request) for each in KINDS for request in REQUESTS[each]):
+        for kind, request in requests:
             try:
                 printed = manifest(of, resolved, Request(kind=kind, group=node.name, **request))
             except WorkloadError:

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eks_hardware.catalogue import Catalogue, load
-from eks_hardware.models import NetworkSpec, Strategy
+from eks_hardware.models import NetworkSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve, zones
 from eks_hardware.resolve.zones import control_plane_excluded
-from helpers.strategies import OVERLAYS, SHIPPED, group, shipped, strategy
+from helpers.strategies import OVERLAYS, SHIPPED, group, pool, shipped, strategy
 
 CATALOGUE = load()
 EXCLUDED = {"use1-az3", "usw1-az2", "cac1-az3"}
@@ -220,3 +220,23 @@ def test_a_zone_without_control_plane_is_taken_last() -> None:
     choice = zones.choose(NetworkSpec(zones=2), [demand], "us-east-1", catalogue)
     assert choice.zone_ids == ("use1-az1", "use1-az2", "use1-az5")
     assert zones.zones_of(demand, choice, "us-east-1", catalogue) == ("use1-az5",)
+    every = tuple(f"use1-az{number}" for number in range(1, 7))
+    catalogue.offered = lambda *_: tuple(reversed(every))  # type: ignore[method-assign]
+    assert zones.offered_zones(catalogue, demand, "us-east-1") == every
+
+
+@pytest.mark.parametrize(
+    ("fields", "pinned", "also"),
+    [
+        ({"capacity": ["reserved", "on-demand"]}, (), ("usw2-az4",)),
+        ({"capacity": ["reserved", "on-demand"], "zones": ["usw2-az1"]}, ("usw2-az1",), ()),
+        ({"capacity": ["reserved"]}, ("usw2-az4",), ()),
+        ({"capacity": ["reserved", "on-demand"], "placement_group": "cluster"}, ("usw2-az4",), ()),
+    ],
+    ids=["one of several ways", "zones are listed", "the only way", "nodes in one zone"],
+)
+def test_the_zone_of_a_reservation(fields: dict[str, Any], pinned: tuple[str, ...], also: tuple[str, ...]) -> None:
+    reservations = [{"id": "cr-01234567", "zone": "usw2-az4"}]
+    given = NodePoolSpec.model_validate(pool(instance_types=["p5.48xlarge"], reservations=reservations, **fields))
+    demand = zones.of_node_pool(given, ("p5.48xlarge",))
+    assert (demand.pinned, demand.also) == (pinned, also)
