@@ -203,4 +203,7 @@ def _of_named(branch: policy.Branch, best: Sequence[Candidate], rejections: Sequ
 def _basis(workload: WorkloadSpec, best: Sequence[Candidate]) -> Basis:
     """The figure by which these candidates were compared."""
     wanted = policy.load().cost_basis[way_of(workload)]
-    return next((each for each in BASES if each in wanted and any(getattr(one, each) for one in best)), "usd_per_hour")
+    for each in BASES:
+        if each in wanted and any(getattr(one, each) for one in best):
+            return each
+    return "usd_per_hour"
