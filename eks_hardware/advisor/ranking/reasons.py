@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from eks_hardware.advisor.model import Candidate, Rejection, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.score import BASES, Basis, Scored, basis_why, way_of
+from eks_hardware.advisor.ranking.policy import Basis
+from eks_hardware.advisor.ranking.score import BASES, Scored, basis_why, way_of
 from eks_hardware.models import WorkloadSpec
 
 _BASIS_WORDS: dict[Basis, str] = {
