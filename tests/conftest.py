@@ -25,6 +25,7 @@ _SHOWN_LINES = 80
 # Folders by how long their longest file takes: a worker that gets such a file last keeps the others waiting.
 _LONGEST_FIRST = (
     "deploy",
+    "types",
     "security",
     "cdktn",
     "package",

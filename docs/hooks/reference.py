@@ -123,7 +123,7 @@ class _StrategyPage:
         return {"boolean": "`true`, `false`", None: "anything"}[kind]
 
     def _map(self, field: Schema) -> str:
-        values = field.get("additionalProperties") or next(iter(field.get("patternProperties", {}).values()), True)
+        values: Any = field.get("additionalProperties") or next(iter(field.get("patternProperties", {}).values()), True)
         inner = "anything" if values is True else self._type(values)
         return f"map of text to {inner}{_bounds(field, 'Properties', 'entry')}"
 

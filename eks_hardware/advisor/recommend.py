@@ -11,9 +11,10 @@ from eks_hardware.advisor.fitting.gates import maturity, type_gates
 from eks_hardware.advisor.model import Candidate, Gate, Miss, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
+from eks_hardware.advisor.ranking.policy import Basis
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
-from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
 from eks_hardware.advisor.speed.cheapest import cheapest
 from eks_hardware.advisor.speed.latency import latency_gates, quick_enough
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load

@@ -10,6 +10,7 @@ from eks_hardware import facts
 from eks_hardware.kubernetes import Bundle, Object
 
 Nodes = Literal["all", "unmatched", "none"]
+_NODES: tuple[Nodes, ...] = ("none", "unmatched", "all")
 
 _KINDS = ("NodePool", "EC2NodeClass", "NodeOverlay")
 
@@ -52,7 +53,7 @@ def pool_changes(
         if name not in old["NodePool"]:
             found.append(PoolChange(name, "created"))
             continue
-        rows = [
+        rows: list[tuple[str, Nodes]] = [
             (f"{kind} {field}", nodes)
             for kind in ("NodePool", "EC2NodeClass")
             for field, nodes in _fields(kind, old[kind].get(name, {}), new[kind].get(name, {}))
@@ -63,8 +64,8 @@ def pool_changes(
         if uninstalled:
             found.append(PoolChange(name, "replaced", tuple(field for field, _ in rows), "all"))
         elif rows:
-            nodes = max((each for _, each in rows), key=("none", "unmatched", "all").index)
-            found.append(PoolChange(name, "changed", tuple(field for field, _ in rows), nodes, _held(pool)))
+            most = _NODES[max(_NODES.index(each) for _, each in rows)]
+            found.append(PoolChange(name, "changed", tuple(field for field, _ in rows), most, _held(pool)))
     gone = (PoolChange(name, "deleted", nodes="all") for name in old["NodePool"] if name not in new["NodePool"])
     return (*found, *gone)
 

@@ -79,10 +79,9 @@ def below(annotation: Any, part: str | int) -> tuple[Any, FieldInfo | None]:
 
 def allowed(annotation: Any) -> list[Any]:
     """The values of a Literal or an Enum, of all alternatives together."""
-    members = unwrap(annotation)
-    if len(members) > 1:
-        return [value for member in members for value in allowed(member)]
-    member = members[0]
+    member, *others = unwrap(annotation)
+    if others:
+        return [value for each in (member, *others) for value in allowed(each)]
     if typing.get_origin(member) is Literal:
         return list(typing.get_args(member))
     if isinstance(member, type) and issubclass(member, Enum):

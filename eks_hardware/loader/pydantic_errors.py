@@ -61,17 +61,17 @@ def _walk(loc: Sequence[str | int], root: yn.Node, model: Any) -> _Place:
     """Follows pydantic's location through file and model at once, so that union labels are told from keys."""
     place = _Place("", root, None, root, None, model, None, None)
     for part in loc:
-        members = unwrap(place.annotation)
-        if len(members) > 1:
+        member, *others = unwrap(place.annotation)
+        if others:
             place.branch = place.branch or (place.path, str(part))
-            place.annotation = pick(members, part)
+            place.annotation = pick((member, *others), part)
             continue
         if part == "[key]":
             place.on_key = True
             continue
-        if members[0] in (None, Any) and not _is_step(place.node, part):
+        if member in (None, Any) and not _is_step(place.node, part):
             continue  # the model cannot say, and the file has no such key: a label
-        _step(place, part, members[0])
+        _step(place, part, member)
     return place
 
 

@@ -238,6 +238,8 @@ def _without_items(node: yn.Node, labels: Container[str]) -> yn.Node:
     if not isinstance(node, yn.Sequence):
         return node
     kept = [
-        item for index, item in enumerate(node.items) if yn.name_of(item) not in labels and str(index) not in labels
+        item
+        for index, item in enumerate(node.items)
+        if (yn.name_of(item) or "") not in labels and str(index) not in labels
     ]
     return yn.Sequence(kept, node.position)

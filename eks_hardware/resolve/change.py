@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from eks_hardware.resolve.model import CHANGED, Resolved
 from eks_hardware.resolve.model_strategy import ResolvedStrategy
@@ -67,4 +67,4 @@ def _put(value: Any, route: Route, new: Resolved) -> Any:
         return (*value[:step], _put(value[step], rest, new), *value[step + 1 :])
     if isinstance(value, Mapping):
         return MappingProxyType({**value, str(step): _put(value[str(step)], rest, new)})
-    return replace(value, **{str(step): _put(getattr(value, str(step)), rest, new)})
+    return replace(cast(Any, value), **{str(step): _put(getattr(value, str(step)), rest, new)})

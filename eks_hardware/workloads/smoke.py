@@ -33,12 +33,13 @@ def chosen(target: Target, size: Size, request: Request) -> tuple[Check, ...]:
     for check in request.checks:
         if reason := reasons[check]:
             raise WorkloadError("WORKLOAD_CHECK", "--check", f"{check} does not fit {target.called}: {reason}")
-    found = tuple(check for check in CHECKS if (check in request.checks or not request.checks) and not reasons[check])
+    wanted = request.checks or CHECKS
+    found: list[Check] = [check for check in CHECKS if check in wanted and not reasons[check]]
     if not found:
         raise WorkloadError(
             "WORKLOAD_CHECK", "--kind", f"{target.called} has neither accelerators nor EFA to test; use --kind job"
         )
-    return found
+    return tuple(found)
 
 
 def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None:

@@ -69,7 +69,7 @@ def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None)
             name = f"{made.meta.service_model.signing_name}:{model.name}"
             found = known.get(name, otherwise)
             assert found is not None, f"the test has no answer to {name}"
-            said = found(context["given"]) if callable(found) else found
+            said: Any = found(context["given"]) if callable(found) else found
             if isinstance(said, RefusedError):
                 error = {"Error": {"Code": said.code, "Message": said.message}}
                 return AWSResponse("", 400, {}, None), {**error, "ResponseMetadata": {"HTTPStatusCode": 400}}
@@ -129,7 +129,7 @@ def check_command(command: str) -> None:
     program, service, operation, *rest = shlex.split(command)
     assert program == "aws"
     session = _SESSION._session
-    model = session.get_service_model(service)
+    model: Any = session.get_service_model(service)
     names = {xform_name(name, "-"): name for name in model.operation_names}
     assert operation in names, command
     members = model.operation_model(names[operation]).input_shape.members

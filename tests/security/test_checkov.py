@@ -167,7 +167,7 @@ def of_stacks(scanned: Sequence[Synthesized], checks: Mapping[str, list[Check]])
 
 
 def exceptions() -> Mapping[str, list[dict[str, str]]]:
-    read: Mapping[str, list[dict[str, str]]] = yaml.safe_load(EXCEPTIONS)
+    read: Mapping[str, list[dict[str, str]]] = yaml.safe_load(EXCEPTIONS.read_text(encoding="utf-8"))
     return read
 
 

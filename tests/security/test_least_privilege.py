@@ -37,7 +37,7 @@ class Policy:
 
 @cache
 def data() -> Mapping[str, Any]:
-    read: Mapping[str, Any] = yaml.safe_load(DATA)
+    read: Mapping[str, Any] = yaml.safe_load(DATA.read_text(encoding="utf-8"))
     return read
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Ranking, Tree, When
     from eks_hardware.facts.schemas.policy import Today as TodayRow
 
+Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
+"""A figure of cost."""
+
 Match = Literal["named", "instead", "hardware", "other"]
 
 _TRANSFORMER = "transformer"
@@ -176,7 +179,7 @@ class Policy:
     match_scores: Mapping[str, float]
     weights: Mapping[str, Mapping[str, float]]
     weights_why: Mapping[str, str]
-    cost_basis: Mapping[str, tuple[str, ...]]
+    cost_basis: Mapping[str, tuple[Basis, ...]]
     cost_basis_why: Mapping[str, str]
     of_unknown_speed: Mapping[str, float]
     several_nodes: Mapping[str, float]

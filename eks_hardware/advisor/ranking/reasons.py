@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from eks_hardware.advisor.model import Candidate, Rejection, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.score import BASES, Basis, Scored, basis_why, way_of
+from eks_hardware.advisor.ranking.policy import Basis
+from eks_hardware.advisor.ranking.score import BASES, Scored, basis_why, way_of
 from eks_hardware.models import WorkloadSpec
 
 _BASIS_WORDS: dict[Basis, str] = {
@@ -203,4 +204,7 @@ def _of_named(branch: policy.Branch, best: Sequence[Candidate], rejections: Sequ
 def _basis(workload: WorkloadSpec, best: Sequence[Candidate]) -> Basis:
     """The figure by which these candidates were compared."""
     wanted = policy.load().cost_basis[way_of(workload)]
-    return next((each for each in BASES if each in wanted and any(getattr(one, each) for one in best)), "usd_per_hour")
+    for each in BASES:
+        if each in wanted and any(getattr(one, each) for one in best):
+            return each
+    return "usd_per_hour"

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from eks_hardware.advisor.model import Maturity
 from eks_hardware.advisor.ranking import policy
+from eks_hardware.advisor.ranking.policy import Basis
 from eks_hardware.models import WorkloadSpec
-
-Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
 
 BASES: tuple[Basis, ...] = ("usd_per_run", "usd_per_million_tokens", "usd_per_hour")
 """The figures of cost, from what says most of the work to what says least."""
@@ -60,9 +58,12 @@ class Scored:
 
 def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
     """The figure of cost by which candidates are compared: the first that suits the work and that any of them has."""
-    known = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
+    known: set[Basis] = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
     wanted = policy.load().cost_basis[way_of(workload)]
-    return next((each for each in BASES if each in wanted and each in known), "usd_per_hour")
+    for each in BASES:
+        if each in wanted and each in known:
+            return each
+    return "usd_per_hour"
 
 
 def basis_why(workload: WorkloadSpec) -> str:

@@ -168,7 +168,8 @@ def _chosen(question: Question, found: Recommendation) -> Chosen:
     efa = said if said is not None else nodes > 1 and bool(kind.efa_interfaces)
     bought: tuple[Capacity, ...] = question.capacity
     if isinstance(question.node, NodeGroupSpec):
-        bought = (next((each for each in question.capacity if each == best.purchase), question.capacity[0]),)
+        index = question.capacity.index(best.purchase) if best.purchase in question.capacity else 0
+        bought = (question.capacity[index],)
     names: tuple[str, ...] = (kind.name,)
     if "spot" in bought and not efa:
         names = interchangeable(found.candidates, best)

@@ -20,7 +20,7 @@ from eks_hardware.resolve import zones
 
 Node: TypeAlias = NodeGroupSpec | NodePoolSpec
 
-_UNRESERVED = ("on-demand", "spot")
+_UNRESERVED: tuple[Capacity, ...] = ("on-demand", "spot")
 _COUNTS = ("parameters", "active_parameters", "training_tokens")
 # What says how a shape was found, not what it is; and a word that nothing is computed from.
 _NOT_ASKED = frozenset(("estimated", "source"))
@@ -101,7 +101,7 @@ def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
 def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, ...]:
     """How nodes may be bought: as the group or pool says, or else as its workload does."""
     if "capacity" not in node.model_fields_set:
-        bought = tuple(each for each in workload.purchase if each in _UNRESERVED)
+        bought = tuple(sorted(set(_UNRESERVED).intersection(workload.purchase), key=workload.purchase.index))
         if not bought:
             reserved = workload.purchase[0]
             message = (

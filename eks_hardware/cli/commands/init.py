@@ -198,7 +198,7 @@ def _strategy(name: str, answers: _Answers) -> str:
         from eks_hardware.advisor.strategies.starters import KINDS, starter_groups
         from eks_hardware.advisor.strategies.strategy_text import strategy_text
 
-        kind = next(each for each in KINDS if each == answers.hardware)
+        kind = KINDS[KINDS.index(answers.hardware)]
         groups = starter_groups(kind, answers.task, region)
         return strategy_text(name, region, groups, heading=(f"A first strategy, for {kind}.",))
     from eks_hardware.advisor.strategies.write import strategy_yaml

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from typing_extensions import NotRequired, TypedDict
 
 from eks_hardware.facts.schemas.base import Sourced, Text
@@ -69,7 +71,7 @@ class Weights(TypedDict):
 
 
 class CostBasis(TypedDict):
-    figures: list[str]
+    figures: list[Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]]
     of_unknown_speed: float
     why: Text
 

@@ -15,7 +15,7 @@ from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.cost import Figure, instance_figure
 
-CHAT: dict[str, Any] = {
+CHAT: Any = {
     "task": "inference",
     "model": {"parameters": "8B", "architecture": "llama"},
     "context_length": 8192,
@@ -23,13 +23,13 @@ CHAT: dict[str, Any] = {
     "framework": "vllm",
     "precision": "bf16",
 }
-PRETRAINING: dict[str, Any] = {
+PRETRAINING: Any = {
     "task": "training",
     "model": {"parameters": "7B"},
     "training_tokens": "100B",
     "framework": "pytorch",
 }
-EMBEDDINGS: dict[str, Any] = {
+EMBEDDINGS: Any = {
     "task": "inference",
     "serving": "batch",
     "model": {"parameters": "335M", "architecture": "bert"},

@@ -29,7 +29,7 @@ from helpers.paths import ROOT
 GUIDE = (ROOT / "docs" / "guides" / "throughput.md").read_text(encoding="utf-8")
 DAY = 86_400
 
-TRAINING: dict[str, Any] = {
+TRAINING: Any = {
     "active_parameters": 8e9,
     "tokens": 1e9,
     "devices": 8,
@@ -38,7 +38,7 @@ TRAINING: dict[str, Any] = {
     "recompute": False,
 }
 # A 10B model in BF16 on one device with round figures.
-DECODE: dict[str, Any] = {
+DECODE: Any = {
     "active_parameters": 10e9,
     "weight_bytes_per_parameter": 2,
     "kv_bytes_per_token": 100_000,
@@ -49,7 +49,7 @@ DECODE: dict[str, Any] = {
     "peak_tflops_each": 1000,
     "share": 0.5,
 }
-PREFILL: dict[str, Any] = {
+PREFILL: Any = {
     "active_parameters": 10e9,
     "weight_bytes_per_parameter": 2,
     "prompt_tokens": 1000,
@@ -59,8 +59,8 @@ PREFILL: dict[str, Any] = {
     "share": 0.5,
 }
 
-H100: dict[str, Any] = {"bandwidth_gb_per_second_each": 3350, "peak_tflops_each": 989}
-LLAMA_3_8B: dict[str, Any] = {"active_parameters": 8.03e9, "weight_bytes_per_parameter": 2}
+H100: Any = {"bandwidth_gb_per_second_each": 3350, "peak_tflops_each": 989}
+LLAMA_3_8B: Any = {"active_parameters": 8.03e9, "weight_bytes_per_parameter": 2}
 LLAMA_3_8B_KV = 2 * 32 * 8 * 128 * 2  # keys and values, layers, heads of them, size of a head, bytes
 
 

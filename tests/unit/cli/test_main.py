@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -84,9 +85,9 @@ def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
     found = cli.run(*name.split(), "-h")
     assert found.code == 0
     assert max(map(len, found.out.splitlines())) <= 80
-    command = app
+    command: Any = app
     for word in name.split():
-        command = command.get_command(None, word)  # type: ignore[assignment, arg-type]
+        command = command.get_command(None, word)
     assert all(option in found.out for each in command.params for option in each.opts if option.startswith("-"))
 
 

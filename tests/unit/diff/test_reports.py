@@ -174,7 +174,7 @@ def test_without_node_the_rest_is_compared(without_node: Changes) -> None:
 
 
 def test_without_node_every_report_says_so(without_node: Changes) -> None:
-    text, markdown, content = (report(without_node) for report in (as_text, as_markdown, as_json))
+    text, markdown, content = as_text(without_node), as_markdown(without_node), as_json(without_node)
     assert text.startswith("demo: resources are not compared\n! resources are not compared, and neither is what")
     assert "> resources are not compared, and neither is what is replaced: node is not on the PATH" in markdown
     assert (content["counts"], content["resources"]) == (None, None)

@@ -132,5 +132,5 @@ def test_actions_are_known_to_botocore() -> None:
     named_otherwise = {"iam:PassRole", "kms:CreateGrant"}
     for action in {action for row in ROWS for action in row["actions"]} - named_otherwise:
         service, _, operation = action.partition(":")
-        model = session.get_service_model(services.get(service, service))
+        model: Any = session.get_service_model(services.get(service, service))
         assert operation in model.operation_names, action

@@ -106,7 +106,7 @@ def put(folder: Path, *releases: ChartRelease | ObjectRelease, **options: Any) -
 class _Core(yaml.SafeLoader):
     """Reads unquoted values as YAML 1.2 does."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 def _value(_: _Core, node: yaml.ScalarNode) -> object:

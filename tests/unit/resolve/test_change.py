@@ -84,8 +84,8 @@ def test_what_goes_in_is_frozen(mixed: ResolvedStrategy) -> None:
 
 
 def test_data_may_be_written_as_maps(mixed: ResolvedStrategy) -> None:
-    disk = {"device_name": "/dev/xvda", "size_gib": 500, "volume_type": "gp3"}
-    rest = {"iops": None, "throughput_mibps": None, "kms_key_arn": None}
+    disk: Any = {"device_name": "/dev/xvda", "size_gib": 500, "volume_type": "gp3"}
+    rest: Any = {"iops": None, "throughput_mibps": None, "kms_key_arn": None}
     group = mixed.node_groups[0].changed(block_devices=[{**disk, **rest}])
     assert group.block_devices == (BlockDevice(**disk, **rest),)
 

@@ -452,7 +452,7 @@ def test_facts_and_catalogue_agree(name: str) -> None:
         assert software.attends(kind, "flash-attention-2") == kind.accelerator.flash_attention_2
 
 
-def is_refused(gate: dict[str, Any], kind: InstanceType) -> bool:
+def is_refused(gate: Any, kind: InstanceType) -> bool:
     """Whether the compute capability of a GPU is known, and outside of what a fact says."""
     capability = kind.accelerator.compute_capability if kind.accelerator else None
     return capability is not None and inside(gate, capability) is False

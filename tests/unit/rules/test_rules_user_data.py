@@ -280,7 +280,7 @@ def test_what_is_derived_passes_as_user_data(family: str) -> None:
 
 
 def test_settings_that_karpenter_keeps_are_settings() -> None:
-    known = facts.bottlerocket_settings()["settings"]["fields"]["kubernetes"]
+    known: Any = facts.bottlerocket_settings()["settings"]["fields"]["kubernetes"]
     assert set(facts.bottlerocket_settings()["karpenter"]["kubernetes"]) <= set(known)
     assert set(facts.bottlerocket_settings()["settings"]["nvidia_only"]) <= set(
         facts.bottlerocket_settings()["settings"]["fields"]

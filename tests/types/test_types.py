@@ -1,0 +1,54 @@
+"""Types: mypy in strict mode and pyright find nothing, and pyright resolves every import of a checkout."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from helpers.paths import ROOT
+
+PYRIGHT = ROOT / "node_modules" / ".bin" / "pyright"
+
+
+def pyright(*files: Path) -> dict[str, Any]:
+    """The report of pyright over these files, or over all that ``pyproject.toml`` names."""
+    done = subprocess.run(
+        [str(PYRIGHT), "--outputjson", *map(str, files)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    report: dict[str, Any] = json.loads(done.stdout)
+    return report
+
+
+def found(report: dict[str, Any]) -> list[str]:
+    return [
+        f"{Path(each['file']).name}:{each['range']['start']['line'] + 1} {each.get('rule')} {each['message']}"
+        for each in report["generalDiagnostics"]
+    ]
+
+
+def test_pyright_finds_nothing_and_resolves_every_import() -> None:
+    report = pyright()
+    assert found(report) == []
+    assert report["summary"]["filesAnalyzed"] > 500
+
+
+def test_pyright_would_find_an_import_that_leads_nowhere(tmp_path: Path) -> None:
+    file = tmp_path / "app.py"
+    file.write_text(
+        "from eks_hardware import Cluster, NodeGroupSpec\n"
+        "from eks_hardware.resolve import resolve_nowhere\n"
+        "import eks_hardware.nowhere\n"
+        "reveal_type(Cluster)\n",
+        encoding="utf-8",
+    )
+    rules = {(each["range"]["start"]["line"] + 1, each.get("rule")) for each in pyright(file)["generalDiagnostics"]}
+    assert {(2, "reportAttributeAccessIssue"), (3, "reportMissingImports")} <= rules
+    assert not [line for line, rule in rules if line == 1]
+
+
+def test_mypy_finds_nothing() -> None:
+    done = subprocess.run([sys.executable, "-m", "mypy"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[:-1]) == (0, []), done.stdout
