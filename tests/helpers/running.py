@@ -50,6 +50,7 @@ class Run:
 
 def run_app(outdir: Path, *arguments: str, strategies: tuple[Path, ...] = (SHIPPED, SPECIAL), **variables: str) -> Run:
     """Run Python with these arguments in the repository's root."""
+    outdir.parent.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,
         "CDKTF_OUTDIR": str(outdir),
