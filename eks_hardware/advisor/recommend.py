@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.gates import maturity, type_gates
 from eks_hardware.advisor.model import Candidate, Gate, Miss, Recommendation, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.policy import Basis
 from eks_hardware.advisor.ranking.reasons import notes_of, reasons_of, short
 from eks_hardware.advisor.ranking.rejected import nearest_of, rejections_of
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
@@ -22,6 +22,9 @@ from eks_hardware.catalogue.store import label_name
 from eks_hardware.cost import Purchase, instance_figure
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import close
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.policy import Basis
 
 # How a way of buying is priced. A capacity reservation is billed at the on-demand rate, used or not
 # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html); capacity blocks

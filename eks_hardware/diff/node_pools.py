@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from eks_hardware import facts
 from eks_hardware.kubernetes import Bundle, Object
 
-Nodes = Literal["all", "unmatched", "none"]
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.replacements import Nodes
+
 _NODES: tuple[Nodes, ...] = ("none", "unmatched", "all")
 
 _KINDS = ("NodePool", "EC2NodeClass", "NodeOverlay")

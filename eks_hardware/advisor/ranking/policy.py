@@ -17,12 +17,9 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import WorkloadSpec
 
 if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.policy import Basis, Ranking, Tree, When
     from eks_hardware.facts.schemas.policy import Branch as BranchRow
-    from eks_hardware.facts.schemas.policy import Ranking, Tree, When
     from eks_hardware.facts.schemas.policy import Today as TodayRow
-
-Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
-"""A figure of cost."""
 
 Match = Literal["named", "instead", "hardware", "other"]
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from eks_hardware.advisor.model import Candidate, Rejection, Request
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.policy import Basis
 from eks_hardware.advisor.ranking.score import BASES, Scored, basis_why, way_of
 from eks_hardware.models import WorkloadSpec
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.policy import Basis
 
 _BASIS_WORDS: dict[Basis, str] = {
     "usd_per_run": "for the run",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from eks_hardware.advisor.model import Maturity
 from eks_hardware.advisor.ranking import policy
-from eks_hardware.advisor.ranking.policy import Basis
 from eks_hardware.models import WorkloadSpec
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.policy import Basis
 
 BASES: tuple[Basis, ...] = ("usd_per_run", "usd_per_million_tokens", "usd_per_hour")
 """The figures of cost, from what says most of the work to what says least."""

@@ -70,8 +70,12 @@ class Weights(TypedDict):
     why: Text
 
 
+Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
+"""A figure of cost."""
+
+
 class CostBasis(TypedDict):
-    figures: list[Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]]
+    figures: list[Basis]
     of_unknown_speed: float
     why: Text
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from eks_hardware.advisor.ranking.score import Basis, Scored, Weighed, basis_of, order, score
+from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
+from eks_hardware.facts.schemas.policy import Basis
 from eks_hardware.models import WorkloadSpec
 
 BUDGETS = ("cost", "balanced", "performance")
