@@ -10,6 +10,10 @@ from importlib import import_module
 
 from eks_hardware._lazy_providers import is_eager
 
+SILENCED_NODE = 20
+"""jsii answers an end-of-life Node with a box on stderr, which cdktf shows as an error. This one works."""
+SILENCE_VARIABLE = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
+
 NODE_IS_MISSING = "node is not on the PATH: install Node.js 20 or newer, https://nodejs.org"
 
 
@@ -19,8 +23,7 @@ def start_node() -> None:
     Whoever imports ``constructs`` next waits for the same import, so that jsii is used by one thread at a time. What
     goes wrong is said there.
     """
-    # jsii warns in ten lines about Node 20, which works; cdktf.json asks for the same silence.
-    os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
+    os.environ.setdefault(SILENCE_VARIABLE, str(SILENCED_NODE))
     if is_eager() or node() is None:
         return
     threading.Thread(target=_start_node, name="start-node").start()

@@ -11,13 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from eks_hardware._node import SILENCE_VARIABLE, SILENCED_NODE
 from eks_hardware.local.terraform import TerraformError, find_terraform
 
 MINIMUM_PYTHON = (3, 10)
 MINIMUM_NODE = 20
-# jsii answers an old Node with a red box on stderr, which cdktf shows as an error. Node 20 works.
-_SILENCED_NODE = 20
-_SILENCE_VARIABLE = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
 
 
 @dataclass(frozen=True)
@@ -103,6 +101,6 @@ def cdktf_environment(base: Mapping[str, str], *, node_major: int, log_dir: Path
         "TF_IN_AUTOMATION": "1",
         "TF_INPUT": "0",
     }
-    if node_major == _SILENCED_NODE:
-        environment.setdefault(_SILENCE_VARIABLE, str(_SILENCED_NODE))
+    if node_major == SILENCED_NODE:
+        environment.setdefault(SILENCE_VARIABLE, str(SILENCED_NODE))
     return environment

@@ -16,7 +16,7 @@ from eks_hardware.cli.output import print_json
 @parameters.overlays("the file")
 @parameters.output_format(text="How to print it; JSON has every source.")
 def cost(strategy: str, overlays: tuple[str, ...], format_: str) -> None:
-    """Show what a strategy costs with its fewest nodes, with those asked for, and at its most.
+    """Show what a strategy costs at the minimum, desired and maximum number of nodes.
 
     Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage. A strategy
     that is only over its budget is shown all the same, with exit code 1.
