@@ -63,8 +63,8 @@ class CostLine:
         figure: price of one unit; None where no source has it.
         units: how many at each level. A pool's nodes may be a fraction where its limits end within a node.
         note: what is assumed, or why there is no price.
-        dearest: price of one unit at most, where that is another one: of the dearest instance type of a group, or on
-            demand in place of spot. It is what counts at ``max``.
+        figure_at_max: price of one unit at ``max``, if it differs: of the most expensive instance type of a group, or
+            On-Demand instead of Spot.
         unpriced: instance types that may be launched at ``max`` and have no price.
         instance_type: the type whose price ``figure`` is, for ``instances``; None where no type bounds the cost.
 
@@ -80,13 +80,13 @@ class CostLine:
     figure: Figure | None
     units: Mapping[Level, float]
     note: str | None = None
-    dearest: Figure | None = None
+    figure_at_max: Figure | None = None
     unpriced: tuple[str, ...] = ()
     instance_type: str | None = None
 
     def figure_at(self, level: Level) -> Figure | None:
         """The price of one unit that counts at a level."""
-        return self.dearest if level == "max" and self.dearest else self.figure
+        return self.figure_at_max if level == "max" and self.figure_at_max else self.figure
 
     def usd_per_hour(self, level: Level) -> float | None:
         """US dollars per hour of all units; None where they have no price, 0 where there are none."""

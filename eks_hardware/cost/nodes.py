@@ -25,7 +25,7 @@ Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
 
 _RESERVED = "a reservation is billed whether it is used or not: what it holds beyond these nodes comes on top"
 _BLOCK = "a capacity block is paid for when it is bought; no source has its price"
-_POOL = "nothing is sure to run; at max all that the limits allow, of the type that makes it dearest"
+_POOL = "nothing is sure to run; at max all that the limits allow, of the type that makes it most expensive"
 _POOL_RESERVED = f"{_RESERVED}; {_BLOCK}"
 
 
@@ -33,7 +33,7 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
     """The instances of a node group, and their volumes.
 
     EKS takes the first instance type of an on-demand group for as long as there is capacity, so that it counts at
-    ``min`` and ``desired``; at ``max`` it is the dearest.
+    ``min`` and ``desired``; at ``max`` the most expensive counts.
     https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types
     """
     path = f"node_groups[{group.name}]"
@@ -42,7 +42,7 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
     first, *others = group.instance_types
     spot, block = group.capacity == "spot", group.capacity == "capacity-block"
     known = [figure for figure in bought.values() if figure]
-    dearest = max(known, key=lambda each: each.usd_per_hour, default=None)
+    most_expensive = max(known, key=lambda each: each.usd_per_hour, default=None)
     figure = (instance_figure(catalogue, first, region, "spot") if spot else None) or bought[first]
     note = _group_note(group, figure, others, bought)
     yield CostLine(
@@ -53,7 +53,7 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
         figure=None if block else figure,
         units=units,
         note=note,
-        dearest=None if block or dearest == figure else dearest,
+        figure_at_max=None if block or most_expensive == figure else most_expensive,
         unpriced=group.instance_types if block else tuple(name for name, each in bought.items() if each is None),
     )
     yield _volumes(path, group.block_devices, units, rates.volumes(region, group.block_devices))
@@ -73,7 +73,9 @@ def _group_note(
         )
     known = {name: each.usd_per_hour for name, each in bought.items() if each}
     if others and known:
-        notes.append(f"at max all {max(known, key=lambda name: known[name])}, the dearest of its {len(bought)} types")
+        notes.append(
+            f"at max all {max(known, key=lambda name: known[name])}, the most expensive of its {len(bought)} types"
+        )
     return "; ".join(notes) or None
 
 

@@ -70,7 +70,7 @@ class Report:
     @property
     def price_sources(self) -> tuple[tuple[str, str], ...]:
         """Days and sources of all prices, each pair once, sorted."""
-        figures = (figure for line in self.cost.lines for figure in (line.figure, line.dearest) if figure)
+        figures = (figure for line in self.cost.lines for figure in (line.figure, line.figure_at_max) if figure)
         return tuple(sorted({(figure.as_of, figure.source) for figure in figures}))
 
 

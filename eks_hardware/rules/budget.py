@@ -82,7 +82,7 @@ def _is_told(context: Context, node: Node) -> bool:
 
 
 def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
-    """The first of the dearest groups and pools that can be made small enough, and how small."""
+    """The first of the most expensive groups and pools that can be made small enough, and how small."""
     by_path: dict[str, float] = {}
     for line in cost.lines:
         path = line.path.removesuffix(".disk")
