@@ -1,17 +1,46 @@
-"""Text of a file or a user, made fit for a message: on one line, printable, not too long."""
+"""Text of a file or a user, made fit for a message: on one line, printable, not too long; and plurals."""
 
 from __future__ import annotations
+
+
+def visible(text: str, *, kept: str = "") -> str:
+    r"""The text with what nobody would see, or what turns text around, written out: ``\x00``, ``\u202e``.
+
+    Args:
+        text: any text.
+        kept: characters that stay as they are, such as a line break.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        each if each in kept or each.isprintable() else each.encode("unicode_escape").decode("ascii") for each in text
+    )
 
 
 def shown(value: object, limit: int = 80) -> str:
     """The text of a value on one line, printable, cut to ``limit`` characters."""
     text = str(value)
-    cut = text if len(text) <= limit else text[: limit - 3] + "..."
-    if cut.isprintable():
-        return cut
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode("ascii") for ch in cut)
+    return visible(text if len(text) <= limit else text[: limit - 3] + "...")
 
 
 def quoted(value: object) -> str:
     """Like :func:`shown`, in double quotes."""
     return f'"{shown(value)}"'
+
+
+def plural(noun: str, number: int) -> str:
+    """A noun as counted.
+
+    >>> plural("EC2NodeClass", 2), plural("NetworkPolicy", 2), plural("NodePool", 1)
+    ('EC2NodeClasses', 'NetworkPolicies', 'NodePool')
+    """
+    if number == 1:
+        return noun
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith("s") else f"{noun}s"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 error``, ``2 errors``, ``2 policies``."""
+    return f"{number} {plural(noun, number)}"

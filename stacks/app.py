@@ -14,10 +14,11 @@ from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
 from eks_hardware.loader.discovery import read_environment
+from eks_hardware.printable import counted
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.stacks.extension import Extension
 from eks_hardware.validation import validate
-from eks_hardware.validation.terminal import as_text, counted
+from eks_hardware.validation.terminal import as_text
 
 if TYPE_CHECKING:
     from eks_hardware.stacks.hardware_stack import HardwareStack

@@ -14,7 +14,8 @@ from eks_hardware.cost import LEVELS
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.messages import VERBS, sentence
 from eks_hardware.diff.plan import Action
-from eks_hardware.diff.summary import Point, counted, dollars, listed, outline, summary, title
+from eks_hardware.diff.summary import Point, dollars, listed, outline, summary, title
+from eks_hardware.printable import counted
 
 _LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
 _MOST = 62_000

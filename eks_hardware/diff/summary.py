@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.messages import Sentence, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
+from eks_hardware.printable import counted
 
 
 @dataclass(frozen=True)
@@ -94,15 +95,6 @@ def _points(
         for group in groups.values()
     ]
     return sorted(points, key=lambda point: not point.sentence.consequences)
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 subnet``, ``2 subnets``, ``2 policies``."""
-    if number == 1:
-        return f"1 {noun}"
-    if noun.endswith("y") and noun[-2] not in "aeiou":
-        return f"{number} {noun[:-1]}ies"
-    return f"{number} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def listed(counter: Counter[str]) -> str:

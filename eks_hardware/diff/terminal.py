@@ -10,9 +10,10 @@ from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.hardware import PartChange
 from eks_hardware.diff.messages import VERBS
-from eks_hardware.diff.summary import Point, counted, dollars, listed, outline, summary, title
+from eks_hardware.diff.summary import Point, dollars, listed, outline, summary, title
 from eks_hardware.explain.columns import columns, widest, wrapped
 from eks_hardware.explain.values import EMPTY
+from eks_hardware.printable import counted
 
 _LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
 _LEAST_WIDTH = 40

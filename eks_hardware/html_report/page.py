@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.html_report.report import Report, falls_short
-from eks_hardware.validation.terminal import counted
+from eks_hardware.printable import counted, visible
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -78,12 +78,5 @@ def quantity(value: float | None, digits: int = 1) -> str:
 
 
 def _visible(value: Any) -> Any:
-    r"""Write out what nobody would see or what turns text around: ``\x00``, ``\u202e``."""
-    if not isinstance(value, str) or value.isprintable():
-        return value
-    return type(value)(
-        "".join(
-            each if each == "\n" or each.isprintable() else each.encode("unicode_escape").decode("ascii")
-            for each in value
-        )
-    )
+    """Write out what nobody would see in a text; line breaks stay."""
+    return type(value)(visible(value, kept="\n")) if isinstance(value, str) else value

@@ -41,6 +41,7 @@ from eks_hardware.resolve.model_kubernetes import (
 )
 from eks_hardware.resolve.node_fields import DEFAULT_TAGS, EFA_GROUP, NodeFields, Surroundings
 from eks_hardware.spellings import CAPACITY
+from eks_hardware.units import GIB
 
 _CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutilized": "WhenEmptyOrUnderutilized"}
 
@@ -58,12 +59,9 @@ def accelerator_resource(hardware: Hardware) -> str | None:
     }.get(hardware)
 
 
-_GIB = 1024**3
-
-
 def node_capacity(kind: InstanceType) -> dict[str, Fraction]:
     """What a node of a type counts for against the ``limits`` of a pool, by their names; memory in bytes."""
-    counted = {"nodes": Fraction(1), "cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * _GIB}
+    counted = {"nodes": Fraction(1), "cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * GIB}
     resource = accelerator_resource(kind.hardware)
     if resource and kind.accelerator:
         counted[resource] = Fraction(kind.accelerator.count)

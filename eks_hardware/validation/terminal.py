@@ -28,11 +28,6 @@ def as_text(findings: Iterable[Finding]) -> str:
     return "\n".join(line for finding in findings for line in (str(finding), *_excerpt(finding.position)))
 
 
-def counted(number: int, noun: str) -> str:
-    """``1 error``, ``2 errors``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
 def _excerpt(position: Position | None) -> Iterator[str]:
     if position is None or not position.line:
         return

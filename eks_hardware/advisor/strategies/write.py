@@ -23,8 +23,6 @@ from eks_hardware.versions import parts
 
 __all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
 
-_DISK_GIB = 200
-
 
 def strategy_yaml(
     recommendation: Recommendation,
@@ -119,7 +117,7 @@ def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
         return None
     weights_gib = recommendation.request.shape.parameters * 2 / 2**30
     needed = math.ceil((100 + 2 * weights_gib) / 100) * 100
-    return min(needed, 16_384) if needed > _DISK_GIB else None
+    return min(needed, 16_384) if needed > facts.choices()["accelerated_disk"]["size_gib"] else None
 
 
 def _work(recommendation: Recommendation) -> str:

@@ -68,7 +68,7 @@ def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
 
 
 def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
-    from eks_hardware.validation.terminal import counted
+    from eks_hardware.printable import counted
 
     account = f"account {report.caller.account}" if report.caller else "no account"
     yield f"{loaded.strategy.name}: {account}, {report.region}"

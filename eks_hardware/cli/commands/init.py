@@ -249,8 +249,9 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
 
 
 def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tuple[ProjectFile, bool]]) -> None:
+    from eks_hardware.printable import counted
     from eks_hardware.validation import validate
-    from eks_hardware.validation.terminal import as_text, counted
+    from eks_hardware.validation.terminal import as_text
 
     found = validate([file])
     click.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")

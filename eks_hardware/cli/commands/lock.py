@@ -188,7 +188,8 @@ def _hardware(entry: Entry) -> str:
 
 
 def _stop_for(error: StrategyError) -> NoReturn:
-    from eks_hardware.validation.terminal import as_text, counted
+    from eks_hardware.printable import counted
+    from eks_hardware.validation.terminal import as_text
 
     click.echo(as_text(error.findings))
     click.echo(f"{counted(len(error.errors), 'error')}; nothing was locked", err=True)

@@ -87,7 +87,8 @@ def _sound(found: Validation) -> list[Strategy]:
 
 
 def _print(found: Validation) -> None:
-    from eks_hardware.validation.terminal import as_text, counted
+    from eks_hardware.printable import counted
+    from eks_hardware.validation.terminal import as_text
 
     if found.shown:
         click.echo(as_text(found.shown))

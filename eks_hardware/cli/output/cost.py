@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from eks_hardware import field_paths
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -210,10 +212,9 @@ def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 def _label(path: str) -> str:
     """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``group gpu``"""
-    place, _, name = path.partition("[")
-    if name:
-        return f"{'pool' if 'pool' in place else 'group'} {name.partition(']')[0]}"
-    return path.partition(".")[0]
+    if name := field_paths.name_of_item(path):
+        return f"{'pool' if 'pool' in field_paths.list_of(path) else 'group'} {name}"
+    return field_paths.section(path)
 
 
 def _units(line: CostLine) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
+from eks_hardware.printable import plural
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -77,16 +78,3 @@ def _counted(kinds: Mapping[str, int]) -> str:
         else:
             lines.append(text)
     return "\n".join(lines)
-
-
-def plural(kind: str, number: int) -> str:
-    """A kind as counted.
-
-    >>> plural("EC2NodeClass", 2), plural("NetworkPolicy", 2), plural("NodePool", 1)
-    ('EC2NodeClasses', 'NetworkPolicies', 'NodePool')
-    """
-    if number == 1:
-        return kind
-    if kind.endswith("y") and kind[-2] not in "aeiou":
-        return f"{kind[:-1]}ies"
-    return f"{kind}es" if kind.endswith("s") else f"{kind}s"

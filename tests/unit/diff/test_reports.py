@@ -14,10 +14,11 @@ from eks_hardware.diff.hardware import Difference, PartChange
 from eks_hardware.diff.json import as_json
 from eks_hardware.diff.markdown import as_markdown, code
 from eks_hardware.diff.resources import Document
-from eks_hardware.diff.summary import counted, dollars
+from eks_hardware.diff.summary import dollars
 from eks_hardware.diff.synthesis import NodeMissingError
 from eks_hardware.diff.terminal import as_text
 from eks_hardware.models import Strategy
+from eks_hardware.printable import counted
 from eks_hardware.resolve import ResolvedStrategy
 from helpers.diff import EVERYTHING
 from helpers.diff import compared_without_node as compared

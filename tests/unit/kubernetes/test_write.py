@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from eks_hardware.kubernetes import Bundle, ChartRelease, Object, ObjectRelease, Reference
 from eks_hardware.kubernetes.files.scripts import INSTALL, UNINSTALL
-from eks_hardware.kubernetes.files.summary import plural, read_summary
+from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import SUBSTITUTE
 from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove, write
 from eks_hardware.loader.yaml_scalars import resolve_plain
+from eks_hardware.printable import plural
 
 NASTY = {
     "template": '{{ .Values.x | quote }} {{- "a" }}',

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.findings import Finding, Position, Severity
-from eks_hardware.validation.terminal import as_text, counted
+from eks_hardware.printable import counted
+from eks_hardware.validation.terminal import as_text
 
 
 def excerpt(tmp_path: Path, text: str, line: int, column: int) -> list[str]:
