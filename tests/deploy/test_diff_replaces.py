@@ -5,16 +5,17 @@ One strategy is deployed to the emulator; each variant is planned against its st
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eks_hardware.diff import Action, compare
+from eks_hardware.diff import Action
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
+from helpers.diff import compared, synthesized
 
 NAME = "changing"
 ROLE = "arn:aws:iam::000000000000:role/{}"
@@ -179,36 +180,31 @@ def strategy(variant: str | None = None) -> Strategy:
     return found
 
 
-def synthesized(folder: Path, variant: str | None = None) -> Path:
-    """The folder with ``cdk.tf.json``."""
-    from eks_hardware._cdk import App
-    from eks_hardware.stacks.hardware_stack import HardwareStack
-
-    app = App(outdir=str(folder))
-    HardwareStack(app, resolved=resolve(strategy(variant)))
-    app.synth()
-    return folder / "stacks" / NAME
-
-
 @pytest.fixture(scope="module")
 def deployed(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with deploy.directly(synthesized(tmp_path_factory.mktemp("base"))) as project:
-        configuration = project.stack_dir / "cdk.tf.json"
-        first = configuration.read_text(encoding="utf-8")
+    folder = tmp_path_factory.mktemp("base") / NAME
+    folder.mkdir()
+    (folder / "cdk.tf.json").write_text(_document(strategy()), encoding="utf-8")
+    with deploy.directly(folder) as project:
         yield project
-        configuration.write_text(first, encoding="utf-8")
+        (project.stack_dir / "cdk.tf.json").write_text(_document(strategy()), encoding="utf-8")
 
 
-def planned(project: Any, stack_dir: Path) -> dict[str, Action]:
+def _document(of: Strategy) -> str:
+    (document,) = synthesized(resolve(of))
+    return json.dumps(document)
+
+
+def planned(project: Any, of: Strategy) -> dict[str, Action]:
     """What Terraform would do to each resource; the state is fresh, so that it is not read again."""
-    (project.stack_dir / "cdk.tf.json").write_bytes((stack_dir / "cdk.tf.json").read_bytes())
+    (project.stack_dir / "cdk.tf.json").write_text(_document(of), encoding="utf-8")
     changes = project.plan("-refresh=false").changes
     return {address: _ACTIONS[action] for address, action in changes.items() if not address.startswith("data.")}
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_terraform_plans_what_diff_predicts(deployed: Any, tmp_path: Path, variant: str) -> None:
-    changes = compare(strategy(), strategy(variant))
+def test_terraform_plans_what_diff_predicts(deployed: Any, variant: str) -> None:
+    changes = compared(strategy(), strategy(variant))
     predicted = {each.resource.address: each.action for each in changes.resources}
-    assert predicted == planned(deployed, synthesized(tmp_path, variant))
+    assert predicted == planned(deployed, strategy(variant))
     assert {(each.resource.type, each.action) for each in changes.resources} >= EXPECTED[variant]

@@ -1,13 +1,17 @@
-"""Programs in guides, run as they stand there in a project of another team."""
+"""Programs in guides, run as they are written in a project of another team."""
 
 from __future__ import annotations
 
-import os
+import contextlib
+import functools
+import io
 import re
+import runpy
 import shutil
-import subprocess
-import sys
+import traceback
 from pathlib import Path
+
+import pytest
 
 from eks_hardware.testing import Template
 from helpers.paths import ROOT, SHIPPED
@@ -19,6 +23,32 @@ def blocks(guide: str, language: str = "python") -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
+def run_program(folder: Path, program: str) -> tuple[int, str]:
+    """Run a program from a folder, as ``python main.py`` does; its exit code and stderr.
+
+    It shares this process, because starting Python and Node takes longer than what the program does.
+    tests/package and tests/examples run programs in processes of their own.
+    """
+    (folder / "main.py").write_text(program, encoding="utf-8")
+    from cdktf import App
+
+    with contextlib.redirect_stderr(io.StringIO()) as stderr, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        # Node has read CDKTF_OUTDIR already.
+        patch.setattr(App, "__init__", functools.partialmethod(App.__init__, outdir=str(folder / "out")))
+        patch.syspath_prepend(str(folder))
+        patch.setattr("sys.argv", ["main.py"])
+        try:
+            runpy.run_path("main.py", run_name="__main__")
+            code = 0
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        except Exception:
+            traceback.print_exc()
+            code = 1
+    return code, stderr.getvalue()
+
+
 def run(folder: Path, program: str, added: str = "") -> tuple[int, str]:
     """Run a ``main.py`` whose strategy is mixed-hardware and what is added to it; its exit code and stderr."""
     (folder / "strategies").mkdir(exist_ok=True)
@@ -26,12 +56,7 @@ def run(folder: Path, program: str, added: str = "") -> tuple[int, str]:
     shutil.copy(SHIPPED / strategy.name, strategy)
     with strategy.open("a", encoding="utf-8") as file:
         file.write(added)
-    (folder / "main.py").write_text(program, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CDKTF_OUTDIR": str(folder / "out")}
-    done = subprocess.run(
-        [sys.executable, "main.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stderr
+    return run_program(folder, program)
 
 
 def synthesized(folder: Path, program: str, added: str = "") -> dict[str, Template]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -191,16 +191,10 @@ def mutants(root: Path, file: str) -> list[Mutant]:
     ]
 
 
-def tree_of(root: Path, mutant: Mutant) -> tuple[ast.Module, str]:
-    """The changed module as a tree, whose lines are those of the file, and the name of the file."""
-    tree = ast.parse((root / mutant.file).read_text(encoding="utf-8"))
-    changed = _Collector(apply=mutant.index).visit(tree)
-    return ast.fix_missing_locations(changed), str(root / mutant.file)
-
-
 def source(root: Path, mutant: Mutant) -> str:
     """The changed module as text."""
-    return ast.unparse(tree_of(root, mutant)[0])
+    tree = ast.parse((root / mutant.file).read_text(encoding="utf-8"))
+    return ast.unparse(ast.fix_missing_locations(_Collector(apply=mutant.index).visit(tree)))
 
 
 def _text(node: ast.AST) -> str:
@@ -216,7 +210,7 @@ def _is_text(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def modules(root: Path, targets: Iterator[str] | tuple[str, ...]) -> list[str]:
+def modules(root: Path, targets: Iterable[str]) -> list[str]:
     """The modules below some folders or files, relative to the root."""
     found: list[Path] = []
     for each in targets:

@@ -46,13 +46,13 @@ def test_every_resource_has_a_path(stack: HardwareStack) -> None:
 
 def test_an_override_of_every_resource_arrives(tmp_path: Path) -> None:
     from eks_hardware._cdk import App
-    from eks_hardware.constructs.resources import resource, resources
+    from eks_hardware.constructs.resources import resources
     from eks_hardware.stacks import Extension, strategy_stacks
 
     class Marked(Extension):
         def overrides(self, stack: HardwareStack) -> None:
-            for path in resources(stack):
-                resource(stack, path).add_override("timeouts.delete", path)
+            for path, each in resources(stack).items():
+                each.add_override("timeouts.delete", path)
 
     resolved = resolve(load_strategy(SHIPPED / "mixed-hardware.yaml").strategy)
     app = App(outdir=str(tmp_path))

@@ -1,30 +1,21 @@
-"""The Python in the guides runs as it stands there."""
+"""The Python in the guides runs as it is written."""
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
+from helpers import guides
 from helpers.paths import ROOT, SHIPPED
-
-_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_reuse_guide_runs(tmp_path: Path) -> None:
     """All blocks of the guide are one program, run by another team in a folder of its own."""
-    blocks = _BLOCK.findall((ROOT / "docs" / "guides" / "reuse.md").read_text(encoding="utf-8"))
+    blocks = guides.blocks("reuse")
     assert len(blocks) == 3
     shutil.copy(SHIPPED / "mixed-hardware.yaml", tmp_path / "our-cluster.yaml")
-    (tmp_path / "team.py").write_text("\n".join([*blocks, "app.synth()"]), encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "CDKTF_OUTDIR": str(tmp_path / "out")}
-    done = subprocess.run(
-        [sys.executable, "team.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    assert guides.run_program(tmp_path, "\n".join([*blocks, "app.synth()"])) == (0, "")
     written = (tmp_path / "out" / "stacks" / "team-nodes" / "cdk.tf.json").read_text(encoding="utf-8")
     assert '"create": "60m"' in written
     assert '"team-efa"' in written

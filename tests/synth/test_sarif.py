@@ -13,6 +13,7 @@ from eks_hardware.validation import validate
 from eks_hardware.validation.sarif import as_sarif
 from helpers.paths import ROOT, SHIPPED
 
+BAD = sorted((ROOT / "tests" / "corpus" / "bad").glob("*.yaml"))
 _TOOL = ROOT / "node_modules" / ".bin" / "sarif-multitool"
 # A tool that says nothing of where it comes from: the project has no public page yet.
 _KNOWN = {"SARIF2005"}
@@ -39,15 +40,15 @@ def judged(report: dict[str, Any], folder: Path) -> set[str]:
 
 
 def test_report_is_valid_sarif(tmp_path: Path) -> None:
-    found = validate([ROOT / "tests" / "corpus" / "bad", SHIPPED])
-    report = as_sarif(found, version="0.1.0")
-    assert len(report["runs"][0]["results"]) > 100
+    # Its time grows with the results; every fifth file has all kinds of location, message and severity.
+    report = as_sarif(validate([*BAD[::5], SHIPPED]), version="0.1.0")
+    assert len(report["runs"][0]["results"]) > 50
     assert judged(report, tmp_path) <= _KNOWN
     assert judged(as_sarif(validate([]), version="0.1.0"), tmp_path) <= _KNOWN
 
 
 def test_the_judge_is_strict(tmp_path: Path) -> None:
-    report = as_sarif(validate([ROOT / "tests" / "corpus" / "bad"]), version="0.1.0")
+    report = as_sarif(validate(BAD[:5]), version="0.1.0")
     report["runs"][0]["tool"]["driver"]["rules"][0].pop("fullDescription")
     report["runs"][0]["results"][0].pop("message")
     assert judged(report, tmp_path) - _KNOWN
