@@ -31,8 +31,9 @@ demo: setup ## deploy STACK locally, then destroy it; KEEP=1 leaves it up
 demo-stop: .venv/.installed ## stop what KEEP=1 left running
 	@$(demo) --stop
 
+# More workers than processors: deployments wait for Terraform most of the time.
 test: setup .venv/scan/.installed ## run all tests, deploying ones included
-	$(python) -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
+	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 unit: .venv/.installed ## run the tests that need neither Node nor Terraform
 	$(python) -m pytest tests/unit -n 2 --dist loadfile $(PYTEST_ARGS)

@@ -7,6 +7,7 @@ import difflib
 import json
 import os
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -22,16 +23,22 @@ pytest_plugins = ["eks_hardware.testing.fixtures"]
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
 
 _SHOWN_LINES = 80
-# Folders by how long their longest file takes: a worker that gets such a file last keeps the others waiting.
-_LONGEST_FIRST = (
-    "deploy",
+# Files and folders in the order in which workers take them: the longest first, because a worker that gets one last
+# keeps the others waiting. Deployments mostly wait, so they alternate with files that keep a processor busy.
+_ORDER = (
+    "deploy/test_options.py",
     "types",
-    "security",
-    "cdktn",
+    "deploy/test_diff_replaces.py",
+    "synth/test_corpus_good.py",
+    "deploy/test_mixed_hardware.py",
+    "deploy/test_adoption.py",
     "package",
     "examples",
+    "security",
+    "cdktn",
     "browser",
     "synth",
+    "deploy",
     "docs",
     "kubernetes",
     "properties",
@@ -78,9 +85,15 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files that take long first; the order within a file stays."""
-    ranks = {name: rank for rank, name in enumerate(_LONGEST_FIRST)}
-    items.sort(key=lambda item: ranks.get(item.path.relative_to(TESTS).parts[0], len(ranks)))
+    """Put files into the order above; the order within a file stays."""
+
+    @cache
+    def rank(file: Path) -> int:
+        name = file.relative_to(TESTS).as_posix()
+        places = (place for place, start in enumerate(_ORDER) if name == start or name.startswith(f"{start}/"))
+        return next(places, len(_ORDER))
+
+    items.sort(key=lambda item: rank(item.path))
 
 
 @pytest.fixture(scope="session")
