@@ -52,8 +52,3 @@ def name_of_item(path: str) -> str:
 def section(path: str) -> str:
     """The field at the top of the file, as ``karpenter``."""
     return split(path)[0]
-
-
-def last(path: str) -> str:
-    """The last step."""
-    return split(path)[-1]

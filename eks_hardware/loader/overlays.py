@@ -13,11 +13,11 @@ from pathlib import Path
 from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import yaml_nodes as yn
+from eks_hardware.loader.yaml_files import SUFFIXES
 from eks_hardware.printable import quoted, shown
 from eks_hardware.suggestions import close, question
 
 PACKAGED = data.FOLDER.resolve() / "overlays"
-SUFFIXES = (".yaml", ".yml")
 
 # Which strategies an overlay is for; not a field of a strategy.
 _SCOPE = "strategies"

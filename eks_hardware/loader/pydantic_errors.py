@@ -165,6 +165,14 @@ def _count(number: Any, place: _Place) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def _at_most(place: _Place, ctx: Mapping[str, Any]) -> str:
+    return f"at most {_count(ctx.get('max_length'), place)}"
+
+
+def _at_least(place: _Place, ctx: Mapping[str, Any]) -> str:
+    return f"at least {_count(ctx.get('min_length'), place)}"
+
+
 def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
     values = [str(value) for value in _choices(place, ctx)]
     return f"one of {', '.join(values)}" if len(values) > 1 else f"the value {values[0]}"
@@ -191,47 +199,33 @@ def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
     return in_words(pattern) or f"text of the form {shown(pattern, 160)}"
 
 
-_TEXT = _fixed("text")
-_MAPPING = _fixed("a mapping")
-_LIST = _fixed("a list")
-_WHOLE = _fixed("a whole number")
-_TRUTH = _fixed("true or false")
-
-# pydantic's error type -> (code, what is needed). https://docs.pydantic.dev/latest/errors/validation_errors/
+# What is needed -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
+_TYPES: dict[str, tuple[str, ...]] = {
+    "a list": ("frozen_set_type", "list_type", "set_type", "tuple_type"),
+    "a mapping": ("dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type"),
+    "a number": ("float_parsing", "float_type"),
+    "a whole number": ("int_from_float", "int_parsing", "int_type"),
+    "no value": ("none_required",),
+    "text": ("string_sub_type", "string_type"),
+    "true or false": ("bool_parsing", "bool_type"),
+}
+# pydantic's type of the error -> (code, what is needed).
 _TEMPLATES: dict[str, tuple[str, _Template]] = {
-    "bool_parsing": ("FIELD_TYPE", _TRUTH),
-    "bool_type": ("FIELD_TYPE", _TRUTH),
-    "dataclass_type": ("FIELD_TYPE", _MAPPING),
-    "dict_type": ("FIELD_TYPE", _MAPPING),
+    **{kind: ("FIELD_TYPE", _fixed(text)) for text, kinds in _TYPES.items() for kind in kinds},
     "enum": ("FIELD_VALUE", _one_of),
     "finite_number": ("FIELD_RANGE", _fixed("a finite number")),
-    "float_parsing": ("FIELD_TYPE", _fixed("a number")),
-    "float_type": ("FIELD_TYPE", _fixed("a number")),
-    "frozen_set_type": ("FIELD_TYPE", _LIST),
     "greater_than": ("FIELD_RANGE", _bound("a number greater than", "gt")),
     "greater_than_equal": ("FIELD_RANGE", _bound("a number of at least", "ge")),
-    "int_from_float": ("FIELD_TYPE", _WHOLE),
-    "int_parsing": ("FIELD_TYPE", _WHOLE),
     "int_parsing_size": ("FIELD_RANGE", _fixed("a smaller number")),
-    "int_type": ("FIELD_TYPE", _WHOLE),
     "less_than": ("FIELD_RANGE", _bound("a number less than", "lt")),
     "less_than_equal": ("FIELD_RANGE", _bound("a number of at most", "le")),
-    "list_type": ("FIELD_TYPE", _LIST),
     "literal_error": ("FIELD_VALUE", _one_of),
-    "mapping_type": ("FIELD_TYPE", _MAPPING),
-    "model_attributes_type": ("FIELD_TYPE", _MAPPING),
-    "model_type": ("FIELD_TYPE", _MAPPING),
     "multiple_of": ("FIELD_RANGE", _bound("a multiple of", "multiple_of")),
-    "none_required": ("FIELD_TYPE", _fixed("no value")),
-    "set_type": ("FIELD_TYPE", _LIST),
     "string_pattern_mismatch": ("FIELD_PATTERN", _pattern),
-    "string_sub_type": ("FIELD_TYPE", _TEXT),
-    "string_too_long": ("FIELD_LENGTH", lambda p, c: f"at most {_count(c.get('max_length'), p)}"),
-    "string_too_short": ("FIELD_LENGTH", lambda p, c: f"at least {_count(c.get('min_length'), p)}"),
-    "string_type": ("FIELD_TYPE", _TEXT),
-    "too_long": ("FIELD_LENGTH", lambda p, c: f"at most {_count(c.get('max_length'), p)}"),
-    "too_short": ("FIELD_LENGTH", lambda p, c: f"at least {_count(c.get('min_length'), p)}"),
-    "tuple_type": ("FIELD_TYPE", _LIST),
+    "string_too_long": ("FIELD_LENGTH", _at_most),
+    "string_too_short": ("FIELD_LENGTH", _at_least),
+    "too_long": ("FIELD_LENGTH", _at_most),
+    "too_short": ("FIELD_LENGTH", _at_least),
     "union_tag_invalid": ("FIELD_VALUE", _one_of),
 }
 

@@ -4,7 +4,7 @@ Only what a strategy needs is accepted: one document whose top is a mapping, str
 1.2. Everything else is a finding, never an exception of the parser. Aliases and merge keys (``<<``) work within limits
 that are counted before anything is expanded.
 
-libyaml reads the text, through PyYAML: its events say what stands where. Where PyYAML was built without libyaml its
+libyaml reads the text, through PyYAML: its events have positions. Where PyYAML was built without libyaml its
 own parser gives the same events more slowly.
 """
 
@@ -54,13 +54,7 @@ class Parsed(NamedTuple):
 
 
 def parse(text: str, file: str, *, may_be_empty: bool = False) -> Parsed:
-    """Read one YAML document.
-
-    Args:
-        text: the document; a byte order mark at its start is skipped.
-        file: its name in findings.
-        may_be_empty: an empty document is an empty mapping instead of FILE_EMPTY.
-    """
+    """Read one YAML document, which findings call ``file``; with ``may_be_empty`` an empty one is an empty mapping."""
     reader = _Reader(text.removeprefix("\ufeff"), file)
     try:
         root = reader.top(may_be_empty)
@@ -233,7 +227,7 @@ class _Reader:
     def _add_entry(self, entries: dict[str, Entry], key: Node, value: Node, event: NodeEvent) -> None:
         if isinstance(key, Faulty):
             return
-        # Of an alias the event, not the key, stands here.
+        # The key of an alias has the position of its anchor.
         position = self._position(event.start_mark)
         if not isinstance(key, Scalar):
             what = "list" if isinstance(key, Sequence) else "mapping"

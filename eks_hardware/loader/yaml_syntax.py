@@ -69,7 +69,7 @@ def explained(error: MarkedYAMLError, text: str) -> str:
 
 
 def _around(text: str, line: int, column: int) -> tuple[str, str]:
-    """What stands in a line before a column, and from there on."""
+    """A line before a column, and from there on."""
     lines = text.splitlines()
     found = lines[line] if line < len(lines) else ""
     return found[:column], found[column:]

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from eks_hardware import facts
 from eks_hardware.findings import Severity
-from eks_hardware.models import NodeGroupSpec, S3BackendSpec
+from eks_hardware.models import S3BackendSpec
 from eks_hardware.resolve.cluster import has_admin
-from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.rules.cluster import kms_keys
+from eks_hardware.rules.registry import Breach, Context, node_path, rule
 from eks_hardware.suggestions import did_you_mean
 
 _ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
@@ -48,10 +49,7 @@ def _duplicate_principal(context: Context) -> Iterator[Breach]:
     for entry in cluster.access_entries:
         path = f"cluster.access_entries[{entry.name}].principal_arn"
         if entry.principal_arn in seen:
-            yield (
-                path,
-                f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two",
-            )
+            yield path, f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two"
         seen.setdefault(entry.principal_arn, path)
 
 
@@ -131,22 +129,23 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
 
 def _arns(context: Context) -> Iterator[tuple[str, str]]:
     """Path and ARN of everything that is named by its ARN, apart from the backend's."""
-    strategy = context.strategy
     yield from _principals(context)
+    yield from _policy_arns(context)
+    yield from kms_keys(context)
+    if role := context.strategy.aws.assume_role:
+        yield "aws.assume_role.role_arn", role.role_arn
+    for group in context.strategy.node_groups:
+        if group.reservation and group.reservation.resource_group_arn:
+            yield node_path(group, "reservation.resource_group_arn"), group.reservation.resource_group_arn
+
+
+def _policy_arns(context: Context) -> Iterator[tuple[str, str]]:
+    """Path and ARN of every IAM policy that is named by its ARN."""
+    strategy = context.strategy
+    if strategy.aws.permissions_boundary_arn:
+        yield "aws.permissions_boundary_arn", strategy.aws.permissions_boundary_arn
     for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
         yield f"karpenter.node_policies[{index}]", arn
-    single = {
-        "cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn,
-        "storage.fsx_lustre.kms_key_arn": strategy.storage.fsx_lustre and strategy.storage.fsx_lustre.kms_key_arn,
-        "storage.efs.kms_key_arn": strategy.storage.efs and strategy.storage.efs.kms_key_arn,
-        "aws.assume_role.role_arn": strategy.aws.assume_role and strategy.aws.assume_role.role_arn,
-        "aws.permissions_boundary_arn": strategy.aws.permissions_boundary_arn,
-    }
-    for node in context.nodes:
-        single[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
-        if isinstance(node, NodeGroupSpec) and node.reservation:
-            single[group_path(node, "reservation.resource_group_arn")] = node.reservation.resource_group_arn
-    yield from ((path, each) for path, each in single.items() if each)
 
 
 @rule("ARN_PARTITION", "an ARN is of another partition than the region", _ARNS)
@@ -204,11 +203,8 @@ def _account(context: Context) -> Iterator[Breach]:
             f"the role is in {role[1]}, and aws.account_id is {account}: Terraform refuses to work there; correct one "
             "of them",
         )
-    policies = {"aws.permissions_boundary_arn": strategy.aws.permissions_boundary_arn}
-    for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
-        policies[f"karpenter.node_policies[{index}]"] = arn
-    for path, policy in policies.items():
-        owner = policy.split(":")[4] if policy else "aws"
+    for path, policy in _policy_arns(context):
+        owner = policy.split(":")[4]
         if owner not in ("aws", account):
             yield (
                 path,

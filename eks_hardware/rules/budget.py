@@ -12,7 +12,7 @@ from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.resolve import resolve
 from eks_hardware.resolve.node_pools import node_capacity
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, pool_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, limit_path, node_path, rule
 from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount
 
@@ -90,12 +90,8 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
     nodes = {node_path(node): node for node in context.nodes}
     for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
         node, kept = nodes[path], 1 - over / by_path[path] if by_path[path] else 0
-        lower = (
-            _lower_max(node, kept)
-            if isinstance(node, NodeGroupSpec)
-            else _lower_limits(node, context.types(node), kept)
-        )
-        if lower:
+        is_group = isinstance(node, NodeGroupSpec)
+        if lower := _lower_max(node, kept) if is_group else _lower_limits(node, context.types(node), kept):
             return f"lower {lower}"
     return "no group or pool alone makes up for that: lower several"
 
@@ -104,7 +100,7 @@ def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
     """The max with which a part of the cost is kept; None where the group would be smaller than it has to be."""
     fits = math.floor(group.scaling.max * kept + _ROUNDING)
     least = max(1, group.scaling.min, group.scaling.desired or 0)
-    return f"{group_path(group, 'scaling.max')} to {fits}" if fits >= least else None
+    return f"{node_path(group, 'scaling.max')} to {fits}" if fits >= least else None
 
 
 def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float) -> str | None:
@@ -116,9 +112,7 @@ def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float
     if not any(all(each.get(name, 0) <= limit for name, limit in whole.items()) for each in needs):
         return None
     return " and ".join(
-        f"{pool_path(pool, f'limits[{name}]' if '/' in name else f'limits.{name}')} to {limit}"
-        + ("Gi" if name == "memory" else "")
-        for name, limit in whole.items()
+        f"{limit_path(pool, name)} to {limit}{'Gi' if name == 'memory' else ''}" for name, limit in whole.items()
     )
 
 

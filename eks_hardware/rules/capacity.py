@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.rules.hardware import capacities, is_open_to
-from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, node_path, rule
 
 _UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
 _SPOT = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types"
@@ -28,7 +28,7 @@ def _unavailable(context: Context) -> Iterator[Breach]:
         most, given = group.scaling.max, group.update.max_unavailable
         if given is not None and given > most:
             yield (
-                group_path(group, "update.max_unavailable"),
+                node_path(group, "update.max_unavailable"),
                 f"the group has {most} {'node' if most == 1 else 'nodes'} at most, and {given} may be down at once: "
                 "this holds nothing back, and an update may drain all of them together; "
                 f"set {'1' if most <= 2 else f'1 to {most - 1}'}",
@@ -46,7 +46,7 @@ def _surge(context: Context) -> Iterator[Breach]:
         if group.capacity in _RESERVED and group.update.strategy != "minimal":
             given = "update.strategy" if group.update.strategy else "capacity"
             yield (
-                group_path(group, given),
+                node_path(group, given),
                 "an update starts new nodes before old ones go, and fails where the reservation has no room for both; "
                 "set update.strategy: minimal",
             )
@@ -62,7 +62,7 @@ def _repair(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.node_repair and group.capacity in _RESERVED:
             yield (
-                group_path(group, "node_repair"),
+                node_path(group, "node_repair"),
                 "a node that EKS takes away may find no room in the reservation when it comes back, and a job loses "
                 "it for good; remove this line, repair is off for reserved capacity",
             )
@@ -82,7 +82,7 @@ def _reservation_one_type(context: Context) -> Iterator[Breach]:
         # Of capacity blocks CAPACITY_BLOCK_ONE_TYPE says it.
         if group.capacity == "reserved" and reservation and reservation.id and count > 1:
             yield (
-                group_path(group, "instance_types"),
+                node_path(group, "instance_types"),
                 f"{reservation.id} holds one instance type, {count} are listed; keep its own, or give a resource "
                 "group of reservations (reservation.resource_group_arn)",
             )
@@ -116,7 +116,7 @@ def _spot_system(context: Context) -> Iterator[Breach]:
     for group in open_groups:
         if group.capacity == "spot" and (all_spot or group.purpose == "system"):
             yield (
-                group_path(group, "capacity"),
+                node_path(group, "capacity"),
                 "CoreDNS and the controllers run here, and spot nodes may all go within two minutes; "
                 "use on-demand for the nodes that the cluster itself needs",
             )

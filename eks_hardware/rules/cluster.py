@@ -110,10 +110,7 @@ def _provider_version(context: Context) -> Iterator[Breach]:
     stated = re.findall(r"(?:^|,)\s*(?:>=|>|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
     lowest = max((numbers(text) for text in stated), default=(0, 0, 0))
     if lowest < numbers(floor):
-        yield (
-            "aws.version",
-            f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'",
-        )
+        yield "aws.version", f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'"
 
 
 _Version: TypeAlias = tuple[int, int, int]
@@ -165,6 +162,16 @@ def _following(version: _Version) -> _Version:
     return major, minor, patch + 1
 
 
+def kms_keys(context: Context) -> Iterator[tuple[str, str]]:
+    """Path and ARN of every KMS key, except the one of the backend."""
+    strategy = context.strategy
+    keys = {"cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn}
+    keys |= {node_path(node, "disk.kms_key_arn"): node.disk.kms_key_arn for node in context.nodes}
+    for name, storage in (("fsx_lustre", strategy.storage.fsx_lustre), ("efs", strategy.storage.efs)):
+        keys[f"storage.{name}.kms_key_arn"] = storage.kms_key_arn if storage else None
+    return ((path, arn) for path, arn in keys.items() if arn)
+
+
 @rule(
     "KMS_KEY_REGION",
     "a KMS key is in another region than what it encrypts",
@@ -172,18 +179,9 @@ def _following(version: _Version) -> _Version:
 )
 def _key_region(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
-    keys = {"cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn}
-    for node in context.nodes:
-        keys[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
-    for name, storage in (("fsx_lustre", strategy.storage.fsx_lustre), ("efs", strategy.storage.efs)):
-        if storage:
-            keys[f"storage.{name}.kms_key_arn"] = storage.kms_key_arn
-    for path, arn in keys.items():
-        if arn is not None and arn.split(":")[3] != strategy.region:
-            yield (
-                path,
-                f"the key is in {arn.split(':')[3]}, the cluster in {strategy.region}; use a key of that region",
-            )
+    for path, arn in kms_keys(context):
+        if arn.split(":")[3] != strategy.region:
+            yield path, f"the key is in {arn.split(':')[3]}, the cluster in {strategy.region}; use a key of that region"
     backend = strategy.backend
     if isinstance(backend, S3BackendSpec) and backend.kms_key_arn:
         region = backend.region or strategy.region

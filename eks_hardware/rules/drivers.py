@@ -12,9 +12,8 @@ from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
-from eks_hardware.rules.needs import called, choices, each_need, lacking
+from eks_hardware.rules.needs import called, lacks
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
-from eks_hardware.suggestions import several
 from eks_hardware.versions import older
 
 _CUDA = "config/facts/software.json (cuda)"
@@ -33,20 +32,13 @@ class _Fault:
 def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where: str) -> Iterator[_Fault]:
     needs = node.needs
     if kinds[0].hardware is Hardware.NVIDIA_GPU:
-        wanted = needs.nvidia_driver
-        if wanted and older(driver, wanted):
-            yield _Fault(
-                "nvidia_driver",
-                f"the software takes driver {wanted} or later, {where} has {driver}",
-                lambda other: not older(other, wanted),
-            )
-        floor = software.driver_for_cuda(needs.cuda) if needs.cuda else None
-        if floor and older(driver, floor):
-            yield _Fault(
-                "cuda",
-                f"CUDA {needs.cuda} takes driver {floor} or later, {where} has {driver}",
-                lambda other: not older(other, floor),
-            )
+        for field, what, floor in (
+            ("nvidia_driver", "the software", needs.nvidia_driver),
+            ("cuda", f"CUDA {needs.cuda}", software.driver_for_cuda(needs.cuda) if needs.cuda else None),
+        ):
+            if floor and older(driver, floor):
+                message = f"{what} takes driver {floor} or later, {where} has {driver}"
+                yield _Fault(field, message, lambda other, floor=floor: not older(other, floor))
     elif sdk := needs.neuron_sdk:
         at_boot = facts.software()["neuron_chips"]["driver_at_boot"]
         as_built = all(kind.accelerator and kind.accelerator.name not in at_boot for kind in kinds)
@@ -128,19 +120,17 @@ def _driver_unread(context: Context) -> Iterator[Breach]:
             )
 
 
+def _has_driver(kind: InstanceType, driver: str, _node: Node) -> bool | None:
+    support = software.cuda_support(kind)
+    return not (support.last_driver and older(support.last_driver, driver)) if support else None
+
+
 @rule("NEEDS_DRIVER_GPU", "the driver that the software takes is newer than a GPU's last", _CUDA)
 def _driver_gpu(context: Context) -> Iterator[Breach]:
-    for node, path, value, kinds in each_need(context, "nvidia_driver"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            support = software.cuda_support(kind)
-            return not (support.last_driver and older(support.last_driver, value)) if support else None
-
-        if bad := lacking(kinds, has):
-            support = software.cuda_support(bad[0])
-            yield (
-                path,
-                f"the last driver for {several([called(each) for each in bad], 3)} is "
-                f"{support.last_driver if support else None}{choices(context, node, kinds, has)}; use software for "
-                "that driver, or other types",
-            )
+    for lack in lacks(context, "nvidia_driver", _has_driver, hardware=()):
+        support = software.cuda_support(lack.bad[0])
+        yield (
+            lack.path,
+            f"the last driver for {lack.named(called)} is {support.last_driver if support else None}{lack.others}; use "
+            "software for that driver, or other types",
+        )

@@ -37,31 +37,28 @@ EXAMPLE = "strategy.yaml"
 
 @dataclass(frozen=True)
 class Explanation:
-    """All there is to say about a code.
-
-    Attributes:
-        code: as findings have it.
-        severity: error or warning.
-        area: what it is about, the name of the file that explains it: ``hardware``, ``network``.
-        summary: what is wrong, in one line.
-        source: where the fact comes from, an address or a file of this project.
-        why: what would happen without it, and when it would be noticed.
-        breaks: part of a strategy that has the mistake; empty where no strategy can show it.
-        fixed: the same without it.
-        example: what the finding says, for those that no strategy can show.
-        today: the day on which ``breaks`` is wrong, where that depends on the day.
-    """
+    """All there is to say about a code."""
 
     code: str
     severity: Severity
     area: str
+    """The name of the file that explains it: ``hardware``, ``network``."""
     summary: str
     source: str
+    """Where the fact comes from: an address, or a file of this project."""
     why: str
     breaks: str
+    """Part of a strategy that has the mistake; empty where no strategy can show it."""
     fixed: str
     example: str
+    """What the finding says, where no strategy can show it."""
     today: datetime.date | None
+    """The day on which ``breaks`` is wrong, where that depends on the day."""
+
+    @property
+    def address(self) -> str | None:
+        """The source, if it is an address."""
+        return self.source if self.source.startswith("https://") and " " not in self.source else None
 
 
 def is_whole(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Rules about node groups, and what holds for Karpenter's node pools too: types, images, EFA, capacity, zones."""
+"""Rules about node groups, and rules that Karpenter's node pools share: types, images, EFA, capacity, zones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,17 @@ from eks_hardware.models.node_group import AmiType
 from eks_hardware.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod_interfaces, zones
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.node import taints as node_taints
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, hardware_field, node_path, rule, zones_given
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    Node,
+    hardware_field,
+    node_path,
+    noun,
+    rule,
+    type_names,
+    zones_given,
+)
 from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
 from eks_hardware.suggestions import question, several
 
@@ -51,10 +61,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
             if context.catalogue.find(name) is None:
                 close = context.catalogue.suggest(name)
                 hint = question(close) if close else "see 'eks-hardware instances'"
-                yield (
-                    node_path(node, f"instance_types[{index}]"),
-                    f"{name} is not in the catalogue; {hint}",
-                )
+                yield node_path(node, f"instance_types[{index}]"), f"{name} is not in the catalogue; {hint}"
 
 
 @rule("INSTANCE_TYPE_WITHDRAWN", "an instance type is withdrawn", "eks_hardware/catalogue (hardware offered by EC2)")
@@ -107,7 +114,7 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
     return f"{region} does not offer {kind.name}; {where}"
 
 
-def mixed_architecture(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:
+def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Groups or pools with types of several architectures."""
     for node in nodes:
         by_architecture = {kind.architecture: kind.name for kind in context.types(node)}
@@ -117,11 +124,11 @@ def mixed_architecture(context: Context, nodes: Sequence[Node], noun: str) -> It
             whose = "" if isinstance(node, NodeGroupSpec) else "here "
             yield (
                 node_path(node, hardware_field(node)),
-                f"{whose}one {noun} has one architecture and one image: {both}; make a {noun} of each",
+                f"{whose}one {noun(node)} has one architecture and one image: {both}; make a {noun(node)} of each",
             )
 
 
-def mixed_hardware(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:
+def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Groups or pools with types of several kinds of hardware."""
     for node in nodes:
         kinds = {kind.hardware.value: kind.name for kind in context.types(node)}
@@ -129,19 +136,19 @@ def mixed_hardware(context: Context, nodes: Sequence[Node], noun: str) -> Iterat
             both = ", ".join(f"{name} is {hardware}" for hardware, name in sorted(kinds.items()))
             yield (
                 node_path(node, hardware_field(node)),
-                f"here one {noun} has one kind of hardware, with one image, taint and device plugin: {both}; "
-                f"make a {noun} of each",
+                f"here one {noun(node)} has one kind of hardware, with one image, taint and device plugin: {both}; "
+                f"make a {noun(node)} of each",
             )
 
 
 @rule("GROUP_MIXED_ARCHITECTURE", "the types of a group differ in architecture", _MNG_TEMPLATES)
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
-    yield from mixed_architecture(context, context.strategy.node_groups, "group")
+    yield from mixed_architecture(context, context.strategy.node_groups)
 
 
 @rule("GROUP_MIXED_HARDWARE", "the types of a group differ in accelerator", _AMIS)
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
-    yield from mixed_hardware(context, context.strategy.node_groups, "group")
+    yield from mixed_hardware(context, context.strategy.node_groups)
 
 
 @rule("AMI_NONE", "no EKS image fits an instance type", _AMIS)
@@ -169,8 +176,8 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
                 f"it takes {' or '.join(allowed)}" if allowed else "no image of EKS does: set ami.image_id to your own"
             )
             yield (
-                group_path(group, "ami.type"),
-                f"{wanted} does not fit {several([kind.name for kind in misfits])}; {takes}, or remove this line",
+                node_path(group, "ami.type"),
+                f"{wanted} does not fit {type_names(misfits)}; {takes}, or remove this line",
             )
 
 
@@ -206,13 +213,11 @@ def _efa_one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         by_layout = {kind.efa_interfaces: kind.name for kind in context.types(node) if kind.supports_efa}
         if node.efa and len(by_layout) > 1:
-            noun, holder = (
-                ("group", "a launch template") if isinstance(node, NodeGroupSpec) else ("pool", "an EC2NodeClass")
-            )
+            holder = "a launch template" if isinstance(node, NodeGroupSpec) else "an EC2NodeClass"
             yield (
                 node_path(node, hardware_field(node)),
                 f"{several(sorted(by_layout.values()))} have different EFA interfaces, and {holder} has one layout; "
-                f"make a {noun} of each",
+                f"make a {noun(node)} of each",
             )
 
 
@@ -320,10 +325,7 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
 def _instance_store(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if ami_family(node) == "bottlerocket" and node.instance_store == "mount":
-            yield (
-                node_path(node, "instance_store"),
-                "Bottlerocket joins local disks to one array; use raid0 or none",
-            )
+            yield node_path(node, "instance_store"), "Bottlerocket joins local disks to one array; use raid0 or none"
 
 
 @rule(
@@ -332,16 +334,14 @@ def _instance_store(context: Context) -> Iterator[Breach]:
     "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)",
 )
 def _capacity(context: Context) -> Iterator[Breach]:
-    needed = {"spot": "spot", "capacity-block": "capacity-block"}
     for group in context.strategy.node_groups:
-        usage = needed.get(group.capacity)
         sold = [kind for kind in context.types(group) if not kind.withdrawn]
-        unsold = [kind for kind in sold if usage and usage not in kind.usage_classes]
-        if unsold:
+        unsold = [kind for kind in sold if group.capacity not in kind.usage_classes]
+        if unsold and group.capacity in ("spot", "capacity-block"):
             ways = " or ".join(unsold[0].usage_classes)
             yield (
-                group_path(group, "capacity"),
-                f"{several([kind.name for kind in unsold])} cannot be bought as {group.capacity}; set it to {ways}, or "
+                node_path(group, "capacity"),
+                f"{type_names(unsold)} cannot be bought as {group.capacity}; set it to {ways}, or "
                 "to reserved with a reservation",
             )
 
@@ -351,7 +351,7 @@ def _capacity_block(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity == "capacity-block" and len(group.instance_types) > 1:
             yield (
-                group_path(group, "instance_types"),
+                node_path(group, "instance_types"),
                 f"a capacity block holds one instance type, {len(group.instance_types)} are listed; keep its own",
             )
 
@@ -366,7 +366,7 @@ def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity == "capacity-block" and group.scaling.min > 0:
             yield (
-                group_path(group, "scaling.min"),
+                node_path(group, "scaling.min"),
                 f"EKS takes the nodes away before the block ends, and min {group.scaling.min} asks for them back; "
                 "set min to 0 and raise desired while the block runs",
             )
@@ -400,11 +400,9 @@ def _zone_not_recorded(context: Context) -> Iterator[Breach]:
 def _zones_without_offer(
     context: Context, *, reserved: bool
 ) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
-    """Zones of groups and pools that do not offer types, with path, those types and the zones that do.
+    """Path and zone of each stated zone without some types, those types, and the zones that offer them.
 
-    Args:
-        context: what is looked at.
-        reserved: those of reservations, which who owns one knows better than the catalogue; else the others.
+    ``reserved`` asks for the zones of reservations, which their owner knows better than the catalogue.
     """
     region = context.strategy.region
     known = set(context.catalogue.zone_ids(region))
@@ -515,7 +513,7 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     empty = next((group for group in groups if is_open_to(context, group, tolerations)), None)
     if empty:
         yield (
-            group_path(empty, "scaling"),
+            node_path(empty, "scaling"),
             f"{empty.name} is the only kind of node that CoreDNS and the other add-ons may run on, and it starts with "
             "none; set its scaling.min to 2",
         )

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.versions import numbers
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.karpenter import KnownBad
-
 
 _MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
 _RELEASES = "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html"
@@ -44,13 +40,13 @@ def _conflict(context: Context) -> Iterator[Breach]:
         for name in ("type", "release_version"):
             if group.ami.image_id and getattr(group.ami, name):
                 yield (
-                    group_path(group, f"ami.{name}"),
+                    node_path(group, f"ami.{name}"),
                     f"ami.image_id names your own image, so ami.{name} has no meaning; remove one of them",
                 )
         wanted = group.ami.type
         if wanted and "family" in group.ami.model_fields_set and not wanted.lower().startswith(group.ami.family):
             yield (
-                group_path(group, "ami.family"),
+                node_path(group, "ami.family"),
                 f"ami.type {wanted} is not {group.ami.family}; remove this line, the type says it",
             )
 
@@ -59,12 +55,7 @@ def _conflict(context: Context) -> Iterator[Breach]:
 
 
 class _Release(NamedTuple):
-    """A release that a group pins.
-
-    Attributes:
-        name: as an alias would call it: ``v20260714``, ``v1.67.0``.
-        kubelet: version of kubelet, on AL2023.
-    """
+    """A release that a group pins, named as in an alias, such as ``v20260714``; on AL2023 with kubelet's version."""
 
     group: NodeGroupSpec
     path: str
@@ -77,7 +68,7 @@ def _pins(context: Context) -> Iterator[tuple[NodeGroupSpec, str, str, str]]:
     """Groups that pin a release of EKS's images: with its path, the operating system, and the release as written."""
     for group in context.strategy.node_groups:
         if group.ami.release_version and not group.ami.image_id:
-            yield group, group_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
+            yield group, node_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
 
 
 def _releases(context: Context) -> Iterator[_Release]:
@@ -183,17 +174,15 @@ def _unrecorded(context: Context) -> Iterator[Breach]:
             )
 
 
-def _faults(context: Context) -> Iterator[tuple[str, str, KnownBad]]:
+def _faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
     for release in _releases(context):
-        for fact in known_faults(release.family, release.name, context.types(release.group)):
-            yield release.path, release.name, fact
+        for fault in known_faults(release.family, release.name, context.types(release.group), doubtful=doubtful):
+            yield release.path, f"{fault}; pin another release"
 
 
 @rule("AMI_RELEASE_BAD", "a pinned release of an image is known not to work", _FAULT_FACTS)
 def _bad(context: Context) -> Iterator[Breach]:
-    for path, name, fact in _faults(context):
-        if "condition" not in fact:
-            yield path, f"{name}: {fact['problem']} ({fact['source']}); pin another release"
+    yield from _faults(context, doubtful=False)
 
 
 @rule(
@@ -203,9 +192,7 @@ def _bad(context: Context) -> Iterator[Breach]:
     severity=Severity.WARNING,
 )
 def _doubtful(context: Context) -> Iterator[Breach]:
-    for path, name, fact in _faults(context):
-        if "condition" in fact:
-            yield path, f"{name}: {fact['problem']} ({fact['condition']}; {fact['source']}); pin another release"
+    yield from _faults(context, doubtful=True)
 
 
 def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:

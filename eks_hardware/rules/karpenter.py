@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
@@ -13,13 +13,10 @@ from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import has_huge_pages
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
-from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.rules.registry import Breach, Context, hardware_field, node_path, rule, type_names
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.suggestions import several
 from eks_hardware.versions import numbers
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.karpenter import KnownBad
 
 _COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
 _PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
@@ -73,12 +70,10 @@ def _has_overlays(context: Context) -> bool:
     )
 
 
-def _chart_version(context: Context, key: str) -> str | None:
+def _chart_version(context: Context, key: Literal["karpenter", "karpenter-crd"]) -> str | None:
     """The version of a chart that the strategy asks for."""
-    for name, chart in context.strategy.kubernetes.charts.items():
-        if name == key:
-            return chart.version
-    return None
+    chart = context.strategy.kubernetes.charts.get(key)
+    return chart.version if chart else None
 
 
 _VERSION_PATH = "kubernetes.charts.karpenter.version"
@@ -210,8 +205,8 @@ def _private_price(context: Context) -> Iterator[Breach]:
         kinds, none_left = _without_price(context, pool)
         if kinds and none_left:
             yield (
-                pool_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter cannot buy {_names(kinds)} on demand; "
+                node_path(pool, hardware_field(pool)),
+                f"without the pricing service Karpenter cannot buy {type_names(kinds)} on demand; "
                 "use a reservation or a node group",
             )
 
@@ -227,14 +222,10 @@ def _private_price_some(context: Context) -> Iterator[Breach]:
         kinds, none_left = _without_price(context, pool)
         if kinds and not none_left:
             yield (
-                pool_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter never buys {_names(kinds)} on demand; leave it out, or buy it "
-                "from a reservation or in a node group",
+                node_path(pool, hardware_field(pool)),
+                f"without the pricing service Karpenter never buys {type_names(kinds)} on demand; leave it out, or buy "
+                "it from a reservation or in a node group",
             )
-
-
-def _names(kinds: list[InstanceType]) -> str:
-    return several([kind.name for kind in kinds])
 
 
 # --- images
@@ -248,11 +239,11 @@ def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
             continue
         chosen = getattr(karpenter.ami_versions, pool.ami.family) if karpenter else None
         if pool.ami.version:
-            yield pool, pool_path(pool, "ami.version"), pool.ami.version
+            yield pool, node_path(pool, "ami.version"), pool.ami.version
         elif chosen:
             yield pool, f"karpenter.ami_versions.{pool.ami.family}", chosen
         else:
-            yield pool, pool_path(pool, "ami"), facts.karpenter()["ami_aliases"]["suggested"][pool.ami.family]
+            yield pool, node_path(pool, "ami"), facts.karpenter()["ami_aliases"]["suggested"][pool.ami.family]
 
 
 @rule(
@@ -301,31 +292,23 @@ def _pin_another(family: str) -> str:
     return f"pin another, such as {facts.karpenter()['ami_aliases']['suggested'][family]}"
 
 
-def _known_faults(context: Context) -> Iterator[tuple[str, str, KnownBad]]:
-    """Path, family and fact of each image release in use that is known to be bad for its nodes."""
-    seen: set[tuple[str, str]] = set()
-    for pool, path, release in image_releases(context):
-        for fact in known_faults(pool.ami.family, release, context.types(pool)):
-            if (path, fact["problem"]) not in seen:
-                seen.add((path, fact["problem"]))
-                yield path, pool.ami.family, fact
+def _known_faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
+    # Several pools may have their release from one place: said once.
+    yield from dict.fromkeys(
+        (path, f"{fault}; {_pin_another(pool.ami.family)}")
+        for pool, path, release in image_releases(context)
+        for fault in known_faults(pool.ami.family, release, context.types(pool), doubtful=doubtful)
+    )
 
 
 @rule("POOL_AMI_BAD", "an image release is known not to work", _AMI_FACTS)
 def _bad(context: Context) -> Iterator[Breach]:
-    for path, family, fact in _known_faults(context):
-        if "condition" not in fact:
-            yield path, f"{fact['version']}: {fact['problem']} ({fact['source']}); {_pin_another(family)}"
+    yield from _known_faults(context, doubtful=False)
 
 
 @rule("POOL_AMI_DOUBTFUL", "an image release is known not to work in some cases", _AMI_FACTS, severity=Severity.WARNING)
 def _doubtful(context: Context) -> Iterator[Breach]:
-    for path, family, fact in _known_faults(context):
-        if "condition" in fact:
-            yield (
-                path,
-                f"{fact['version']}: {fact['problem']} ({fact['condition']}; {fact['source']}); {_pin_another(family)}",
-            )
+    yield from _known_faults(context, doubtful=True)
 
 
 @rule("POOL_AMI_KUBERNETES", "an image release was not published for the Kubernetes version", _AMI_FACTS)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
@@ -15,10 +15,6 @@ from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
 from eks_hardware.suggestions import several
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.software import Gate
-
 
 _PRECISION = "config/facts/software.json (precision)"
 _ATTENTION = "config/facts/software.json (attention)"
@@ -43,9 +39,38 @@ def each_need(context: Context, field: str) -> Iterator[tuple[Node, str, str, tu
             yield node, node_path(node, f"needs.{field}"), value, kinds
 
 
-def lacking(kinds: Sequence[InstanceType], has: Has) -> list[InstanceType]:
-    """The types that are known not to have something."""
-    return [kind for kind in kinds if has(kind) is False]
+class Lack(NamedTuple):
+    """A need that some types of a group or pool do not meet; ``others`` ends a message with types that do."""
+
+    node: Node
+    path: str
+    value: str
+    bad: list[InstanceType]
+    others: str
+
+    def named(self, name: Callable[[InstanceType], str]) -> str:
+        """The first few types that do not meet it."""
+        return several([name(each) for each in self.bad], 3)
+
+
+def lacks(
+    context: Context,
+    field: str,
+    meets: Callable[[InstanceType, str, Node], bool | None],
+    hardware: tuple[Hardware, ...] | None = None,
+) -> Iterator[Lack]:
+    """Groups and pools with types that do not meet a need, as far as ``meets`` knows.
+
+    Other types are named if they are of some ``hardware``; by default that of the types that do not meet the need.
+    """
+    for node, path, value, kinds in each_need(context, field):
+
+        def has(kind: InstanceType, value: str = value, node: Node = node) -> bool | None:
+            return meets(kind, value, node)
+
+        if bad := [kind for kind in kinds if has(kind) is False]:
+            alike = (bad[0].hardware,) if hardware is None else hardware
+            yield Lack(node, path, value, bad, choices(context, node, kinds, has, alike))
 
 
 def choices(
@@ -55,11 +80,7 @@ def choices(
     has: Has,
     hardware: tuple[Hardware, ...] = (),
 ) -> str:
-    """Which of a group's types have something, and which in the region would, for the end of a message.
-
-    Args:
-        hardware: what the other types may be; without it none are named.
-    """
+    """Which of a group's types have something, and which of ``hardware`` in the region do, for the end of a message."""
     good = [called(kind) for kind in kinds if has(kind)]
     others = [called(kind) for kind in _cheapest(context, node, kinds, has, hardware)]
     own = f"; {several(good, 3)} {_does(good, 'fit')}" if good else ""
@@ -111,7 +132,7 @@ def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, st
     return tuple((kind, name, count) for _, _, kind, name, count in found)
 
 
-# --- of which hardware
+# --- hardware
 
 
 def _hardware_of(field: str, value: str) -> tuple[tuple[Hardware, ...], str]:
@@ -134,7 +155,7 @@ def _hardware(context: Context) -> Iterator[Breach]:
             def has(kind: InstanceType, hardware: tuple[Hardware, ...] = hardware) -> bool:
                 return kind.hardware in hardware
 
-            if bad := lacking(kinds, has):
+            if bad := [kind for kind in kinds if kind.hardware not in hardware]:
                 what = "Trainium or Inferentia" if hardware == _NEURON else "NVIDIA GPUs"
                 names = several([called(each) for each in bad], 3)
                 is_what = "has no accelerator" if bad[0].hardware is Hardware.CPU else f"is {bad[0].hardware}"
@@ -149,19 +170,14 @@ def _hardware(context: Context) -> Iterator[Breach]:
 @rule("NEEDS_PRECISION", "an accelerator does not compute in the number format", _PRECISION)
 def _precision(context: Context) -> Iterator[Breach]:
     gates = facts.software()["precision"]["nvidia"]
-    for node, path, value, kinds in each_need(context, "precision"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            return software.computes(kind, value)
-
-        if bad := lacking(kinds, has):
-            names = several([with_capability(each) for each in bad], 3)
-            others = choices(context, node, kinds, has, (bad[0].hardware,))
-            yield (
-                path,
-                f"{names} {_does(bad, 'compute')} no {value}{_gate(gates[value], bad)}{others}; keep types that do, or "
-                "choose another precision",
-            )
+    for lack in lacks(context, "precision", lambda kind, value, _: software.computes(kind, value)):
+        is_gpu = lack.bad[0].hardware is Hardware.NVIDIA_GPU
+        gate = f" (it takes {software.shown(gates[lack.value])})" if is_gpu else ""
+        yield (
+            lack.path,
+            f"{lack.named(with_capability)} {_does(lack.bad, 'compute')} no {lack.value}{gate}{lack.others}; keep "
+            "types that do, or choose another precision",
+        )
 
 
 def with_capability(kind: InstanceType) -> str:
@@ -170,42 +186,34 @@ def with_capability(kind: InstanceType) -> str:
     return called(kind) if capability is None else f"{called(kind)[:-1]}, {capability})"
 
 
-def _gate(gate: Gate, kinds: Sequence[InstanceType]) -> str:
-    return f" (it takes {software.shown(gate)})" if kinds[0].hardware is Hardware.NVIDIA_GPU else ""
+def _attends(kind: InstanceType, kernel: str, _node: Node) -> bool | None:
+    # Of other hardware NEEDS_HARDWARE says it.
+    return software.attends(kind, kernel) if kind.hardware is Hardware.NVIDIA_GPU else None
 
 
 @rule("NEEDS_ATTENTION", "an attention kernel does not run on a GPU", _ATTENTION)
 def _attention(context: Context) -> Iterator[Breach]:
     gates = facts.software()["attention"]["kernels"]
-    for node, path, value, kinds in each_need(context, "attention"):
+    for lack in lacks(context, "attention", _attends):
+        yield (
+            lack.path,
+            f"{lack.value} takes {software.shown(gates[lack.value])}, not {lack.named(with_capability)}{lack.others}; "
+            "keep types that do, or take another kernel, such as PyTorch's own scaled_dot_product_attention",
+        )
 
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            # Of other hardware NEEDS_HARDWARE says it.
-            return software.attends(kind, value) if kind.hardware is Hardware.NVIDIA_GPU else None
 
-        if bad := lacking(kinds, has):
-            names = several([with_capability(each) for each in bad], 3)
-            others = choices(context, node, kinds, has, (Hardware.NVIDIA_GPU,))
-            yield (
-                path,
-                f"{value} takes {software.shown(gates[value])}, not {names}{others}; keep types that do, or take "
-                "another kernel, such as PyTorch's own scaled_dot_product_attention",
-            )
+def _runs_cuda(kind: InstanceType, cuda: str, _node: Node) -> bool | None:
+    support = software.cuda_support(kind)
+    return support.knows(cuda) if support else None
 
 
 @rule("NEEDS_CUDA", "a CUDA toolkit does not know a GPU: too old for it, or too new", _CUDA)
 def _cuda(context: Context) -> Iterator[Breach]:
-    for node, path, value, kinds in each_need(context, "cuda"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            support = software.cuda_support(kind)
-            return support.knows(value) if support else None
-
-        if bad := lacking(kinds, has):
-            support = software.cuda_support(bad[0])
-            known = f"CUDA {support.first}{f' to {support.last}' if support.last else ' and later'}" if support else ""
-            yield (
-                path,
-                f"CUDA {value} does not know {several([with_capability(each) for each in bad], 3)}, which "
-                f"{known} do{choices(context, node, kinds, has)}; use containers with such a version, or other types",
-            )
+    for lack in lacks(context, "cuda", _runs_cuda, hardware=()):
+        support = software.cuda_support(lack.bad[0])
+        known = f"CUDA {support.first}{f' to {support.last}' if support.last else ' and later'}" if support else ""
+        yield (
+            lack.path,
+            f"CUDA {lack.value} does not know {lack.named(with_capability)}, which {known} do{lack.others}; use "
+            "containers with such a version, or other types",
+        )

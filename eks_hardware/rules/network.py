@@ -16,7 +16,7 @@ from eks_hardware.resolve.model import SubnetRole
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.resolve.storage import storage_addons
 from eks_hardware.resolve.zones import control_plane_excluded, zones_of
-from eks_hardware.rules.registry import Breach, Context, group_path, pool_path, rule, zones_given
+from eks_hardware.rules.registry import Breach, Context, node_path, rule, zones_given
 from eks_hardware.suggestions import did_you_mean
 
 _NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
@@ -43,12 +43,17 @@ def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
     if not isinstance(network.zones, int):
         for index, zone in enumerate(network.zones):
             yield f"network.zones[{index}]", zone
-    if network.existing:
-        for field in ("private_subnets", "control_plane_subnets", "pod_subnets"):
-            for zone in getattr(network.existing, field):
-                yield f"network.existing.{field}.{zone}", zone
+    yield from ((path, zone) for path, zone, _ in _existing_subnets(context))
     for node in context.nodes:
         yield from zones_given(node)
+
+
+def _existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
+    """Path, zone and id of each subnet that is there already."""
+    existing = context.strategy.network.existing
+    for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
+        for zone, subnet in getattr(existing, field).items():
+            yield f"network.existing.{field}.{zone}", zone, subnet
 
 
 @rule(
@@ -116,15 +121,10 @@ def _users_of_zones(context: Context) -> dict[str, list[str]]:
     "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html",
 )
 def _subnet_twice(context: Context) -> Iterator[Breach]:
-    existing = context.strategy.network.existing
     zone_of: dict[str, str] = {}
-    for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
-        for zone, subnet in getattr(existing, field).items():
-            if zone_of.setdefault(subnet, zone) != zone:
-                yield (
-                    f"network.existing.{field}.{zone}",
-                    f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}",
-                )
+    for path, zone, subnet in _existing_subnets(context):
+        if zone_of.setdefault(subnet, zone) != zone:
+            yield path, f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}"
 
 
 @rule("CONTROL_PLANE_ZONES", "the control plane needs subnets in two zones that EKS allows", _NETWORK)
@@ -282,15 +282,9 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
 def _private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
-        yield (
-            "network.nat_gateways",
-            "a private network has no NAT gateways; remove this line, or set private: false",
-        )
+        yield "network.nat_gateways", "a private network has no NAT gateways; remove this line, or set private: false"
     if strategy.network.private and strategy.cluster.endpoint.public_cidrs:
-        yield (
-            _PUBLIC_CIDRS,
-            "a private network keeps the API private too; remove these, or set network.private: false",
-        )
+        yield _PUBLIC_CIDRS, "a private network keeps the API private too; remove these, or set network.private: false"
 
 
 @rule("NETWORK_NO_WAY_OUT", "nodes can reach neither the internet nor the endpoints they need", _PRIVATE)
@@ -340,10 +334,7 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
             otherwise = "it is what comes after com.amazonaws.<region>"
             hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
-            yield (
-                f"network.interface_endpoints[{index}]",
-                f"no interface endpoint is known as {service!r}; {hint}",
-            )
+            yield f"network.interface_endpoints[{index}]", f"no interface endpoint is known as {service!r}; {hint}"
 
 
 # IANA never gave anyone more: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
@@ -480,7 +471,7 @@ def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | li
     if field in context.strategy.network.model_fields_set or not shares:
         return f"network.{field}"
     most = max(shares, key=lambda each: each.total).of
-    return group_path(most, "scaling", "max") if isinstance(most, NodeGroupSpec) else pool_path(most, "limits")
+    return node_path(most, "scaling.max" if isinstance(most, NodeGroupSpec) else "limits")
 
 
 def _remedy(context: Context, budget: SubnetBudget, needed: int, *, pods: bool) -> str:

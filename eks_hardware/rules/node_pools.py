@@ -1,6 +1,6 @@
 """Rules about Karpenter's node pools: hardware, limits, capacity, disruption, labels and tags.
 
-What holds for node groups as well is in ``hardware`` and ``cluster``, under one code for both.
+Rules that node groups share are in ``hardware`` and ``cluster``, under one code for both.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eks_hardware.rules.hardware import (
     not_offered,
     nowhere_near,
 )
-from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.rules.registry import Breach, Context, hardware_field, in_domain, limit_path, node_path, rule
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import did_you_mean, several
 from eks_hardware.units import GIB, amount
@@ -46,10 +46,7 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
         for index, family in enumerate(pool.instance_families):
             if family not in families:
                 hint = did_you_mean(family, families, "see 'eks-hardware instances'")
-                yield (
-                    pool_path(pool, f"instance_families[{index}]"),
-                    f"no instance family is called {family!r}; {hint}",
-                )
+                yield node_path(pool, f"instance_families[{index}]"), f"no instance family is called {family!r}; {hint}"
 
 
 @rule(
@@ -69,7 +66,7 @@ def _accelerator_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.accelerator and not candidates(pool, context.catalogue):
             hint = did_you_mean(pool.accelerator, context.catalogue.accelerators)
-            yield pool_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
+            yield node_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
 
 
 @rule("POOL_SIZE_UNKNOWN", "a size is none of the pool's families or accelerator", "eks_hardware/catalogue")
@@ -80,7 +77,7 @@ def _size_unknown(context: Context) -> Iterator[Breach]:
             if sizes and size not in sizes:
                 of = " or ".join(pool.instance_families) or str(pool.accelerator)
                 yield (
-                    pool_path(pool, f"instance_sizes[{index}]"),
+                    node_path(pool, f"instance_sizes[{index}]"),
                     f"{of} has no size {size!r}; {did_you_mean(size, sizes)}",
                 )
 
@@ -104,7 +101,7 @@ def _no_type(context: Context) -> Iterator[Breach]:
         sized = [kind for kind in kinds if not pool.instance_sizes or kind.size in pool.instance_sizes]
         if context.region_known and sized and not context.pool_types(pool):
             yield (
-                pool_path(pool, hardware_field(pool)),
+                node_path(pool, hardware_field(pool)),
                 f"no instance type is left: {_left_out(context, pool, sized)}; choose other hardware or another region",
             )
 
@@ -122,7 +119,7 @@ def _family_empty(context: Context) -> Iterator[Breach]:
             kinds = context.catalogue.select(family=family)
             if types and kinds and not any(kind.family == family for kind in types):
                 yield (
-                    pool_path(pool, f"instance_families[{index}]"),
+                    node_path(pool, f"instance_families[{index}]"),
                     f"{family} adds no type to this pool ({_left_out(context, pool, kinds)}); remove it",
                 )
 
@@ -134,7 +131,7 @@ def _type_unsupported(context: Context) -> Iterator[Breach]:
             kind = context.catalogue.find(name)
             if kind is not None and not known_to_karpenter(kind):
                 yield (
-                    pool_path(pool, f"instance_types[{index}]"),
+                    node_path(pool, f"instance_types[{index}]"),
                     f"Karpenter does not know the accelerators of {name}, and would give its nodes an image without "
                     "their driver; use a node group",
                 )
@@ -142,12 +139,12 @@ def _type_unsupported(context: Context) -> Iterator[Breach]:
 
 @rule("POOL_MIXED_ARCHITECTURE", "the types of a pool differ in architecture", _NODE_CLASSES)
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
-    yield from mixed_architecture(context, context.pools, "pool")
+    yield from mixed_architecture(context, context.pools)
 
 
 @rule("POOL_MIXED_HARDWARE", "the types of a pool differ in accelerator", _NODE_CLASSES)
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
-    yield from mixed_hardware(context, context.pools, "pool")
+    yield from mixed_hardware(context, context.pools)
 
 
 @rule("POOL_NO_ZONE", "no zone of the network offers a pool's types", "eks_hardware/catalogue (offerings)")
@@ -165,7 +162,7 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
         for kind in context.types(pool):
             if pool.efa and kind.efa_interfaces and kind.efa_interfaces[0].interface_type == "efa":
                 yield (
-                    pool_path(pool, hardware_field(pool)),
+                    node_path(pool, hardware_field(pool)),
                     f"the primary interface of {kind.name} carries EFA itself, which an EC2NodeClass cannot say; use a "
                     "node group, or set efa: false",
                 )
@@ -188,10 +185,6 @@ def _needs(kind: InstanceType) -> dict[str, float]:
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
 
 
-def _limit_path(pool: NodePoolSpec, resource: str) -> str:
-    return pool_path(pool, f"limits[{resource}]" if "/" in resource else f"limits.{resource}")
-
-
 @rule(
     "POOL_LIMIT_MISSING",
     "no limit counts the accelerators of a pool, or there is none at all",
@@ -207,12 +200,12 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
         fix = f"add for example {counted}: {max(int(each.get(counted, 0)) for each in needs.values())}"
         bounds = [resource for resource in pool.limits if any(resource in each for each in needs.values())]
         if not bounds:
-            yield pool_path(pool, "limits"), f"without a limit the pool grows as far as the account's quota; {fix}"
+            yield node_path(pool, "limits"), f"without a limit the pool grows as far as the account's quota; {fix}"
         elif "/" in counted and not {counted, "nodes"} & set(bounds):
             most, name = max((_allowed(each, pool.limits, counted), name) for name, each in needs.items())
             allowed = f" (up to {most} with {name})" if most else ""
             yield (
-                pool_path(pool, "limits"),
+                node_path(pool, "limits"),
                 f"{' and '.join(bounds)} {'bounds' if len(bounds) == 1 else 'bound'} the number of {counted} only "
                 f"indirectly{allowed}; {fix}",
             )
@@ -232,7 +225,7 @@ def _limit_foreign(context: Context) -> Iterator[Breach]:
         kinds = context.types(pool)
         for resource in pool.limits:
             if kinds and "/" in resource and resource != accelerator_resource(kinds[0].hardware):
-                yield _limit_path(pool, resource), f"{kinds[0].name} has no {resource}; remove this limit"
+                yield limit_path(pool, resource), f"{kinds[0].name} has no {resource}; remove this limit"
 
 
 @rule("POOL_LIMIT_QUANTITY", "a limit is no whole or no positive number", _LIMITS)
@@ -240,13 +233,10 @@ def _limit_quantity(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for resource, given in pool.limits.items():
             if _negative(given):
-                yield _limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
+                yield limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
             elif resource in _COUNTED and not str(given).isdigit():
                 whole = max(1, round(amount(given)))
-                yield (
-                    _limit_path(pool, resource),
-                    f"{given} is no whole number of {resource}; write for example {whole}",
-                )
+                yield limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example {whole}"
 
 
 @rule("POOL_LIMIT_SMALL", "a limit leaves no room for one node", _LIMITS)
@@ -263,12 +253,12 @@ def _limit_small(context: Context) -> Iterator[Breach]:
         for resource in alone:
             smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
             yield (
-                _limit_path(pool, resource),
+                limit_path(pool, resource),
                 f"this is less than one node has: {smallest} has {_shown(resource, least[resource])}; raise it, or "
                 "choose smaller types",
             )
         if not alone:
-            yield pool_path(pool, "limits"), "no type of the pool fits within all these limits at once; raise them"
+            yield node_path(pool, "limits"), "no type of the pool fits within all these limits at once; raise them"
 
 
 def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
@@ -299,7 +289,7 @@ def _capacity_unsold(context: Context) -> Iterator[Breach]:
             if kinds and not any(_sold(kind, capacity) for kind in kinds):
                 ways = sorted({way for kind in kinds for way in kind.usage_classes})
                 yield (
-                    pool_path(pool, f"capacity[{index}]"),
+                    node_path(pool, f"capacity[{index}]"),
                     f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}",
                 )
 
@@ -318,7 +308,7 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
             kind = context.catalogue.find(name)
             if sold and kind is not None and kind not in sold and not kind.withdrawn:
                 yield (
-                    pool_path(pool, f"instance_types[{index}]"),
+                    node_path(pool, f"instance_types[{index}]"),
                     f"{name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; remove it, "
                     "or add a capacity",
                 )
@@ -330,14 +320,14 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
         for index, reservation in enumerate(pool.reservations):
             if pool.zones and reservation.zone and reservation.zone not in pool.zones:
                 yield (
-                    pool_path(pool, f"reservations[{index}].zone"),
+                    node_path(pool, f"reservations[{index}].zone"),
                     f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
                     "reservation is never used; add the zone, or remove 'zones'",
                 )
         # Of several zones that offer the type, the first would be taken.
         if pool.efa and pool.reservations and not (pool.zones or any(each.zone for each in pool.reservations)):
             yield (
-                pool_path(pool, "reservations[0]"),
+                node_path(pool, "reservations[0]"),
                 "with EFA all nodes are in one zone, and tags do not say in which the reservation is; give its zone",
             )
 
@@ -347,7 +337,7 @@ def _reservation_tags(context: Context) -> Iterator[Breach]:
     most = facts.karpenter()["tags"]["selector_max"]
     for pool in context.pools:
         for index, reservation in enumerate(pool.reservations):
-            path = pool_path(pool, f"reservations[{index}].tags")
+            path = node_path(pool, f"reservations[{index}].tags")
             if len(reservation.tags) > most:
                 yield path, f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
             for key, value in reservation.tags.items():
@@ -367,11 +357,11 @@ def _reservation_duplicate(context: Context) -> Iterator[Breach]:
             where, zone = first.setdefault(reservation.id, (pool.name, reservation.zone))
             if zone != reservation.zone:
                 yield (
-                    pool_path(pool, f"reservations[{index}].zone"),
+                    node_path(pool, f"reservations[{index}].zone"),
                     f"a reservation is in one zone, and {reservation.id} is in {zone} in pool {where}; correct one",
                 )
             elif reservation.id in listed:
-                yield pool_path(pool, f"reservations[{index}].id"), f"{reservation.id} is listed twice; remove one"
+                yield node_path(pool, f"reservations[{index}].id"), f"{reservation.id} is listed twice; remove one"
             listed.add(reservation.id)
 
 
@@ -387,7 +377,7 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
         kinds = context.types(pool)
         if only_reserved and all(each.id for each in pool.reservations) and len(kinds) > len(pool.reservations):
             yield (
-                pool_path(pool, hardware_field(pool)),
+                node_path(pool, hardware_field(pool)),
                 f"a reservation holds one instance type, and {len(pool.reservations)} "
                 f"{'is' if len(pool.reservations) == 1 else 'are'} listed for {len(kinds)} types; keep those that "
                 "are reserved, list a reservation for each, or add on-demand",
@@ -411,18 +401,18 @@ def _disruption(context: Context) -> Iterator[Breach]:
             continue
         if pool.disruption.consolidation == _UNDERUTILIZED:
             yield (
-                pool_path(pool, "disruption.consolidation"),
+                node_path(pool, "disruption.consolidation"),
                 "a job that runs on a node that is not full is stopped and loses what it did since its last "
                 "checkpoint; use when-empty",
             )
         if pool.disruption.expire_after not in (None, "never"):
             yield (
-                pool_path(pool, "disruption.expire_after"),
+                node_path(pool, "disruption.expire_after"),
                 f"after {pool.disruption.expire_after} a node goes whatever runs on it, budgets or not; use never",
             )
         if pool.disruption.termination_grace_period:
             yield (
-                pool_path(pool, "disruption.termination_grace_period"),
+                node_path(pool, "disruption.termination_grace_period"),
                 f"with this a node that drifted goes although its pods are marked do-not-disrupt, and they are killed "
                 f"after {pool.disruption.termination_grace_period}; remove it",
             )
@@ -437,7 +427,7 @@ def _disruption(context: Context) -> Iterator[Breach]:
         loose = [reason for reason in busy if reason not in held]
         if pool.disruption.budgets is not None and loose:
             yield (
-                pool_path(pool, "disruption.budgets"),
+                node_path(pool, "disruption.budgets"),
                 f"these budgets stand in place of the derived ones and let nodes go that work ({', '.join(loose)}); "
                 "add {nodes: '0', reasons: [Underutilized, Drifted]}",
             )
@@ -446,13 +436,12 @@ def _disruption(context: Context) -> Iterator[Breach]:
 @rule("POOL_LABEL_RESTRICTED", "a label of a pool belongs to Karpenter or to its choice of nodes", _NODE_POOLS)
 def _labels(context: Context) -> Iterator[Breach]:
     fact = facts.karpenter()["labels"]
-    domains, keys = tuple(fact["restricted_domains"]), {*fact["keys"].values(), "kubernetes.io/hostname"}
+    keys = {*fact["keys"].values(), "kubernetes.io/hostname"}
     for pool in context.pools:
         for key in pool.labels:
-            domain = key.rpartition("/")[0]
-            if key in keys or any(f".{domain}".endswith(f".{each}") for each in domains):
+            if key in keys or in_domain(key, fact["restricted_domains"]):
                 yield (
-                    pool_path(pool, f"labels[{key}]"),
+                    node_path(pool, f"labels[{key}]"),
                     f"Karpenter sets {key} itself, or refuses it; use a key of your own domain",
                 )
 
@@ -461,7 +450,7 @@ def _labels(context: Context) -> Iterator[Breach]:
 def _pool_tags(context: Context) -> Iterator[Breach]:
     fact = facts.karpenter()["tags"]
     given = [("tags", context.strategy.tags)] if context.pools else []
-    given += [(pool_path(pool, "tags"), pool.tags) for pool in context.pools]
+    given += [(node_path(pool, "tags"), pool.tags) for pool in context.pools]
     for path, tags in given:
         for key in tags:
             if key in fact["restricted"] or key.startswith(tuple(fact["restricted_prefixes"])):
@@ -477,4 +466,4 @@ def _budget_schedule(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, budget in enumerate(pool.disruption.budgets or ()):
             if budget.schedule and (fault := cron_fault(budget.schedule)):
-                yield pool_path(pool, f"disruption.budgets[{index}].schedule"), fault
+                yield node_path(pool, f"disruption.budgets[{index}].schedule"), fault

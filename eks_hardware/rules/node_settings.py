@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
@@ -12,18 +13,13 @@ from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
 from eks_hardware.resolve.model import BlockDevice
 from eks_hardware.resolve.node import block_devices, instance_store, pod_addresses, recommended_pods
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, in_domain, node_path, rule, type_names
 from eks_hardware.rules.user_data_overrides import kubelet_flags
-from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount
 
 _MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
 _LABELS = "https://github.com/aws/containers-roadmap/issues/1451"
 _VOLUMES = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"
-
-
-def _names(kinds: list[InstanceType]) -> str:
-    return several([kind.name for kind in kinds])
 
 
 # --- pods
@@ -70,16 +66,11 @@ def _recommended(context: Context) -> Iterator[Breach]:
 # --- labels
 
 
-def _in_domain(key: str, domains: list[str]) -> bool:
-    domain = key.rpartition("/")[0]
-    return any(f".{domain}".endswith(f".{each}") for each in domains)
-
-
 @rule("LABEL_RESERVED", "a label belongs to Kubernetes or to EKS", _LABELS)
 def _reserved_labels(context: Context) -> Iterator[Breach]:
     fact = facts.nodes()["group_labels"]
     found = [
-        (group_path(group, f"labels[{key}]"), key) for group in context.strategy.node_groups for key in group.labels
+        (node_path(group, f"labels[{key}]"), key) for group in context.strategy.node_groups for key in group.labels
     ]
     found += [
         (path, pair.partition("=")[0])
@@ -89,7 +80,7 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
         for pair in value.split(",")
     ]
     for path, key in found:
-        taken = _in_domain(key, fact["refused_domains"]) and not _in_domain(key, fact["allowed_domains"])
+        taken = in_domain(key, fact["refused_domains"]) and not in_domain(key, fact["allowed_domains"])
         if taken or key in fact["set_by_kubernetes"]:
             yield (
                 path,
@@ -109,13 +100,13 @@ def _label_limit(context: Context) -> Iterator[Breach]:
         for key, value in group.labels.items():
             if len(key) > longest:
                 yield (
-                    group_path(group, f"labels[{key}]"),
+                    node_path(group, f"labels[{key}]"),
                     f"the EKS API takes keys of {longest} characters, with their domain, and this has {len(key)}; "
                     "use a shorter one",
                 )
             if not value:
                 yield (
-                    group_path(group, f"labels[{key}]"),
+                    node_path(group, f"labels[{key}]"),
                     "the EKS API takes no label without a value; give it one, such as 'true'",
                 )
 
@@ -197,15 +188,12 @@ def _no_disks(context: Context) -> Iterator[Breach]:
         kinds = context.types(node)
         without = [kind for kind in kinds if not kind.instance_store]
         if node.instance_store in ("raid0", "mount") and without:
-            one = len(without) == 1
-            rest = (
-                "remove this line"
-                if len(without) == len(kinds)
-                else "other nodes have them, so that pods cannot rely on it"
-            )
+            verb = "has" if len(without) == 1 else "have"
+            none = len(without) == len(kinds)
+            rest = "remove this line" if none else "other nodes have them, so that pods cannot rely on it"
             yield (
                 node_path(node, "instance_store"),
-                f"{_names(without)} {'has' if one else 'have'} no local disks, and this has no effect there; {rest}",
+                f"{type_names(without)} {verb} no local disks, and this has no effect there; {rest}",
             )
 
 
@@ -235,32 +223,22 @@ def _imds(context: Context) -> Iterator[Breach]:
 )
 def _kubelet_reserved(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        if not (kinds := context.types(node)):
-            continue
-        kubelet = node.kubelet
-        smallest = {
-            "cpu": min(kinds, key=lambda kind: kind.vcpus),
-            "memory": min(kinds, key=lambda kind: kind.memory_gib),
-        }
-        room = {
-            "cpu": Fraction(smallest["cpu"].vcpus),
-            "memory": Fraction(smallest["memory"].memory_gib) * GIB,
-        }
-        for resource, kind in smallest.items():
-            parts = {
-                field: given[resource]
-                for field, given in (
-                    ("system_reserved", kubelet.system_reserved),
-                    ("kube_reserved", kubelet.kube_reserved),
-                )
-                if resource in given
-            }
-            together = sum((amount(each) for each in parts.values()), Fraction(0))
-            if parts and together >= room[resource]:
-                has = f"{kind.vcpus} vCPUs" if resource == "cpu" else f"{kind.memory_gib:g} GiB"
+        kinds, kubelet = context.types(node), node.kubelet
+        reserved = {"system_reserved": kubelet.system_reserved, "kube_reserved": kubelet.kube_reserved}
+        for resource, room in _ROOM.items() if kinds else ():
+            parts = {field: given[resource] for field, given in reserved.items() if resource in given}
+            smallest = min(kinds, key=room)
+            if parts and sum((amount(each) for each in parts.values()), Fraction(0)) >= room(smallest):
+                has = f"{smallest.vcpus} vCPUs" if resource == "cpu" else f"{smallest.memory_gib:g} GiB"
                 largest = max(parts, key=lambda field: amount(parts[field]))
                 yield (
                     node_path(node, f"kubelet.{largest}.{resource}"),
-                    f"{' and '.join(parts.values())} are kept of {has} on {kind.name}: kubelet does not start, or "
+                    f"{' and '.join(parts.values())} are kept of {has} on {smallest.name}: kubelet does not start, or "
                     "leaves nothing for pods; keep less",
                 )
+
+
+_ROOM: Mapping[Literal["cpu", "memory"], Callable[[InstanceType], Fraction]] = {
+    "cpu": lambda kind: Fraction(kind.vcpus),
+    "memory": lambda kind: Fraction(kind.memory_gib) * GIB,
+}

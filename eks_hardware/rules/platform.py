@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
@@ -13,7 +12,7 @@ from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.rules.delivery import charts
-from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, node_path, rule
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.units import amount
 
@@ -43,13 +42,6 @@ def _both(context: Context) -> Iterator[Breach]:
         )
 
 
-def _values(context: Context, key: str) -> dict[str, Any]:
-    for name, chart in context.strategy.kubernetes.charts.items():
-        if name == key:
-            return dict(chart.values)
-    return {}
-
-
 def _autoscaled(context: Context) -> list[NodeGroupSpec]:
     return [group for group in context.strategy.node_groups if group.scaling.autoscaled]
 
@@ -74,7 +66,7 @@ def _missing(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.cluster_autoscaler:
         for group in _autoscaled(context):
             yield (
-                group_path(group, "scaling", "autoscaled"),
+                node_path(group, "scaling.autoscaled"),
                 "nothing of this strategy scales the group (Karpenter makes nodes of its own); set "
                 "kubernetes.cluster_autoscaler: true, or run an autoscaler of your own",
             )
@@ -93,7 +85,7 @@ def _takes(context: Context) -> Iterator[Breach]:
         scaling = group.scaling
         if not scaling.autoscaled and scaling.min < scaling.max:
             yield (
-                group_path(group, "scaling"),
+                node_path(group, "scaling"),
                 "EKS marks every node group for Cluster Autoscaler, and the next apply sets back what it did; add "
                 "autoscaled: true, or make min and max the same",
             )
@@ -109,7 +101,8 @@ def _version(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     if not context.strategy.kubernetes.cluster_autoscaler or facts.autoscaler_image(version):
         return
-    image = _values(context, "cluster-autoscaler").get("image")
+    chart = context.strategy.kubernetes.charts.get("cluster-autoscaler")
+    image = chart.values.get("image") if chart else None
     if not (isinstance(image, dict) and image.get("tag")):
         yield (
             _AUTOSCALER_PATH,
@@ -160,7 +153,7 @@ def _team_path(team: Team, *rest: str) -> str:
 
 
 def _quota_path(team: Team, resource: str) -> str:
-    return _team_path(team, f"quota[{resource}]" if "/" in resource else f"quota.{resource}")
+    return field_paths.below(_team_path(team, "quota"), resource)
 
 
 @rule("TEAM_NAMESPACE_RESERVED", "a team takes a namespace that is there already", _NAMESPACES)
@@ -258,7 +251,7 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
             elif (resource in _WHOLE or "/" in resource) and amount(given).denominator != 1:
                 yield (
                     _quota_path(team, resource),
-                    (f"{given} is no whole number of {resource}; write for example {max(1, round(amount(given)))}"),
+                    f"{given} is no whole number of {resource}; write for example {max(1, round(amount(given)))}",
                 )
 
 

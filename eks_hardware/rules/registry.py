@@ -7,16 +7,18 @@ decorator gives it a stable code, a severity, a one-line summary and the source 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias, cast
 
+from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import pool_types, zones
 from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
+from eks_hardware.suggestions import several
 
 Breach = tuple[str, str]
 """Path of the field at fault, and the message."""
@@ -159,19 +161,31 @@ def rule(
     return register
 
 
-def group_path(group: NodeGroupSpec, *rest: str) -> str:
-    """Path of a field of a node group: ``node_groups[gpu].instance_types[0]``."""
-    return ".".join([f"node_groups[{group.name}]", *rest])
+def node_path(node: Node, field: str = "") -> str:
+    """Path of a node group or pool, or of one of its fields: ``node_groups[gpu].instance_types[0]``."""
+    path = field_paths.item("node_groups" if isinstance(node, NodeGroupSpec) else "karpenter.node_pools", node.name)
+    return f"{path}.{field}" if field else path
 
 
-def pool_path(pool: NodePoolSpec, *rest: str) -> str:
-    """Path of a field of a node pool: ``karpenter.node_pools[gpu].limits``."""
-    return ".".join([f"karpenter.node_pools[{pool.name}]", *rest])
+def limit_path(pool: NodePoolSpec, resource: str) -> str:
+    """Path of a limit of a node pool: ``karpenter.node_pools[gpu].limits[nvidia.com/gpu]``."""
+    return field_paths.below(node_path(pool, "limits"), resource)
 
 
-def node_path(node: Node, *rest: str) -> str:
-    """Path of a field of a node group or node pool."""
-    return group_path(node, *rest) if isinstance(node, NodeGroupSpec) else pool_path(node, *rest)
+def type_names(kinds: Iterable[InstanceType]) -> str:
+    """The names of the first few types."""
+    return several([kind.name for kind in kinds])
+
+
+def noun(node: Node) -> str:
+    """What a message calls a node group or pool."""
+    return "group" if isinstance(node, NodeGroupSpec) else "pool"
+
+
+def in_domain(key: str, domains: Iterable[str]) -> bool:
+    """Whether a label's key belongs to one of some domains, or to a subdomain."""
+    domain = key.rpartition("/")[0]
+    return any(f".{domain}".endswith(f".{each}") for each in domains)
 
 
 def hardware_field(node: Node) -> str:
@@ -184,11 +198,11 @@ def hardware_field(node: Node) -> str:
 def zones_given(node: Node) -> Iterator[tuple[str, str]]:
     """Every zone that is written in a group or pool, with the path of its field."""
     if isinstance(node, NodeGroupSpec) and node.reservation:
-        yield group_path(node, "reservation.zone"), node.reservation.zone
+        yield node_path(node, "reservation.zone"), node.reservation.zone
     else:
         for zone in node.zones:
             yield node_path(node, "zones"), zone
     if isinstance(node, NodePoolSpec):
         for index, reservation in enumerate(node.reservations):
             if reservation.zone:
-                yield pool_path(node, f"reservations[{index}].zone"), reservation.zone
+                yield node_path(node, f"reservations[{index}].zone"), reservation.zone

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve import accelerator_resource
 from eks_hardware.versions import numbers
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.karpenter import KnownBad
 
 
 def variant(kinds: Sequence[InstanceType]) -> str:
@@ -39,10 +35,13 @@ def day_fault(release: str, today: datetime.date) -> str | None:
     return f"{release} lies in the future" if published > today else None
 
 
-def known_faults(family: str, release: str, kinds: Sequence[InstanceType]) -> list[KnownBad]:
-    """Facts about what does not work with a release on nodes of some types."""
-    bad = facts.karpenter()["ami_aliases"]["known_bad"][family]
-    return [fact for fact in bad if fact["version"] == release and variant(kinds) in fact["variants"]]
+def known_faults(family: str, release: str, kinds: Sequence[InstanceType], *, doubtful: bool) -> list[str]:
+    """What does not work with a release on nodes of some types: always, or (``doubtful``) in some cases only."""
+    return [
+        f"{release}: {fact['problem']} ({'; '.join(filter(None, (fact.get('condition'), fact['source'])))})"
+        for fact in facts.karpenter()["ami_aliases"]["known_bad"][family]
+        if fact["version"] == release and variant(kinds) in fact["variants"] and ("condition" in fact) is doubtful
+    ]
 
 
 def kubernetes_fault(family: str, release: str, kubernetes: str) -> str | None:

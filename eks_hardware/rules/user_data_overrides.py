@@ -8,7 +8,7 @@ from eks_hardware import facts
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, rule
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 
 _MERGING = "https://karpenter.sh/docs/concepts/nodeclasses/#specuserdata"
@@ -28,13 +28,8 @@ _CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
 
 @rule("USER_DATA_CLUSTER", "user data says which cluster to join", _MNG_TEMPLATES)
 def _cluster(context: Context) -> Iterator[Breach]:
-    named = [
-        (node, keys)
-        for family, places in _CLUSTER.items()
-        for node in with_user_data(context, family)
-        for keys in places
-    ]
-    for node, keys in named:
+    nodes = [(node, places) for family, places in _CLUSTER.items() for node in with_user_data(context, family)]
+    for node, keys in ((node, keys) for node, places in nodes for keys in places):
         if setting(node.user_data, keys) is not None:
             yield (
                 setting_path(node, keys),
@@ -104,15 +99,10 @@ def _overrides(context: Context) -> Iterator[Breach]:
             }
             found |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
             for path, field in found.items():
-                what = (
-                    "Karpenter's own value wins over it, or Karpenter reckons with another"
-                    if isinstance(node, NodePoolSpec)
-                    else "it wins over the field, unseen by what is checked and derived here"
-                )
-                yield (
-                    path,
-                    f"{what}; set {field} of the {'pool' if isinstance(node, NodePoolSpec) else 'group'} instead",
-                )
+                what = "it wins over the field, unseen by what is checked and derived here"
+                if isinstance(node, NodePoolSpec):
+                    what = "Karpenter's own value wins over it, or Karpenter reckons with another"
+                yield path, f"{what}; set {field} of the {noun(node)} instead"
 
 
 _LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {

@@ -75,21 +75,19 @@ def validate(
     files: Sequence[Path | str] | None = None,
     overlays: Sequence[str] = (),
     *,
-    default_folder: Path | str | None = None,
     today: datetime.date | None = None,
     fill: Fill | None = None,
 ) -> Validation:
     """Read and check strategy files; raises nothing for what is in them.
 
     Args:
-        files: files and folders; None for ``default_folder``.
+        files: files and folders; None for ``strategies`` in the working folder, and in a checkout of this project
+            for its own.
         overlays: names of overlays, laid over each file in this order.
-        default_folder: folder of the strategies when nothing is named; by default ``strategies`` in the working
-            folder, and in a checkout of this project its own.
         today: the day for rules about dates.
         fill: puts instance types in place of ``workload: {...}``; by default those of the lock files.
     """
-    paths, not_there = find(files, default_folder)
+    paths, not_there = find(files)
     reading = read_strategies(paths, overlays)
     fill = partial(fill or _from_lock, overlays=tuple(overlays))
     strategies = tuple(_judged(fill(each), today) for each in reading.strategies)

@@ -14,7 +14,7 @@ def test_paths_are_taken_apart() -> None:
     assert field_paths.split(path) == ["karpenter", "node_pools", "gpu", "taints", "0", "key"]
     assert field_paths.steps("node_groups[gpu].tags[a/b]") == ["node_groups", "[gpu]", "tags", "[a/b]"]
     assert (field_paths.list_of(path), field_paths.name_of_item(path)) == ("karpenter.node_pools", "gpu")
-    assert (field_paths.section(path), field_paths.last(path)) == ("karpenter", "key")
+    assert field_paths.section(path) == "karpenter"
     assert (field_paths.list_of("region"), field_paths.name_of_item("region")) == ("region", "")
     assert (field_paths.section("region"), field_paths.section("node_groups[a.b]")) == ("region", "node_groups")
 
