@@ -6,16 +6,12 @@ import re
 from collections.abc import Iterator
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import S3BackendSpec
 from eks_hardware.resolve.cluster import has_admin
 from eks_hardware.rules.cluster import kms_keys
-from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean
 
-_ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
-_POLICIES = "https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"
-_ARNS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"
 _ROLE = re.compile(r"arn:[a-z-]+:iam::([0-9]{12}):role/.+")
 _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
 
@@ -23,12 +19,7 @@ _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
 # --- access entries
 
 
-@rule(
-    "CLUSTER_NO_ADMIN",
-    "nobody may administer the cluster",
-    "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
-    severity=Severity.WARNING,
-)
+@warning("CLUSTER_NO_ADMIN")
 def _no_admin(context: Context) -> Iterator[Breach]:
     if not has_admin(context.strategy.cluster):
         yield (
@@ -38,11 +29,7 @@ def _no_admin(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "ACCESS_ENTRY_DUPLICATE",
-    "a principal has two access entries",
-    "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html",
-)
+@error("ACCESS_ENTRY_DUPLICATE")
 def _duplicate_principal(context: Context) -> Iterator[Breach]:
     cluster = context.strategy.cluster
     seen = {arn: f"cluster.admins[{index}]" for index, arn in enumerate(cluster.admins)}
@@ -62,7 +49,7 @@ def _principals(context: Context) -> Iterator[tuple[str, str]]:
         yield f"cluster.access_entries[{entry.name}].principal_arn", entry.principal_arn
 
 
-@rule("ACCESS_ENTRY_PRINCIPAL", "EKS refuses a principal of an access entry", _ENTRIES)
+@error("ACCESS_ENTRY_PRINCIPAL")
 def _refused_principal(context: Context) -> Iterator[Breach]:
     for path, arn in _principals(context):
         principal = arn.split(":", 5)[5].removeprefix("role/")
@@ -77,11 +64,7 @@ def _refused_principal(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "ACCESS_ENTRY_CREATOR",
-    "the creator of the cluster gets a second access entry",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2968",
-)
+@error("ACCESS_ENTRY_CREATOR")
 def _creator(context: Context) -> Iterator[Breach]:
     role = context.strategy.aws.assume_role
     if not role or not context.strategy.cluster.creator_is_admin:
@@ -95,12 +78,7 @@ def _creator(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "ACCESS_ENTRY_EMPTY",
-    "an access entry gives no permission",
-    "https://docs.aws.amazon.com/eks/latest/userguide/access-policies.html",
-    severity=Severity.WARNING,
-)
+@warning("ACCESS_ENTRY_EMPTY")
 def _no_permission(context: Context) -> Iterator[Breach]:
     for entry in context.strategy.cluster.access_entries:
         if not entry.policies and not entry.kubernetes_groups:
@@ -111,7 +89,7 @@ def _no_permission(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("ACCESS_POLICY_UNKNOWN", "EKS has no such access policy, or does not give it to roles of yours", _POLICIES)
+@error("ACCESS_POLICY_UNKNOWN")
 def _unknown_policy(context: Context) -> Iterator[Breach]:
     known = facts.eks()["access_policies"]
     for entry in context.strategy.cluster.access_entries:
@@ -148,7 +126,7 @@ def _policy_arns(context: Context) -> Iterator[tuple[str, str]]:
         yield f"karpenter.node_policies[{index}]", arn
 
 
-@rule("ARN_PARTITION", "an ARN is of another partition than the region", _ARNS)
+@error("ARN_PARTITION")
 def _partition(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     for path, arn in _arns(context):
@@ -169,11 +147,7 @@ def _other_partition(path: str, arn: str, region: str) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "ROLE_ARN",
-    "an ARN that has to be a role's is not",
-    "https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html",
-)
+@error("ROLE_ARN")
 def _not_a_role(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     given = {"aws.assume_role.role_arn": strategy.aws.assume_role.role_arn if strategy.aws.assume_role else None}
@@ -186,11 +160,7 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
             yield path, f"{arn} is not the ARN of a role: {fix}, arn:aws:iam::<account>:role/<name>"
 
 
-@rule(
-    "ACCOUNT_MISMATCH",
-    "what has to be in the cluster's account is in another one",
-    "https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html",
-)
+@error("ACCOUNT_MISMATCH")
 def _account(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     role = _ROLE.fullmatch(strategy.aws.assume_role.role_arn) if strategy.aws.assume_role else None

@@ -8,21 +8,19 @@ from fractions import Fraction
 
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.cost import HOURS_PER_MONTH, CostLine, StrategyCost, cost_of
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.resolve import resolve
 from eks_hardware.resolve.node_pools import node_capacity
-from eks_hardware.rules.registry import Breach, Context, Node, limit_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, limit_path, node_path, warning
 from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount
 
-_GUIDE = "docs/guides/cost.md"
 _FIELD = "budget.usd_per_month_at_max"
 _SHOWN = 3
 _ROUNDING = 1e-9
 
 
-@rule("BUDGET_EXCEEDED", "everything at its most costs more than the budget", _GUIDE)
+@error("BUDGET_EXCEEDED")
 def _exceeded(context: Context) -> Iterator[Breach]:
     cost, budget = _cost(context), context.strategy.budget
     if cost is None or budget is None:
@@ -41,12 +39,7 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     )
 
 
-@rule(
-    "BUDGET_UNKNOWN",
-    "what has a price is within the budget, but something has none",
-    _GUIDE,
-    severity=Severity.WARNING,
-)
+@warning("BUDGET_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     cost, budget = _cost(context), context.strategy.budget
     if cost is None or budget is None:
@@ -90,8 +83,11 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
     nodes = {node_path(node): node for node in context.nodes}
     for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
         node, kept = nodes[path], 1 - over / by_path[path] if by_path[path] else 0
-        is_group = isinstance(node, NodeGroupSpec)
-        if lower := _lower_max(node, kept) if is_group else _lower_limits(node, context.types(node), kept):
+        if isinstance(node, NodeGroupSpec):
+            lower = _lower_max(node, kept)
+        else:
+            lower = _lower_limits(node, context.types(node), kept)
+        if lower:
             return f"lower {lower}"
     return "no group or pool alone makes up for that: lower several"
 

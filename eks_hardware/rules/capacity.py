@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.rules.hardware import capacities, is_open_to
-from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 
-_UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
-_SPOT = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types"
 _RESERVED = {"reserved", "capacity-block"}
 
 
 # --- updates and repair
 
 
-@rule(
-    "UPDATE_ALL_NODES",
-    "more nodes may be down at once than the group has",
-    "https://github.com/aws/aws-cdk/blob/main/packages/aws-cdk-lib/aws-eks/lib/managed-nodegroup.ts",
-    severity=Severity.WARNING,
-)
+@warning("UPDATE_ALL_NODES")
 def _unavailable(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         most, given = group.scaling.max, group.update.max_unavailable
@@ -35,12 +27,7 @@ def _unavailable(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "UPDATE_SURGE",
-    "an update asks for more nodes than a reservation may have",
-    _UPDATES,
-    severity=Severity.WARNING,
-)
+@warning("UPDATE_SURGE")
 def _surge(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity in _RESERVED and group.update.strategy != "minimal":
@@ -52,12 +39,7 @@ def _surge(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "NODE_REPAIR_RESERVED",
-    "nodes of a reservation are replaced by themselves",
-    "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html",
-    severity=Severity.WARNING,
-)
+@warning("NODE_REPAIR_RESERVED")
 def _repair(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.node_repair and group.capacity in _RESERVED:
@@ -71,11 +53,7 @@ def _repair(context: Context) -> Iterator[Breach]:
 # --- capacity
 
 
-@rule(
-    "RESERVATION_ONE_TYPE",
-    "a capacity reservation holds one instance type",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
-)
+@error("RESERVATION_ONE_TYPE")
 def _reservation_one_type(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         reservation, count = group.reservation, len(group.instance_types)
@@ -88,7 +66,7 @@ def _reservation_one_type(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("SPOT_ONE_TYPE", "spot nodes can be of one instance type only", _SPOT, severity=Severity.WARNING)
+@warning("SPOT_ONE_TYPE")
 def _one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
@@ -105,7 +83,7 @@ def _one_type(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("SPOT_SYSTEM", "what the cluster needs runs on spot nodes", _SPOT, severity=Severity.WARNING)
+@warning("SPOT_SYSTEM")
 def _spot_system(context: Context) -> Iterator[Breach]:
     open_groups = [
         group
@@ -122,12 +100,7 @@ def _spot_system(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "EFA_ONE_NODE",
-    "EFA is asked for where there is one node",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
-    severity=Severity.WARNING,
-)
+@warning("EFA_ONE_NODE")
 def _efa_alone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         most = node.scaling.max if isinstance(node, NodeGroupSpec) else node.limits.get("nodes")

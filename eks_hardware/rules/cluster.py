@@ -8,19 +8,16 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import S3BackendSpec
 from eks_hardware.resolve import provider_floor
-from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean
 from eks_hardware.versions import numbers
 
-_CONSTRAINTS = "https://developer.hashicorp.com/terraform/language/expressions/version-constraints"
-_VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
 _ENDING_SOON = datetime.timedelta(days=90)
 
 
-@rule("REGION_UNKNOWN", "the catalogue does not know the region", "eks_hardware/catalogue (offerings)")
+@error("REGION_UNKNOWN")
 def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
@@ -28,7 +25,7 @@ def _region(context: Context) -> Iterator[Breach]:
         yield "region", f"the catalogue has no data of a region {region}: what is sold there is not known; {hint}"
 
 
-@rule("KUBERNETES_VERSION_UNSUPPORTED", "EKS does not support the Kubernetes version", _VERSIONS)
+@error("KUBERNETES_VERSION_UNSUPPORTED")
 def _version(context: Context) -> Iterator[Breach]:
     supported = facts.eks()["versions"]["supported"]
     version = context.strategy.cluster.kubernetes_version
@@ -46,12 +43,7 @@ def _is_newer(version: str, recorded: Iterable[str]) -> bool:
     return numbers(version) > max(map(numbers, recorded))
 
 
-@rule(
-    "KUBERNETES_VERSION_UNREAD",
-    "the Kubernetes version is newer than the facts of this release",
-    "config/facts/eks.json (versions)",
-    severity=Severity.WARNING,
-)
+@warning("KUBERNETES_VERSION_UNREAD")
 def _version_unread(context: Context) -> Iterator[Breach]:
     version, versions = context.strategy.cluster.kubernetes_version, facts.eks()["versions"]
     if _is_newer(version, versions["supported"]):
@@ -68,12 +60,7 @@ def _date(text: str | None) -> datetime.date:
     return datetime.date.fromisoformat(text) if text else datetime.date.max
 
 
-@rule(
-    "KUBERNETES_VERSION_ENDING",
-    "standard support of the Kubernetes version has ended or ends within 90 days",
-    _VERSIONS,
-    severity=Severity.WARNING,
-)
+@warning("KUBERNETES_VERSION_ENDING")
 def _version_ending(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     supported = facts.eks()["versions"]["supported"]
@@ -96,11 +83,7 @@ def _version_ending(context: Context) -> Iterator[Breach]:
         yield "cluster.kubernetes_version", f"standard support of {version} {verb} on {end}; {follows}{hint}"
 
 
-@rule(
-    "PROVIDER_VERSION_TOO_LOW",
-    "the provider range allows versions that lack a setting",
-    "https://github.com/hashicorp/terraform-provider-aws/blob/main/CHANGELOG.md",
-)
+@error("PROVIDER_VERSION_TOO_LOW")
 def _provider_version(context: Context) -> Iterator[Breach]:
     wanted = context.strategy.aws.version
     if wanted is None:
@@ -117,7 +100,7 @@ _Version: TypeAlias = tuple[int, int, int]
 _NO_END: _Version = (10**9, 0, 0)
 
 
-@rule("PROVIDER_VERSION_IMPOSSIBLE", "no version of the provider is in its range", _CONSTRAINTS)
+@error("PROVIDER_VERSION_IMPOSSIBLE")
 def _provider_range(context: Context) -> Iterator[Breach]:
     wanted = context.strategy.aws.version
     if wanted is not None and _is_empty(wanted):
@@ -172,11 +155,7 @@ def kms_keys(context: Context) -> Iterator[tuple[str, str]]:
     return ((path, arn) for path, arn in keys.items() if arn)
 
 
-@rule(
-    "KMS_KEY_REGION",
-    "a KMS key is in another region than what it encrypts",
-    "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
-)
+@error("KMS_KEY_REGION")
 def _key_region(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     for path, arn in kms_keys(context):

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
 from eks_hardware.rules.needs import called, lacks
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.versions import older
-
-_CUDA = "config/facts/software.json (cuda)"
-_IMAGES = "config/facts/software.json (images, neuron_driver)"
 
 
 @dataclass(frozen=True)
@@ -29,6 +25,10 @@ class _Fault:
     fits: Callable[[str], bool]
 
 
+def _at_least(floor: str) -> Callable[[str], bool]:
+    return lambda driver: not older(driver, floor)
+
+
 def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where: str) -> Iterator[_Fault]:
     needs = node.needs
     if kinds[0].hardware is Hardware.NVIDIA_GPU:
@@ -38,7 +38,7 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
         ):
             if floor and older(driver, floor):
                 message = f"{what} takes driver {floor} or later, {where} has {driver}"
-                yield _Fault(field, message, lambda other, floor=floor: not older(other, floor))
+                yield _Fault(field, message, _at_least(floor))
     elif sdk := needs.neuron_sdk:
         at_boot = facts.software()["neuron_chips"]["driver_at_boot"]
         as_built = all(kind.accelerator and kind.accelerator.name not in at_boot for kind in kinds)
@@ -97,19 +97,14 @@ def _pin(context: Context, node: Node, fault: _Fault) -> str:
     return "no release that was read does; use an image of your own, or another version of the software"
 
 
-@rule("NEEDS_DRIVER", "the driver of a pinned image does not do for the software", _IMAGES)
+@error("NEEDS_DRIVER")
 def _driver(context: Context) -> Iterator[Breach]:
     for node, image, fault in _images(context):
         if image.read:
             yield node_path(node, f"needs.{fault.field}"), f"{fault.message}; {_pin(context, node, fault)}"
 
 
-@rule(
-    "NEEDS_DRIVER_UNREAD",
-    "the driver of the newest image that was read does not do for the software",
-    _IMAGES,
-    severity=Severity.WARNING,
-)
+@warning("NEEDS_DRIVER_UNREAD")
 def _driver_unread(context: Context) -> Iterator[Breach]:
     for node, image, fault in _images(context):
         if not image.read:
@@ -125,7 +120,7 @@ def _has_driver(kind: InstanceType, driver: str, _node: Node) -> bool | None:
     return not (support.last_driver and older(support.last_driver, driver)) if support else None
 
 
-@rule("NEEDS_DRIVER_GPU", "the driver that the software takes is newer than a GPU's last", _CUDA)
+@error("NEEDS_DRIVER_GPU")
 def _driver_gpu(context: Context) -> Iterator[Breach]:
     for lack in lacks(context, "nvidia_driver", _has_driver, hardware=()):
         support = software.cuda_support(lack.bad[0])

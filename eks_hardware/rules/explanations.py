@@ -1,4 +1,4 @@
-"""What is said about each code: why it is refused, what breaks it, and the same without the mistake.
+"""What is said about each code: what is wrong and why, by which source, an example, and its fix.
 
 The texts lie in ``explained/*.yaml``. An example is a fragment of a strategy, laid over :data:`BASE`; a text with a
 ``version:`` of its own is a whole file. What ``validate`` says about it is not written down but found out.
@@ -91,8 +91,8 @@ def _explanation(code: str, entry: Mapping[str, Any], area: str) -> Explanation:
         code,
         rule.severity if rule else Severity(entry.get("severity", "error")),
         area,
-        rule.summary if rule else entry["summary"],
-        rule.source if rule else entry["source"],
+        entry["summary"],
+        entry["source"],
         entry["why"].strip(),
         entry.get("breaks", ""),
         entry.get("fixed", ""),

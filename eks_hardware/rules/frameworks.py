@@ -6,20 +6,17 @@ from collections.abc import Iterator, Sequence
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.rules.needs import called, each_need, lacks, with_capability
-from eks_hardware.rules.registry import Breach, Context, Node, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.suggestions import several
 from eks_hardware.versions import older, parts
-
-_FRAMEWORKS = "config/facts/software.json (frameworks)"
 
 
 def _verb(workload: str) -> str:
     return {"training": "for training", "inference": "for inference"}.get(workload, "for training or inference")
 
 
-@rule("NEEDS_FRAMEWORK", "a framework does not run on an accelerator", _FRAMEWORKS)
+@error("NEEDS_FRAMEWORK")
 def _framework(context: Context) -> Iterator[Breach]:
     for lack in lacks(context, "framework", _runs):
         row = facts.software()["frameworks"]["by_name"][lack.value]
@@ -40,12 +37,7 @@ def _runs(kind: InstanceType, framework: str, node: Node) -> bool | None:
     return None if ranges is None else bool(ranges)
 
 
-@rule(
-    "NEEDS_FRAMEWORK_STATUS",
-    "a framework is in beta or maintenance on an accelerator, or runs without its best kernels",
-    _FRAMEWORKS,
-    severity=Severity.WARNING,
-)
+@warning("NEEDS_FRAMEWORK_STATUS")
 def _framework_status(context: Context) -> Iterator[Breach]:
     for node, path, value, kinds in each_need(context, "framework"):
         row = facts.software()["frameworks"]["by_name"][value]
@@ -71,7 +63,7 @@ def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
     return found[0] if of_sdk and len(found) == len(of_sdk) else None
 
 
-@rule("NEEDS_SDK", "a Neuron SDK does not have a framework for a chip and workload", _FRAMEWORKS)
+@error("NEEDS_SDK")
 def _sdk(context: Context) -> Iterator[Breach]:
     archived = facts.software()["neuron_chips"]["archived"]
     for node, path, value, kinds in each_need(context, "neuron_sdk"):
@@ -110,12 +102,7 @@ def _successor(framework: str, kind: InstanceType, node: Node) -> str:
     return ""
 
 
-@rule(
-    "NEEDS_SDK_MISSING",
-    "a framework ended with a Neuron SDK, and which one is used is not said",
-    _FRAMEWORKS,
-    severity=Severity.WARNING,
-)
+@warning("NEEDS_SDK_MISSING")
 def _sdk_missing(context: Context) -> Iterator[Breach]:
     newest = facts.software()["frameworks"]["newest_sdk"]
     for node, path, value, kinds in each_need(context, "framework"):

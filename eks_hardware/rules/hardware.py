@@ -7,7 +7,6 @@ from typing import get_args
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.models.node_group import AmiType
 from eks_hardware.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod_interfaces, zones
@@ -17,20 +16,16 @@ from eks_hardware.rules.registry import (
     Breach,
     Context,
     Node,
+    error,
     hardware_field,
     node_path,
     noun,
-    rule,
     type_names,
+    warning,
     zones_given,
 )
 from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
 from eks_hardware.suggestions import question, several
-
-_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
-_EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-instance-types"
-_CAPACITY_BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
-_AMIS = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
 
 
 def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
@@ -54,7 +49,7 @@ def capacities(node: Node) -> tuple[str, ...]:
     return (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
 
 
-@rule("INSTANCE_TYPE_UNKNOWN", "an instance type is not in the catalogue", "eks_hardware/catalogue")
+@error("INSTANCE_TYPE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         for index, name in enumerate(node.instance_types):
@@ -64,7 +59,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                 yield node_path(node, f"instance_types[{index}]"), f"{name} is not in the catalogue; {hint}"
 
 
-@rule("INSTANCE_TYPE_WITHDRAWN", "an instance type is withdrawn", "eks_hardware/catalogue (hardware offered by EC2)")
+@error("INSTANCE_TYPE_WITHDRAWN")
 def _withdrawn(context: Context) -> Iterator[Breach]:
     for _, path, kind in _each_type(context):
         if kind.withdrawn:
@@ -76,11 +71,7 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
             yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
 
 
-@rule(
-    "INSTANCE_TYPE_NOT_OFFERED",
-    "the region does not offer an instance type",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
-)
+@error("INSTANCE_TYPE_NOT_OFFERED")
 def _not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
         # Karpenter takes the others: POOL_TYPE_NOT_OFFERED.
@@ -141,17 +132,17 @@ def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
             )
 
 
-@rule("GROUP_MIXED_ARCHITECTURE", "the types of a group differ in architecture", _MNG_TEMPLATES)
+@error("GROUP_MIXED_ARCHITECTURE")
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
     yield from mixed_architecture(context, context.strategy.node_groups)
 
 
-@rule("GROUP_MIXED_HARDWARE", "the types of a group differ in accelerator", _AMIS)
+@error("GROUP_MIXED_HARDWARE")
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
     yield from mixed_hardware(context, context.strategy.node_groups)
 
 
-@rule("AMI_NONE", "no EKS image fits an instance type", _AMIS)
+@error("AMI_NONE")
 def _no_ami(context: Context) -> Iterator[Breach]:
     for node, path, kind in _each_type(context):
         if node.ami.image_id or kind.withdrawn or (isinstance(node, NodeGroupSpec) and node.ami.type):
@@ -165,7 +156,7 @@ def _no_ami(context: Context) -> Iterator[Breach]:
             yield path, f"no {family} image of EKS has a driver for {kind.name} ({accelerator}); {fix}"
 
 
-@rule("AMI_TYPE_MISMATCH", "an AMI type does not fit an instance type", _AMIS)
+@error("AMI_TYPE_MISMATCH")
 def _ami_mismatch(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         wanted = group.ami.type
@@ -181,7 +172,7 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("EFA_UNSUPPORTED", "EFA is asked for on a type that has none", _EFA_TYPES)
+@error("EFA_UNSUPPORTED")
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
     for node, path, kind in _each_type(context):
         if node.efa and not kind.supports_efa:
@@ -193,7 +184,7 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
             yield path, f"{kind.name} has no EFA{fix} efa: false"
 
 
-@rule("EFA_UNKNOWN_LAYOUT", "the interface layout of a type is not known", "eks_hardware/catalogue")
+@error("EFA_UNKNOWN_LAYOUT")
 def _efa_unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         for kind in context.types(node):
@@ -204,11 +195,7 @@ def _efa_unknown(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "EFA_ONE_TYPE",
-    "the types of an EFA group or pool differ in their interfaces",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks (element 0 decides the interfaces)",
-)
+@error("EFA_ONE_TYPE")
 def _efa_one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         by_layout = {kind.efa_interfaces: kind.name for kind in context.types(node) if kind.supports_efa}
@@ -226,11 +213,7 @@ def _pinned(context: Context, node: Node) -> tuple[str, int]:
     return node_path(node, "zones" if node.zones else "reservations"), len(set(context.demand(node).pinned))
 
 
-@rule(
-    "EFA_ONE_ZONE",
-    "an EFA group or pool lists several zones",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
-)
+@error("EFA_ONE_ZONE")
 def _efa_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
@@ -238,11 +221,7 @@ def _efa_one_zone(context: Context) -> Iterator[Breach]:
             yield path, f"EFA traffic does not leave a zone, but {count} are listed; keep one of them"
 
 
-@rule(
-    "PLACEMENT_GROUP_ONE_ZONE",
-    "a group or pool in a cluster placement group lists several zones",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster",
-)
+@error("PLACEMENT_GROUP_ONE_ZONE")
 def _placement_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
@@ -251,12 +230,7 @@ def _placement_one_zone(context: Context) -> Iterator[Breach]:
             yield path, f"a cluster placement group is in one zone, but {count} are listed; keep one of them"
 
 
-@rule(
-    "EFA_SPOT",
-    "EFA nodes are bought as spot",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
-    severity=Severity.WARNING,
-)
+@warning("EFA_SPOT")
 def _efa_spot(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.efa and "spot" in capacities(node):
@@ -267,7 +241,7 @@ def _efa_spot(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("PLACEMENT_GROUP_UNSUPPORTED", "a type cannot be in a cluster placement group", _EFA_TYPES)
+@error("PLACEMENT_GROUP_UNSUPPORTED")
 def _placement(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         cannot = [
@@ -282,12 +256,7 @@ def _placement(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "PLACEMENT_GROUP_RESERVED",
-    "a cluster placement group and a reservation are asked for together",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661",
-    severity=Severity.WARNING,
-)
+@warning("PLACEMENT_GROUP_RESERVED")
 def _placement_reserved(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.placement_group == "cluster" and {"reserved", "capacity-block"} & set(capacities(node)):
@@ -298,11 +267,7 @@ def _placement_reserved(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "POD_NETWORK_NO_INTERFACE",
-    "pods have subnets of their own, and a type no network interface for them",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
-)
+@error("POD_NETWORK_NO_INTERFACE")
 def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
     if not has_pod_subnets(context.strategy.network):
         return
@@ -317,22 +282,14 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "INSTANCE_STORE_UNSUPPORTED",
-    "Bottlerocket cannot mount local disks one by one",
-    "https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/",
-)
+@error("INSTANCE_STORE_UNSUPPORTED")
 def _instance_store(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if ami_family(node) == "bottlerocket" and node.instance_store == "mount":
             yield node_path(node, "instance_store"), "Bottlerocket joins local disks to one array; use raid0 or none"
 
 
-@rule(
-    "CAPACITY_UNSUPPORTED",
-    "a type cannot be bought the way the group says",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)",
-)
+@error("CAPACITY_UNSUPPORTED")
 def _capacity(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         sold = [kind for kind in context.types(group) if not kind.withdrawn]
@@ -346,7 +303,7 @@ def _capacity(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("CAPACITY_BLOCK_ONE_TYPE", "a capacity block holds one instance type", _CAPACITY_BLOCKS)
+@error("CAPACITY_BLOCK_ONE_TYPE")
 def _capacity_block(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity == "capacity-block" and len(group.instance_types) > 1:
@@ -356,12 +313,7 @@ def _capacity_block(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "CAPACITY_BLOCK_MINIMUM",
-    "a capacity block's group wants nodes outside the block's time",
-    _CAPACITY_BLOCKS,
-    severity=Severity.WARNING,
-)
+@warning("CAPACITY_BLOCK_MINIMUM")
 def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity == "capacity-block" and group.scaling.min > 0:
@@ -372,22 +324,13 @@ def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "ZONE_NOT_OFFERED",
-    "a zone of a group or pool does not offer its instance types",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
-)
+@error("ZONE_NOT_OFFERED")
 def _zone_not_offered(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=False):
         yield path, f"{zone} does not offer {several(names)}; {', '.join(offered)} do"
 
 
-@rule(
-    "ZONE_NOT_RECORDED",
-    "the catalogue does not know that the zone of a reservation offers its instance types",
-    "eks_hardware/catalogue (offerings)",
-    severity=Severity.WARNING,
-)
+@warning("ZONE_NOT_RECORDED")
 def _zone_not_recorded(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=True):
         yield (
@@ -450,7 +393,7 @@ def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
             )
 
 
-@rule("GROUP_NO_ZONE", "no zone of the network offers a group's types", "eks_hardware/catalogue (offerings)")
+@error("GROUP_NO_ZONE")
 def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.strategy.node_groups)
 
@@ -500,11 +443,7 @@ def nodes_for_coredns(context: Context) -> int:
     return nodes_open_to(context, _coredns_tolerations(context))
 
 
-@rule(
-    "NODES_ALL_TAINTED",
-    "no node is there that CoreDNS may run on",
-    "https://github.com/aws/containers-roadmap/issues/1389",
-)
+@error("NODES_ALL_TAINTED")
 def _all_tainted(context: Context) -> Iterator[Breach]:
     groups = context.strategy.node_groups
     tolerations = _coredns_tolerations(context)

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 
 from eks_hardware.findings import Severity
 from eks_hardware.models import Strategy
-from eks_hardware.rules.registry import RULES, Breach, Context, rule
+from eks_hardware.rules.registry import RULES, Breach, Context, error, warning
 from eks_hardware.suggestions import did_you_mean
-
-_GUIDE = "docs/guides/pull-requests.md"
 
 
 def reason(strategy: Strategy, code: str, path: str) -> str:
@@ -21,7 +19,7 @@ def _covers(field: str, path: str) -> bool:
     return path == field or (path.startswith(field) and path[len(field)] in ".[")
 
 
-@rule("IGNORE_UNKNOWN", "a warning is ignored that there is not", _GUIDE)
+@error("IGNORE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
     for index, entry in enumerate(context.strategy.ignore):
@@ -40,7 +38,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
             yield f"ignore[{index}].code", f"there is no warning {entry.code}; {hint}"
 
 
-@rule("IGNORE_ERROR", "an error is to be ignored", _GUIDE)
+@error("IGNORE_ERROR")
 def _error(context: Context) -> Iterator[Breach]:
     for index, entry in enumerate(context.strategy.ignore):
         found = RULES.get(entry.code)
@@ -52,13 +50,7 @@ def _error(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "IGNORE_UNUSED",
-    "an ignored warning is not there any more",
-    _GUIDE,
-    severity=Severity.WARNING,
-    last=True,
-)
+@warning("IGNORE_UNUSED", last=True)
 def _unused(context: Context) -> Iterator[Breach]:
     for index, entry in enumerate(context.strategy.ignore):
         paths = [path for code, path in context.warned if code == entry.code]

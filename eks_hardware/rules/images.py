@@ -10,25 +10,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.versions import numbers
-
-_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
-_RELEASES = "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html"
-_RELEASE_FACTS = "config/facts/ami_releases.json (al2023)"
-_FAULT_FACTS = "config/facts/karpenter.json (ami_aliases)"
-_EFA_DRIVER = "https://github.com/awslabs/amazon-eks-ami/pull/2697"
 
 _AL2023 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9]{8}")
 _BOTTLEROCKET = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9a-f]{8}")
 
 
-@rule("AMI_CONFLICT", "settings of the image contradict each other", _MNG_TEMPLATES)
+@error("AMI_CONFLICT")
 def _conflict(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.ami.image_id and pool.ami.version:
@@ -113,7 +106,7 @@ def _example(context: Context, family: str) -> str:
     return next(fitting, "1.35.6-20260714")
 
 
-@rule("AMI_RELEASE_FORMAT", "a pinned release of an image is not written as its family writes it", _RELEASES)
+@error("AMI_RELEASE_FORMAT")
 def _format(context: Context) -> Iterator[Breach]:
     for _, path, family, text in _pins(context):
         if fault := _format_fault(context, family, text):
@@ -121,7 +114,7 @@ def _format(context: Context) -> Iterator[Breach]:
             yield path, f"{fault}; write {parts}, such as {_example(context, family)}"
 
 
-@rule("AMI_RELEASE_KUBERNETES", "a pinned release of an image is not for the cluster's Kubernetes version", _RELEASES)
+@error("AMI_RELEASE_KUBERNETES")
 def _kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     for release in _releases(context):
@@ -141,7 +134,7 @@ def _recorded(release: _Release) -> list[str] | None:
     return found.split() if found else None
 
 
-@rule("AMI_RELEASE_UNKNOWN", "no image has the kubelet version of a pinned release", _RELEASE_FACTS)
+@error("AMI_RELEASE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for release in _releases(context):
         if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
@@ -156,12 +149,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "AMI_RELEASE_UNRECORDED",
-    "no release of an image is recorded for the day of a pinned one",
-    _RELEASE_FACTS,
-    severity=Severity.WARNING,
-)
+@warning("AMI_RELEASE_UNRECORDED")
 def _unrecorded(context: Context) -> Iterator[Breach]:
     known = sorted(facts.ami_releases()["al2023"]["kubelets"])
     for release in _releases(context):
@@ -180,17 +168,12 @@ def _faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
             yield release.path, f"{fault}; pin another release"
 
 
-@rule("AMI_RELEASE_BAD", "a pinned release of an image is known not to work", _FAULT_FACTS)
+@error("AMI_RELEASE_BAD")
 def _bad(context: Context) -> Iterator[Breach]:
     yield from _faults(context, doubtful=False)
 
 
-@rule(
-    "AMI_RELEASE_DOUBTFUL",
-    "a pinned release of an image is known not to work in some cases",
-    _FAULT_FACTS,
-    severity=Severity.WARNING,
-)
+@warning("AMI_RELEASE_DOUBTFUL")
 def _doubtful(context: Context) -> Iterator[Breach]:
     yield from _faults(context, doubtful=True)
 
@@ -205,12 +188,7 @@ def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
             yield pool, path, name
 
 
-@rule(
-    "EFA_DRIVER_MISSING",
-    "EFA is asked for on an image without its driver",
-    _EFA_DRIVER,
-    severity=Severity.WARNING,
-)
+@warning("EFA_DRIVER_MISSING")
 def _efa_driver(context: Context) -> Iterator[Breach]:
     since = facts.ami_releases()["efa_driver"]["al2023_standard_since"]
     # Several pools may have their release from one place.

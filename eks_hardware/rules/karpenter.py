@@ -9,19 +9,14 @@ from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import has_huge_pages
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
-from eks_hardware.rules.registry import Breach, Context, hardware_field, node_path, rule, type_names
+from eks_hardware.rules.registry import Breach, Context, error, hardware_field, node_path, type_names, warning
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.suggestions import several
 from eks_hardware.versions import numbers
 
-_COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
-_PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
-_AMI_ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms"
-_AMI_FACTS = "config/facts/karpenter.json (ami_aliases)"
 _RESERVED = {"reserved", "capacity-block"}
 
 
@@ -79,7 +74,7 @@ def _chart_version(context: Context, key: Literal["karpenter", "karpenter-crd"])
 _VERSION_PATH = "kubernetes.charts.karpenter.version"
 
 
-@rule("KARPENTER_VERSION_FEATURE", "the Karpenter version lacks what the strategy asks for", _COMPATIBILITY)
+@error("KARPENTER_VERSION_FEATURE")
 def _feature(context: Context) -> Iterator[Breach]:
     version = _chart_version(context, "karpenter")
     if context.strategy.karpenter is None or version is None:
@@ -96,7 +91,7 @@ def _feature(context: Context) -> Iterator[Breach]:
         yield _VERSION_PATH, f"Karpenter {version} lacks {lacks}; use {newest} or newer, or remove this line"
 
 
-@rule("KARPENTER_VERSION_KUBERNETES", "the Karpenter version does not run on the Kubernetes version", _COMPATIBILITY)
+@error("KARPENTER_VERSION_KUBERNETES")
 def _kubernetes(context: Context) -> Iterator[Breach]:
     if context.strategy.karpenter is None:
         return
@@ -118,11 +113,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KARPENTER_VERSION_CRD",
-    "Karpenter and its resource definitions have different versions",
-    "https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades",
-)
+@error("KARPENTER_VERSION_CRD")
 def _definitions(context: Context) -> Iterator[Breach]:
     crd = _chart_version(context, "karpenter-crd")
     controller = _chart_version(context, "karpenter") or facts.chart("karpenter")["version"]
@@ -133,11 +124,7 @@ def _definitions(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KARPENTER_OVERLAY_OFF",
-    "Karpenter is not told of the GPUs that a pool shares, or has fractions of",
-    "https://karpenter.sh/docs/concepts/nodeoverlays/",
-)
+@error("KARPENTER_OVERLAY_OFF")
 def _overlay_off(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
@@ -151,12 +138,7 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
 # --- room and prices
 
 
-@rule(
-    "KARPENTER_NO_ROOM",
-    "fewer nodes that Karpenter may run on than it has controllers",
-    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml (podAntiAffinity)",
-    severity=Severity.WARNING,
-)
+@warning("KARPENTER_NO_ROOM")
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     nodes = nodes_open_to(context, facts.karpenter()["controller"]["tolerations"])
@@ -171,12 +153,7 @@ def _room(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KARPENTER_NO_QUEUE",
-    "nobody tells Karpenter that EC2 takes a node back",
-    "https://karpenter.sh/docs/concepts/disruption/#interruption",
-    severity=Severity.WARNING,
-)
+@warning("KARPENTER_NO_QUEUE")
 def _no_queue(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     if karpenter is None or karpenter.interruption_queue:
@@ -199,7 +176,7 @@ def _without_price(context: Context, pool: NodePoolSpec) -> tuple[list[InstanceT
     return without, len(without) == len(kinds) and set(pool.capacity) == {"on-demand"}
 
 
-@rule("KARPENTER_PRIVATE_PRICE", "in a private network Karpenter has no price for any type of a pool", _PRIVATE)
+@error("KARPENTER_PRIVATE_PRICE")
 def _private_price(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds, none_left = _without_price(context, pool)
@@ -211,12 +188,7 @@ def _private_price(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "KARPENTER_PRIVATE_PRICE_SOME",
-    "in a private network Karpenter has no price for some types of a pool",
-    _PRIVATE,
-    severity=Severity.WARNING,
-)
+@warning("KARPENTER_PRIVATE_PRICE_SOME")
 def _private_price_some(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds, none_left = _without_price(context, pool)
@@ -246,12 +218,7 @@ def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
             yield pool, node_path(pool, "ami"), facts.karpenter()["ami_aliases"]["suggested"][pool.ami.family]
 
 
-@rule(
-    "POOL_AMI_LATEST",
-    "accelerated nodes are replaced whenever AWS publishes an image",
-    _AMI_ALIASES,
-    severity=Severity.WARNING,
-)
+@warning("POOL_AMI_LATEST")
 def _latest(context: Context) -> Iterator[Breach]:
     found = {
         path: pool.ami.family
@@ -266,7 +233,7 @@ def _latest(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("POOL_AMI_FORMAT", "a release of an image is not written as its family writes it", _AMI_ALIASES)
+@error("POOL_AMI_FORMAT")
 def _format(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     aliases = facts.karpenter()["ami_aliases"]
@@ -301,17 +268,17 @@ def _known_faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
     )
 
 
-@rule("POOL_AMI_BAD", "an image release is known not to work", _AMI_FACTS)
+@error("POOL_AMI_BAD")
 def _bad(context: Context) -> Iterator[Breach]:
     yield from _known_faults(context, doubtful=False)
 
 
-@rule("POOL_AMI_DOUBTFUL", "an image release is known not to work in some cases", _AMI_FACTS, severity=Severity.WARNING)
+@warning("POOL_AMI_DOUBTFUL")
 def _doubtful(context: Context) -> Iterator[Breach]:
     yield from _known_faults(context, doubtful=True)
 
 
-@rule("POOL_AMI_KUBERNETES", "an image release was not published for the Kubernetes version", _AMI_FACTS)
+@error("POOL_AMI_KUBERNETES")
 def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}

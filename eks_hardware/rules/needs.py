@@ -13,13 +13,9 @@ from eks_hardware import facts, software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import known_to_karpenter
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path
 from eks_hardware.suggestions import several
 
-_PRECISION = "config/facts/software.json (precision)"
-_ATTENTION = "config/facts/software.json (attention)"
-_CUDA = "config/facts/software.json (cuda)"
-_FRAMEWORKS = "config/facts/software.json (frameworks)"
 _NEURON = (Hardware.TRAINIUM, Hardware.INFERENTIA)
 
 Has = Callable[[InstanceType], bool | None]
@@ -146,7 +142,7 @@ def _hardware_of(field: str, value: str) -> tuple[tuple[Hardware, ...], str]:
     return (Hardware.NVIDIA_GPU,), words.get(field, f"{value}, a CUDA kernel,")
 
 
-@rule("NEEDS_HARDWARE", "software for other hardware than the nodes have", _FRAMEWORKS)
+@error("NEEDS_HARDWARE")
 def _hardware(context: Context) -> Iterator[Breach]:
     for field in ("attention", "cuda", "framework", "neuron_sdk", "nvidia_driver"):
         for node, path, value, kinds in each_need(context, field):
@@ -167,7 +163,7 @@ def _hardware(context: Context) -> Iterator[Breach]:
 # --- what the accelerator computes
 
 
-@rule("NEEDS_PRECISION", "an accelerator does not compute in the number format", _PRECISION)
+@error("NEEDS_PRECISION")
 def _precision(context: Context) -> Iterator[Breach]:
     gates = facts.software()["precision"]["nvidia"]
     for lack in lacks(context, "precision", lambda kind, value, _: software.computes(kind, value)):
@@ -191,7 +187,7 @@ def _attends(kind: InstanceType, kernel: str, _node: Node) -> bool | None:
     return software.attends(kind, kernel) if kind.hardware is Hardware.NVIDIA_GPU else None
 
 
-@rule("NEEDS_ATTENTION", "an attention kernel does not run on a GPU", _ATTENTION)
+@error("NEEDS_ATTENTION")
 def _attention(context: Context) -> Iterator[Breach]:
     gates = facts.software()["attention"]["kernels"]
     for lack in lacks(context, "attention", _attends):
@@ -207,7 +203,7 @@ def _runs_cuda(kind: InstanceType, cuda: str, _node: Node) -> bool | None:
     return support.knows(cuda) if support else None
 
 
-@rule("NEEDS_CUDA", "a CUDA toolkit does not know a GPU: too old for it, or too new", _CUDA)
+@error("NEEDS_CUDA")
 def _cuda(context: Context) -> Iterator[Breach]:
     for lack in lacks(context, "cuda", _runs_cuda, hardware=()):
         support = software.cuda_support(lack.bad[0])

@@ -7,7 +7,6 @@ from functools import cache
 from ipaddress import IPv4Network
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
@@ -16,18 +15,13 @@ from eks_hardware.resolve.model import SubnetRole
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.resolve.storage import storage_addons
 from eks_hardware.resolve.zones import control_plane_excluded, zones_of
-from eks_hardware.rules.registry import Breach, Context, node_path, rule, zones_given
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
 from eks_hardware.suggestions import did_you_mean
 
-_NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
-_VPC_CIDRS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
-_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
-_PREFIXES = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md"
-_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
 _PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
 
 
-@rule("ZONE_UNKNOWN", "a zone id is not one of the region", "eks_hardware/catalogue (offerings)")
+@error("ZONE_UNKNOWN")
 def _unknown_zone(context: Context) -> Iterator[Breach]:
     if not context.region_known:
         return
@@ -56,11 +50,7 @@ def _existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
             yield f"network.existing.{field}.{zone}", zone, subnet
 
 
-@rule(
-    "ZONE_NOT_IN_NETWORK",
-    "a zone of a group or pool has no subnet",
-    "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
-)
+@error("ZONE_NOT_IN_NETWORK")
 def _zone_without_subnet(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing is None and isinstance(network.zones, int):
@@ -73,7 +63,7 @@ def _zone_without_subnet(context: Context) -> Iterator[Breach]:
                 yield path, f"{zone} has no subnet; add it to {field}"
 
 
-@rule("ZONE_TOO_FEW", "the region has fewer zones than the network asks for", "eks_hardware/catalogue (offerings)")
+@error("ZONE_TOO_FEW")
 def _too_few_zones(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     # The default of 3 is met with what the region has.
@@ -86,11 +76,7 @@ def _too_few_zones(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "POD_SUBNET_MISSING",
-    "a zone with nodes has no subnet for pods",
-    "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network-tutorial.html",
-)
+@error("POD_SUBNET_MISSING")
 def _pod_subnets(context: Context) -> Iterator[Breach]:
     existing = context.strategy.network.existing
     if existing is None or not existing.pod_subnets:
@@ -115,11 +101,7 @@ def _users_of_zones(context: Context) -> dict[str, list[str]]:
     return users
 
 
-@rule(
-    "SUBNET_TWICE",
-    "a subnet is given for two zones",
-    "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html",
-)
+@error("SUBNET_TWICE")
 def _subnet_twice(context: Context) -> Iterator[Breach]:
     zone_of: dict[str, str] = {}
     for path, zone, subnet in _existing_subnets(context):
@@ -127,7 +109,7 @@ def _subnet_twice(context: Context) -> Iterator[Breach]:
             yield path, f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}"
 
 
-@rule("CONTROL_PLANE_ZONES", "the control plane needs subnets in two zones that EKS allows", _NETWORK)
+@error("CONTROL_PLANE_ZONES")
 def _control_plane_zones(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing:
@@ -166,7 +148,7 @@ def _private_blocks() -> tuple[IPv4Network, ...]:
     return tuple(map(IPv4Network, facts.eks()["vpc_cidrs"]["private"]))
 
 
-@rule("NETWORK_CIDR_SIZE", "the VPC network is too large or too small", _VPC_CIDRS)
+@error("NETWORK_CIDR_SIZE")
 def _cidr_size(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing:
@@ -180,11 +162,7 @@ def _cidr_size(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "NETWORK_CIDR_RESERVED",
-    "the VPC network is of addresses that no host can have",
-    "https://www.rfc-editor.org/rfc/rfc6890",
-)
+@error("NETWORK_CIDR_RESERVED")
 def _cidr_reserved(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     given = IPv4Network(network.cidr)
@@ -193,12 +171,7 @@ def _cidr_reserved(context: Context) -> Iterator[Breach]:
             yield "network.cidr", f"no host can have an address of {network.cidr}: {what}; use for example 10.0.0.0/16"
 
 
-@rule(
-    "NETWORK_CIDR_PUBLIC",
-    "the VPC network is of addresses that belong to someone on the internet",
-    _VPC_CIDRS,
-    severity=Severity.WARNING,
-)
+@warning("NETWORK_CIDR_PUBLIC")
 def _cidr_public(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     given = IPv4Network(network.cidr)
@@ -212,12 +185,7 @@ def _cidr_public(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "NETWORK_CIDR_DOCKER",
-    "the VPC network overlaps the one that Docker takes on its hosts",
-    "https://docs.aws.amazon.com/eks/latest/userguide/troubleshooting.html#troubleshoot-docker-cidr",
-    severity=Severity.WARNING,
-)
+@warning("NETWORK_CIDR_DOCKER")
 def _cidr_docker(context: Context) -> Iterator[Breach]:
     network, docker = context.strategy.network, facts.eks()["vpc_cidrs"]["docker"]
     if network.existing is None and IPv4Network(network.cidr).overlaps(IPv4Network(docker)):
@@ -228,11 +196,7 @@ def _cidr_docker(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "NETWORK_POD_CIDR",
-    "the pod network is outside 100.64.0.0/10, of the wrong size, or overlaps the VPC's",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
-)
+@error("NETWORK_POD_CIDR")
 def _pod_cidr(context: Context) -> Iterator[Breach]:
     pod_cidr = context.strategy.network.pod_cidr
     if pod_cidr is None:
@@ -253,11 +217,7 @@ def _pod_cidr(context: Context) -> Iterator[Breach]:
 _SERVICE_RANGES = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 
 
-@rule(
-    "SERVICE_CIDR",
-    "the service network is not allowed or overlaps another",
-    "https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html",
-)
+@error("SERVICE_CIDR")
 def _service_cidr(context: Context) -> Iterator[Breach]:
     given = context.strategy.cluster.service_cidr
     if given is None:
@@ -278,7 +238,7 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
 # --- ways in and out
 
 
-@rule("NETWORK_PRIVATE", "a private network has a way to the internet", _PRIVATE)
+@error("NETWORK_PRIVATE")
 def _private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
@@ -287,7 +247,7 @@ def _private(context: Context) -> Iterator[Breach]:
         yield _PUBLIC_CIDRS, "a private network keeps the API private too; remove these, or set network.private: false"
 
 
-@rule("NETWORK_NO_WAY_OUT", "nodes can reach neither the internet nor the endpoints they need", _PRIVATE)
+@error("NETWORK_NO_WAY_OUT")
 def _no_way_out(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
@@ -317,12 +277,7 @@ def _callers(context: Context) -> dict[str, list[str]]:
     return found
 
 
-@rule(
-    "INTERFACE_ENDPOINT_UNKNOWN",
-    "no service is known whose interface endpoint has this name",
-    "https://docs.aws.amazon.com/vpc/latest/privatelink/aws-services-privatelink-support.html",
-    severity=Severity.WARNING,
-)
+@warning("INTERFACE_ENDPOINT_UNKNOWN")
 def _unknown_endpoint(context: Context) -> Iterator[Breach]:
     given = context.strategy.network.interface_endpoints
     if not given:
@@ -341,12 +296,7 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
 _LARGEST_OWN_PREFIX = 8
 
 
-@rule(
-    "ENDPOINT_OPEN",
-    "the Kubernetes API is open to the whole internet",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/control-plane.html",
-    severity=Severity.WARNING,
-)
+@warning("ENDPOINT_OPEN")
 def _open_endpoint(context: Context) -> Iterator[Breach]:
     for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
         network = IPv4Network(cidr)
@@ -355,7 +305,7 @@ def _open_endpoint(context: Context) -> Iterator[Breach]:
             yield f"{_PUBLIC_CIDRS}[{index}]", f"the Kubernetes API is open to {whom}; name your own networks"
 
 
-@rule("ENDPOINT_CIDR_RESERVED", "EKS refuses a network of reserved addresses for the public endpoint", _ENDPOINT)
+@error("ENDPOINT_CIDR_RESERVED")
 def _reserved_cidr(context: Context) -> Iterator[Breach]:
     reserved = facts.eks()["public_access_cidrs"]["reserved"]
     for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
@@ -370,23 +320,14 @@ def _reserved_cidr(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "ENDPOINT_CIDR_COUNT",
-    "the public endpoint takes fewer networks",
-    "https://github.com/aws/containers-roadmap/issues/2174",
-)
+@error("ENDPOINT_CIDR_COUNT")
 def _too_many_cidrs(context: Context) -> Iterator[Breach]:
     count, most = len(context.strategy.cluster.endpoint.public_cidrs), facts.eks()["public_access_cidrs"]["most"]
     if count > most:
         yield _PUBLIC_CIDRS, f"EKS takes {most} networks, {count} are listed; join neighbours to larger ones"
 
 
-@rule(
-    "ENDPOINT_CIDR_OVERLAP",
-    "a network of the public endpoint is inside another one",
-    _ENDPOINT,
-    severity=Severity.WARNING,
-)
+@warning("ENDPOINT_CIDR_OVERLAP")
 def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
     given = [IPv4Network(cidr) for cidr in context.strategy.cluster.endpoint.public_cidrs]
     for index, cidr in enumerate(given):
@@ -403,11 +344,7 @@ def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
 # --- addresses
 
 
-@rule(
-    "SUBNET_NODES",
-    "a subnet has fewer addresses than its node groups have nodes at max",
-    "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html",
-)
+@error("SUBNET_NODES")
 def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
     for budget in _fullest(context, own=True):
         groups = [each for each in budget.shares if isinstance(each.of, NodeGroupSpec)]
@@ -419,12 +356,7 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "SUBNET_PODS",
-    "a subnet has fewer addresses than nodes and their pods take when groups and pools are at their most",
-    _PREFIXES,
-    severity=Severity.WARNING,
-)
+@warning("SUBNET_PODS")
 def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
     for budget in _fullest(context, own=False):
         taken = [f"{_nodes(each)} x ({each.own} + {each.pods} for pods)" for each in budget.shares]

@@ -10,7 +10,6 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.resolve.node_pools import candidates, left_out, node_capacity
@@ -23,23 +22,24 @@ from eks_hardware.rules.hardware import (
     not_offered,
     nowhere_near,
 )
-from eks_hardware.rules.registry import Breach, Context, hardware_field, in_domain, limit_path, node_path, rule
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    error,
+    hardware_field,
+    in_domain,
+    limit_path,
+    node_path,
+    warning,
+)
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import did_you_mean, several
 from eks_hardware.units import GIB, amount
 
-_NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
-_LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
-_NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
-_RESERVATIONS = "https://karpenter.sh/docs/tasks/odcrs/"
-_TAGS = "config/facts/karpenter.json (tags)"
-_ACCELERATOR_NAMES = "config/facts/karpenter.json (accelerator_names)"
-
-
 # --- which types
 
 
-@rule("POOL_FAMILY_UNKNOWN", "an instance family is not in the catalogue", "eks_hardware/catalogue")
+@error("POOL_FAMILY_UNKNOWN")
 def _family_unknown(context: Context) -> Iterator[Breach]:
     families = context.catalogue.families
     for pool in context.pools:
@@ -49,19 +49,14 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
                 yield node_path(pool, f"instance_families[{index}]"), f"no instance family is called {family!r}; {hint}"
 
 
-@rule(
-    "POOL_TYPE_NOT_OFFERED",
-    "the region does not offer one of a pool's instance types",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
-    severity=Severity.WARNING,
-)
+@warning("POOL_TYPE_NOT_OFFERED")
 def _type_not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
         if isinstance(node, NodePoolSpec) and any_offered(context, node):
             yield path, f"{nowhere_near(context, kind)}; Karpenter takes the pool's other types"
 
 
-@rule("POOL_ACCELERATOR_UNKNOWN", "an accelerator is not in the catalogue", "eks_hardware/catalogue")
+@error("POOL_ACCELERATOR_UNKNOWN")
 def _accelerator_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.accelerator and not candidates(pool, context.catalogue):
@@ -69,7 +64,7 @@ def _accelerator_unknown(context: Context) -> Iterator[Breach]:
             yield node_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
 
 
-@rule("POOL_SIZE_UNKNOWN", "a size is none of the pool's families or accelerator", "eks_hardware/catalogue")
+@error("POOL_SIZE_UNKNOWN")
 def _size_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         sizes = {kind.size for kind in candidates(pool, context.catalogue)}
@@ -93,7 +88,7 @@ def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType
     return "; ".join(f"{several(names)}: {reason}" for reason, names in reasons.items())
 
 
-@rule("POOL_NO_TYPE", "no instance type is left for a pool", "eks_hardware/catalogue")
+@error("POOL_NO_TYPE")
 def _no_type(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = candidates(pool, context.catalogue)
@@ -106,12 +101,7 @@ def _no_type(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "POOL_FAMILY_EMPTY",
-    "one of a pool's families adds no instance type",
-    "eks_hardware/catalogue",
-    severity=Severity.WARNING,
-)
+@warning("POOL_FAMILY_EMPTY")
 def _family_empty(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         types = context.types(pool)
@@ -124,7 +114,7 @@ def _family_empty(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule("POOL_TYPE_UNSUPPORTED", "Karpenter does not recognize an instance type's accelerators", _ACCELERATOR_NAMES)
+@error("POOL_TYPE_UNSUPPORTED")
 def _type_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, name in enumerate(pool.instance_types):
@@ -137,26 +127,22 @@ def _type_unsupported(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule("POOL_MIXED_ARCHITECTURE", "the types of a pool differ in architecture", _NODE_CLASSES)
+@error("POOL_MIXED_ARCHITECTURE")
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
     yield from mixed_architecture(context, context.pools)
 
 
-@rule("POOL_MIXED_HARDWARE", "the types of a pool differ in accelerator", _NODE_CLASSES)
+@error("POOL_MIXED_HARDWARE")
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
     yield from mixed_hardware(context, context.pools)
 
 
-@rule("POOL_NO_ZONE", "no zone of the network offers a pool's types", "eks_hardware/catalogue (offerings)")
+@error("POOL_NO_ZONE")
 def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.pools)
 
 
-@rule(
-    "POOL_EFA_UNSUPPORTED",
-    "Karpenter cannot write the EFA interfaces of a type",
-    "https://karpenter.sh/v1.14/concepts/nodeclasses/#specnetworkinterfaces",
-)
+@error("POOL_EFA_UNSUPPORTED")
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for kind in context.types(pool):
@@ -185,12 +171,7 @@ def _needs(kind: InstanceType) -> dict[str, float]:
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
 
 
-@rule(
-    "POOL_LIMIT_MISSING",
-    "no limit counts the accelerators of a pool, or there is none at all",
-    _LIMITS,
-    severity=Severity.WARNING,
-)
+@warning("POOL_LIMIT_MISSING")
 def _limit_missing(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         needs = {kind.name: _needs(kind) for kind in context.types(pool)}
@@ -219,7 +200,7 @@ def _allowed(needs: Mapping[str, float], limits: Mapping[Any, str | int], counte
     return int(min(nodes, default=0) * needs.get(counted, 0))
 
 
-@rule("POOL_LIMIT_FOREIGN", "a limit is for an accelerator that the pool does not have", _LIMITS)
+@error("POOL_LIMIT_FOREIGN")
 def _limit_foreign(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
@@ -228,7 +209,7 @@ def _limit_foreign(context: Context) -> Iterator[Breach]:
                 yield limit_path(pool, resource), f"{kinds[0].name} has no {resource}; remove this limit"
 
 
-@rule("POOL_LIMIT_QUANTITY", "a limit is no whole or no positive number", _LIMITS)
+@error("POOL_LIMIT_QUANTITY")
 def _limit_quantity(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for resource, given in pool.limits.items():
@@ -239,7 +220,7 @@ def _limit_quantity(context: Context) -> Iterator[Breach]:
                 yield limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example {whole}"
 
 
-@rule("POOL_LIMIT_SMALL", "a limit leaves no room for one node", _LIMITS)
+@error("POOL_LIMIT_SMALL")
 def _limit_small(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         needs = {kind.name: _needs(kind) for kind in context.types(pool)}
@@ -271,17 +252,13 @@ def _shown(resource: str, number: float) -> str:
 
 # --- capacity
 
-_USAGE_SOURCE = (
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)"
-)
-
 
 def _sold(kind: InstanceType, capacity: str) -> bool:
     # A reservation may be shared from elsewhere.
     return capacity == "reserved" or CAPACITY[capacity].usage_class in kind.usage_classes
 
 
-@rule("POOL_CAPACITY_UNSOLD", "no type of a pool can be bought in one of the ways it lists", _USAGE_SOURCE)
+@error("POOL_CAPACITY_UNSOLD")
 def _capacity_unsold(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
@@ -294,12 +271,7 @@ def _capacity_unsold(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "POOL_TYPE_UNSOLD",
-    "a type cannot be bought in any of the ways its pool lists",
-    _USAGE_SOURCE,
-    severity=Severity.WARNING,
-)
+@warning("POOL_TYPE_UNSOLD")
 def _type_unsold(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
@@ -314,7 +286,7 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule("POOL_RESERVATION_ZONE", "a reservation is not in the zone that its pool uses", _RESERVATIONS)
+@error("POOL_RESERVATION_ZONE")
 def _reservation_zone(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, reservation in enumerate(pool.reservations):
@@ -332,7 +304,7 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("POOL_RESERVATION_TAGS", "tags that choose reservations are not as Karpenter takes them", _TAGS)
+@error("POOL_RESERVATION_TAGS")
 def _reservation_tags(context: Context) -> Iterator[Breach]:
     most = facts.karpenter()["tags"]["selector_max"]
     for pool in context.pools:
@@ -345,7 +317,7 @@ def _reservation_tags(context: Context) -> Iterator[Breach]:
                     yield f"{path}[{key}]", "an empty value is refused by Karpenter; give the tag's value"
 
 
-@rule("POOL_RESERVATION_DUPLICATE", "a reservation is listed twice, or in two zones", _RESERVATIONS)
+@error("POOL_RESERVATION_DUPLICATE")
 def _reservation_duplicate(context: Context) -> Iterator[Breach]:
     first: dict[str, tuple[str, str | None]] = {}
     for pool in context.pools:
@@ -365,12 +337,7 @@ def _reservation_duplicate(context: Context) -> Iterator[Breach]:
             listed.add(reservation.id)
 
 
-@rule(
-    "POOL_RESERVATION_TYPES",
-    "a pool has more types than reservations to launch them from",
-    _RESERVATIONS,
-    severity=Severity.WARNING,
-)
+@warning("POOL_RESERVATION_TYPES")
 def _reservation_types(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         only_reserved = not {"on-demand", "spot"} & set(pool.capacity)
@@ -389,12 +356,7 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
 _UNDERUTILIZED = "when-empty-or-underutilized"
 
 
-@rule(
-    "POOL_DISRUPTION_TRAINING",
-    "a training pool may lose a node that works",
-    "https://karpenter.sh/docs/concepts/disruption/",
-    severity=Severity.WARNING,
-)
+@warning("POOL_DISRUPTION_TRAINING")
 def _disruption(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.purpose != "training":
@@ -433,7 +395,7 @@ def _disruption(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("POOL_LABEL_RESTRICTED", "a label of a pool belongs to Karpenter or to its choice of nodes", _NODE_POOLS)
+@error("POOL_LABEL_RESTRICTED")
 def _labels(context: Context) -> Iterator[Breach]:
     fact = facts.karpenter()["labels"]
     keys = {*fact["keys"].values(), "kubernetes.io/hostname"}
@@ -446,7 +408,7 @@ def _labels(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule("POOL_TAG_RESTRICTED", "a tag of a pool belongs to Karpenter", _TAGS)
+@error("POOL_TAG_RESTRICTED")
 def _pool_tags(context: Context) -> Iterator[Breach]:
     fact = facts.karpenter()["tags"]
     given = [("tags", context.strategy.tags)] if context.pools else []
@@ -457,11 +419,7 @@ def _pool_tags(context: Context) -> Iterator[Breach]:
                 yield f"{path}[{key}]", f"Karpenter sets {key} itself, and refuses it here; use another key"
 
 
-@rule(
-    "POOL_BUDGET_SCHEDULE",
-    "a budget starts at a time that there is not",
-    "https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format",
-)
+@error("POOL_BUDGET_SCHEDULE")
 def _budget_schedule(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for index, budget in enumerate(pool.disruption.budgets or ()):

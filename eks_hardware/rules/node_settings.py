@@ -8,24 +8,18 @@ from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
 from eks_hardware.resolve.model import BlockDevice
 from eks_hardware.resolve.node import block_devices, instance_store, pod_addresses, recommended_pods
-from eks_hardware.rules.registry import Breach, Context, Node, in_domain, node_path, rule, type_names
+from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain, node_path, type_names, warning
 from eks_hardware.rules.user_data_overrides import kubelet_flags
 from eks_hardware.units import GIB, amount
-
-_MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
-_LABELS = "https://github.com/aws/containers-roadmap/issues/1451"
-_VOLUMES = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"
-
 
 # --- pods
 
 
-@rule("MAX_PODS_ADDRESSES", "a node takes more pods than it has addresses for", _MAX_PODS)
+@error("MAX_PODS_ADDRESSES")
 def _addresses(context: Context) -> Iterator[Breach]:
     custom = has_pod_subnets(context.strategy.network)
     for node in context.nodes:
@@ -45,12 +39,7 @@ def _addresses(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "MAX_PODS_RECOMMENDED",
-    "a node takes more pods than EKS recommends",
-    "https://github.com/awsdocs/amazon-eks-user-guide/pull/663",
-    severity=Severity.WARNING,
-)
+@warning("MAX_PODS_RECOMMENDED")
 def _recommended(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         given, kinds = node.kubelet.max_pods, context.types(node)
@@ -66,7 +55,7 @@ def _recommended(context: Context) -> Iterator[Breach]:
 # --- labels
 
 
-@rule("LABEL_RESERVED", "a label belongs to Kubernetes or to EKS", _LABELS)
+@error("LABEL_RESERVED")
 def _reserved_labels(context: Context) -> Iterator[Breach]:
     fact = facts.nodes()["group_labels"]
     found = [
@@ -89,11 +78,7 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "LABEL_LIMIT",
-    "the EKS API does not take a label",
-    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html (labels)",
-)
+@error("LABEL_LIMIT")
 def _label_limit(context: Context) -> Iterator[Breach]:
     longest = facts.nodes()["group_labels"]["longest_key"]
     for group in context.strategy.node_groups:
@@ -111,11 +96,7 @@ def _label_limit(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "LABEL_SHARING",
-    "a label undoes how GPUs are shared",
-    "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus",
-)
+@error("LABEL_SHARING")
 def _label_sharing(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
@@ -140,7 +121,7 @@ def _images_volume(node: Node, kinds: tuple[InstanceType, ...]) -> BlockDevice:
     return block_devices(node, kinds[0].hardware, bottlerocket=ami_family(node) == "bottlerocket")[-1]
 
 
-@rule("DISK_IOPS_RATIO", "a volume has more IOPS than its size allows", _VOLUMES)
+@error("DISK_IOPS_RATIO")
 def _iops(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if kinds := context.types(node):
@@ -155,12 +136,7 @@ def _iops(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "DISK_SMALL",
-    "a disk has no room for images of an accelerator's software",
-    "config/facts/nodes.json (accelerated_disk)",
-    severity=Severity.WARNING,
-)
+@warning("DISK_SMALL")
 def _small(context: Context) -> Iterator[Breach]:
     least = facts.nodes()["accelerated_disk"]["least_gib"]
     for node in context.nodes:
@@ -177,12 +153,7 @@ def _small(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "INSTANCE_STORE_MISSING",
-    "local disks are asked for on types that have none",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/InstanceStorage.html",
-    severity=Severity.WARNING,
-)
+@warning("INSTANCE_STORE_MISSING")
 def _no_disks(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
@@ -200,12 +171,7 @@ def _no_disks(context: Context) -> Iterator[Breach]:
 # --- metadata and kubelet
 
 
-@rule(
-    "PODS_USE_IMDS",
-    "any pod can take the credentials of its node",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html",
-    severity=Severity.WARNING,
-)
+@warning("PODS_USE_IMDS")
 def _imds(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.pods_use_imds:
@@ -216,11 +182,7 @@ def _imds(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "KUBELET_RESERVED",
-    "kubelet keeps more for the system than a node has",
-    "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
-)
+@error("KUBELET_RESERVED")
 def _kubelet_reserved(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds, kubelet = context.types(node), node.kubelet

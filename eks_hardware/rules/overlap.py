@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.node import taints
-from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, noun, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, noun, warning
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import several
 
@@ -66,12 +65,7 @@ def _difference(one: Node, other: Node) -> str:
 _SHARING, _EFA = "GPU sharing", "EFA"
 
 
-@rule(
-    "POOL_OVERLAP",
-    "two pools make the same nodes for the same pods",
-    "https://karpenter.sh/docs/concepts/scheduling/#weighted-nodepools",
-    severity=Severity.WARNING,
-)
+@warning("POOL_OVERLAP")
 def _overlap(context: Context) -> Iterator[Breach]:
     places = _places(context, context.pools)
     for index, place in enumerate(places):
@@ -93,11 +87,7 @@ def _makes(names: list[str]) -> str:
     return f"pool {names[0]} makes" if len(names) == 1 else f"pools {several(names)} make"
 
 
-@rule(
-    "POOL_OVERLAP_UNLIKE",
-    "the same pods land on whole and on shared GPUs",
-    "https://github.com/kubernetes-sigs/karpenter/issues/2140",
-)
+@error("POOL_OVERLAP_UNLIKE")
 def _overlap_unlike(context: Context) -> Iterator[Breach]:
     for path, same in _that_differ(context, _SHARING):
         yield (
@@ -107,12 +97,7 @@ def _overlap_unlike(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "POOL_OVERLAP_EFA",
-    "pods that do not ask for EFA land on nodes with and without it",
-    "https://github.com/aws/karpenter-provider-aws/issues/6296",
-    severity=Severity.WARNING,
-)
+@warning("POOL_OVERLAP_EFA")
 def _overlap_efa(context: Context) -> Iterator[Breach]:
     for path, same in _that_differ(context, _EFA):
         yield (

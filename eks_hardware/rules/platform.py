@@ -6,33 +6,22 @@ from collections.abc import Iterator
 
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
 from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.rules.delivery import charts
-from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.units import amount
 
-_AUTOSCALER = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"
 _AUTOSCALER_PATH = "kubernetes.cluster_autoscaler"
-_KUEUE = "https://github.com/kubernetes-sigs/kueue/tree/v0.19.2/apis/kueue/v1beta2"
-_QUOTAS = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
-_NAMESPACES = "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#initial-namespaces"
-_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
 
 
 # --- Cluster Autoscaler
 
 
-@rule(
-    "AUTOSCALERS_BOTH",
-    "two autoscalers decide about the same pods",
-    "https://karpenter.sh/docs/getting-started/migrating-from-cas/",
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALERS_BOTH")
 def _both(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and context.strategy.karpenter:
         yield (
@@ -46,7 +35,7 @@ def _autoscaled(context: Context) -> list[NodeGroupSpec]:
     return [group for group in context.strategy.node_groups if group.scaling.autoscaled]
 
 
-@rule("AUTOSCALER_NO_GROUP", "no group is left to Cluster Autoscaler to scale", _AUTOSCALER, severity=Severity.WARNING)
+@warning("AUTOSCALER_NO_GROUP")
 def _no_group(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and not _autoscaled(context):
         yield (
@@ -56,12 +45,7 @@ def _no_group(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "AUTOSCALER_MISSING",
-    "a group is left to an autoscaler that the strategy does not install",
-    _AUTOSCALER,
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALER_MISSING")
 def _missing(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.cluster_autoscaler:
         for group in _autoscaled(context):
@@ -72,12 +56,7 @@ def _missing(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "AUTOSCALER_TAKES_GROUP",
-    "Cluster Autoscaler scales a group whose size the strategy sets",
-    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALER_TAKES_GROUP")
 def _takes(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.cluster_autoscaler:
         return
@@ -91,12 +70,7 @@ def _takes(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "AUTOSCALER_VERSION",
-    "no release of Cluster Autoscaler is known for the Kubernetes version",
-    "config/facts/charts.json (cluster_autoscaler_images)",
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALER_VERSION")
 def _version(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     if not context.strategy.kubernetes.cluster_autoscaler or facts.autoscaler_image(version):
@@ -114,7 +88,7 @@ def _version(context: Context) -> Iterator[Breach]:
 # --- Kueue
 
 
-@rule("KUEUE_NO_NODES", "there are no nodes for jobs", _KUEUE)
+@error("KUEUE_NO_NODES")
 def _no_nodes(context: Context) -> Iterator[Breach]:
     usable = [
         node
@@ -126,7 +100,7 @@ def _no_nodes(context: Context) -> Iterator[Breach]:
         yield "kubernetes.kueue", "jobs get no queue: every group is a system group; add a group or pool for them"
 
 
-@rule("KUEUE_TAINTS", "a group or pool has more taints than a ResourceFlavor takes", _KUEUE)
+@error("KUEUE_TAINTS")
 def _taints(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.kueue:
         return
@@ -156,7 +130,7 @@ def _quota_path(team: Team, resource: str) -> str:
     return field_paths.below(_team_path(team, "quota"), resource)
 
 
-@rule("TEAM_NAMESPACE_RESERVED", "a team takes a namespace that is there already", _NAMESPACES)
+@error("TEAM_NAMESPACE_RESERVED")
 def _reserved(context: Context) -> Iterator[Breach]:
     installed = {facts.chart(key)["namespace"] for key in charts(context)}
     if context.strategy.karpenter:
@@ -168,12 +142,7 @@ def _reserved(context: Context) -> Iterator[Breach]:
             yield _team_path(team, "name"), f"charts of this strategy run in {team.name!r}; choose another name"
 
 
-@rule(
-    "TEAM_QUOTA_UNUSED",
-    "a team has a quota for a resource that no node advertises",
-    _QUOTAS,
-    severity=Severity.WARNING,
-)
+@warning("TEAM_QUOTA_UNUSED")
 def _unused(context: Context) -> Iterator[Breach]:
     there = {resource for node in context.nodes for resource in _advertised(context, node)}
     for team in context.strategy.kubernetes.teams:
@@ -201,12 +170,7 @@ def _advertised(context: Context, node: NodeGroupSpec | NodePoolSpec) -> set[str
     }
 
 
-@rule(
-    "TEAM_QUOTA_NO_DEFAULT",
-    "pods that state no request are refused",
-    f"{_QUOTAS}#requests-vs-limits",
-    severity=Severity.WARNING,
-)
+@warning("TEAM_QUOTA_NO_DEFAULT")
 def _no_default(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         # A container's limit is its request, too, where it has none.
@@ -220,11 +184,7 @@ def _no_default(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "TEAM_LIMIT_RANGE",
-    "a team's containers ask for more than their limit by default",
-    "https://kubernetes.io/docs/concepts/policy/limit-range/",
-)
+@error("TEAM_LIMIT_RANGE")
 def _limit_range(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         defaults = team.container_defaults
@@ -242,7 +202,7 @@ def _limit_range(context: Context) -> Iterator[Breach]:
 _WHOLE = frozenset({"pods", "persistentvolumeclaims"})
 
 
-@rule("TEAM_QUOTA_QUANTITY", "a team's quota is no whole or no positive number", _QUOTAS)
+@error("TEAM_QUOTA_QUANTITY")
 def _quota_quantity(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         for resource, given in team.quota.items():
@@ -261,7 +221,7 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
 _ENDPOINTS = {"cluster-autoscaler": "autoscaling", "aws-load-balancer-controller": "elasticloadbalancing"}
 
 
-@rule("CONTROLLER_NO_WAY_OUT", "a controller reaches neither the internet nor the endpoint of its service", _PRIVATE)
+@error("CONTROLLER_NO_WAY_OUT")
 def _no_way_out(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":

@@ -1,7 +1,8 @@
 """What a rule is, and the list of all rules.
 
 A rule is a generator over a :class:`Context` that yields ``(path, message)`` for each place that breaks it. The
-decorator gives it a stable code, a severity, a one-line summary and the source of the fact behind it.
+decorator gives it a stable code and a severity. Its summary, the source of the fact behind it, and the reason are in
+``explained/*.yaml``, under its code.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias, cast
 
 from eks_hardware import field_paths
@@ -125,9 +126,12 @@ class _WatchedContext(Context):
         return cast(Watched, self.strategy).node_pools()
 
 
+Check: TypeAlias = Callable[[Context], Iterator[Breach]]
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A rule with what is said about it in lists and documentation.
+    """A rule; what is said about it is in :mod:`explanations`.
 
     Examples:
         >>> RULES["EFA_UNSUPPORTED"].severity
@@ -136,8 +140,6 @@ class Rule:
 
     code: str
     severity: Severity
-    summary: str
-    source: str
     check: Callable[[Context], Iterator[Breach]]
     last: bool = False
     """Whether it is about what the other rules found."""
@@ -147,18 +149,21 @@ RULES: dict[str, Rule] = {}
 """Every rule by its code."""
 
 
-def rule(
-    code: str, summary: str, source: str, *, severity: Severity = Severity.ERROR, last: bool = False
-) -> Callable[[Callable[[Context], Iterator[Breach]]], Callable[[Context], Iterator[Breach]]]:
-    """Register a generator as the rule ``code``."""
+def error(code: str) -> Callable[[Check], Check]:
+    """Register a generator as the rule ``code``, whose findings are errors."""
+    return partial(_register, code, Severity.ERROR, False)
 
-    def register(check: Callable[[Context], Iterator[Breach]]) -> Callable[[Context], Iterator[Breach]]:
-        if code in RULES:
-            raise ValueError(f"two rules are called {code}")
-        RULES[code] = Rule(code, severity, summary, source, check, last)
-        return check
 
-    return register
+def warning(code: str, *, last: bool = False) -> Callable[[Check], Check]:
+    """Register a generator as the rule ``code``, whose findings are warnings."""
+    return partial(_register, code, Severity.WARNING, last)
+
+
+def _register(code: str, severity: Severity, last: bool, check: Check) -> Check:
+    if code in RULES:
+        raise ValueError(f"two rules are called {code}")
+    RULES[code] = Rule(code, severity, check, last)
+    return check
 
 
 def node_path(node: Node, field: str = "") -> str:

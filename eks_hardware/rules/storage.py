@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family, zones
 from eks_hardware.resolve.storage import storage_addons
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
-
-_LUSTRE_CLIENT = "https://github.com/kubernetes-sigs/aws-fsx-csi-driver/pull/460"
-_LUSTRE_ZONE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 
 
-@rule(
-    "FSX_BOTTLEROCKET",
-    "Lustre is asked for on Bottlerocket, for which AWS documents no client",
-    "https://github.com/bottlerocket-os/bottlerocket/issues/4676",
-    severity=Severity.WARNING,
-)
+@warning("FSX_BOTTLEROCKET")
 def _bottlerocket(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre is None:
         return
@@ -43,7 +34,7 @@ def _workers(context: Context) -> list[Node]:
     return [node for node in context.nodes if node.purpose != "system"]
 
 
-@rule("FSX_NO_NODE", "Lustre is asked for where no node mounts it", _LUSTRE_CLIENT)
+@error("FSX_NO_NODE")
 def _no_node(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre and not _workers(context):
         yield (
@@ -52,7 +43,7 @@ def _no_node(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("FSX_ZONE", "the Lustre file system is in a zone that the network is not in", _LUSTRE_ZONE)
+@error("FSX_ZONE")
 def _fsx_zone(context: Context) -> Iterator[Breach]:
     fsx = context.strategy.storage.fsx_lustre
     if fsx is None or fsx.zone is None or not context.region_known:
@@ -65,12 +56,7 @@ def _fsx_zone(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "FSX_ZONE_FAR",
-    "the Lustre file system is in another zone than the nodes with EFA",
-    _LUSTRE_ZONE,
-    severity=Severity.WARNING,
-)
+@warning("FSX_ZONE_FAR")
 def _fsx_zone_far(context: Context) -> Iterator[Breach]:
     fsx = context.strategy.storage.fsx_lustre
     if fsx is None or fsx.zone is None or not context.region_known:
@@ -89,11 +75,7 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "STORAGE_ADDON_OFF",
-    "storage is asked for, and the add-on that mounts it is off",
-    "https://docs.aws.amazon.com/eks/latest/userguide/storage.html",
-)
+@error("STORAGE_ADDON_OFF")
 def _addon_off(context: Context) -> Iterator[Breach]:
     given = {str(name): addon for name, addon in context.strategy.cluster.addons.items()}
     for name in storage_addons(context.strategy.storage):

@@ -12,21 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve import node as nodes
 from eks_hardware.resolve.storage import node_shell
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.unknown_keys import unknown_below
 from eks_hardware.suggestions import misspelt, question
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import KeyTree
-
-
-_NODE_CONFIG = "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/"
-_SETTINGS = "config/facts/bottlerocket_settings.json and config/facts/node_config.json"
 
 
 def setting_path(node: Node, keys: Sequence[str]) -> str:
@@ -132,17 +127,12 @@ def _faults(context: Context, *, sure: bool) -> Iterator[Breach]:
             yield fault.path, fault.message
 
 
-@rule("USER_DATA_FIELD", "a setting of user data has a name that there is not", _NODE_CONFIG)
+@error("USER_DATA_FIELD")
 def _field(context: Context) -> Iterator[Breach]:
     yield from _faults(context, sure=True)
 
 
-@rule(
-    "USER_DATA_UNKNOWN",
-    "a setting of user data is not among those that are recorded",
-    _SETTINGS,
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     yield from _faults(context, sure=False)
 
@@ -157,7 +147,7 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 }
 
 
-@rule("USER_DATA_VALUE", "a value of a NodeConfig is none that nodeadm takes", _NODE_CONFIG)
+@error("USER_DATA_VALUE")
 def _value(context: Context) -> Iterator[Breach]:
     fact = facts.node_config()["node_config"]
     for node in with_user_data(context, "al2023"):
@@ -191,11 +181,7 @@ def _typed(
             yield keys, value, "map"
 
 
-@rule(
-    "USER_DATA_SIZE",
-    "user data is larger than EC2 takes",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
-)
+@error("USER_DATA_SIZE")
 def _size(context: Context) -> Iterator[Breach]:
     most = facts.nodes()["user_data"]["most_bytes"]
     for node in context.nodes:

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, noun, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, noun, warning
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
-
-_MERGING = "https://karpenter.sh/docs/concepts/nodeclasses/#specuserdata"
-_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data"
 
 # Settings -> what EKS, Karpenter or this project writes.
 _CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -26,7 +22,7 @@ _CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-@rule("USER_DATA_CLUSTER", "user data says which cluster to join", _MNG_TEMPLATES)
+@error("USER_DATA_CLUSTER")
 def _cluster(context: Context) -> Iterator[Breach]:
     nodes = [(node, places) for family, places in _CLUSTER.items() for node in with_user_data(context, family)]
     for node, keys in ((node, keys) for node, places in nodes for keys in places):
@@ -82,12 +78,7 @@ def kubelet_flags(node: Node) -> Iterator[tuple[str, str, str]]:
         yield node_path(node, f"user_data.kubelet.flags[{index}]"), name, value.strip("\"'")
 
 
-@rule(
-    "USER_DATA_OVERRIDES",
-    "user data sets what the strategy has a field for",
-    _MERGING,
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_OVERRIDES")
 def _overrides(context: Context) -> Iterator[Breach]:
     for family, settings in _OWN_FIELDS.items():
         for node in with_user_data(context, family):
@@ -111,12 +102,7 @@ _LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {
 }
 
 
-@rule(
-    "USER_DATA_LABELS",
-    "user data gives nodes labels or taints",
-    _MNG_TEMPLATES,
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_LABELS")
 def _labels(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         found = [
@@ -137,12 +123,7 @@ def _labels(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "USER_DATA_DROPPED",
-    "Karpenter leaves a setting of Bottlerocket out",
-    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/amifamily/bootstrap/bottlerocketsettings.go",
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_DROPPED")
 def _dropped(context: Context) -> Iterator[Breach]:
     kept = set(facts.bottlerocket_settings()["karpenter"]["kubernetes"])
     fields = facts.bottlerocket_settings()["settings"]["fields"]["kubernetes"]

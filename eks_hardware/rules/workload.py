@@ -6,15 +6,9 @@ from collections.abc import Iterator
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.rules.needs import called, choices
-from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, warning
 from eks_hardware.suggestions import several
-
-_CHIPS = "config/facts/software.json (neuron_chips)"
-_MIG = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-mig.html"
-_NCCL = "config/facts/software.json (collectives)"
-_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
 
 # The Qualcomm and media accelerators of the catalogue.
 _INFERENCE_KINDS = ("inference", "media")
@@ -48,7 +42,7 @@ def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]
             )
 
 
-@rule("TRAINING_UNSUPPORTED", "training on an accelerator that only infers", _CHIPS)
+@error("TRAINING_UNSUPPORTED")
 def _unsupported(context: Context) -> Iterator[Breach]:
     for node, names, others in _training(context, "unsupported"):
         yield (
@@ -58,7 +52,7 @@ def _unsupported(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("TRAINING_INFERENTIA", "training on Inferentia2", _CHIPS, severity=Severity.WARNING)
+@warning("TRAINING_INFERENTIA")
 def _inferentia2(context: Context) -> Iterator[Breach]:
     for node, names, others in _training(context, "small"):
         yield (
@@ -68,7 +62,7 @@ def _inferentia2(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("INFERENTIA_ARCHIVED", "the first Inferentia, whose software is archived", _CHIPS, severity=Severity.WARNING)
+@warning("INFERENTIA_ARCHIVED")
 def _archived(context: Context) -> Iterator[Breach]:
     fact = facts.software()["neuron_chips"]
     for node in context.nodes:
@@ -92,7 +86,7 @@ def _reach(node: Node) -> tuple[str | None, str]:
     return ("multi-node" if node.purpose == "training" and node.efa else None), "efa"
 
 
-@rule("DISTRIBUTED_IMPOSSIBLE", "the nodes cannot run a job over several accelerators", _MIG)
+@error("DISTRIBUTED_IMPOSSIBLE")
 def _impossible(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         reach, field = _reach(node)
@@ -118,12 +112,7 @@ def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | 
     return None
 
 
-@rule(
-    "DISTRIBUTED_SLOW",
-    "jobs over several nodes on GPUs that are slow at it",
-    _NCCL,
-    severity=Severity.WARNING,
-)
+@warning("DISTRIBUTED_SLOW")
 def _slow(context: Context) -> Iterator[Breach]:
     indirect = facts.software()["collectives"]["without_gpudirect_rdma"]
     for node in context.nodes:
@@ -159,12 +148,7 @@ def _smallness(kind: InstanceType) -> str | None:
     return "computes neither in bf16 nor with FlashAttention-2" if software.computes(kind, "bf16") is False else None
 
 
-@rule(
-    "TIME_SLICING_TRAINING",
-    "training jobs take turns on one GPU",
-    _TIME_SLICING,
-    severity=Severity.WARNING,
-)
+@warning("TIME_SLICING_TRAINING")
 def _time_slicing(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         sliced = node.gpu_sharing and node.gpu_sharing.time_slicing
