@@ -90,7 +90,7 @@ def read_file(path: Path, model: type[ModelT], overlays: Sequence[str], read: di
 
 @dataclass
 class Attempt(Generic[ModelT]):
-    """One document on its way: what was read so far, what was found, and the model once it is valid."""
+    """A document while it is loaded: its tree, its findings, and the model once it is valid."""
 
     file: str
     path: Path | None = None
@@ -99,7 +99,7 @@ class Attempt(Generic[ModelT]):
     findings: list[Finding] = field(default_factory=list)
 
     def take(self, parsed: Parsed) -> None:
-        """Begin with a document."""
+        """Start with a document."""
         self.root = parsed.root
         self.findings.extend(parsed.findings)
 
@@ -145,7 +145,7 @@ class Attempt(Generic[ModelT]):
             self.document = Document(value, SourceMap(root), self.file, self.path)
 
     def _explain(self, error: ValidationError, root: yn.Mapping, model: type[ModelT]) -> None:
-        # Only a wrong file needs it.
+        # Imported only for a wrong file.
         from eks_hardware.loader.pydantic_errors import translate
 
         details = error.errors(include_url=False, include_input=False)
@@ -173,8 +173,8 @@ def validated(root: yn.Node, model: type[ModelT]) -> ModelT:
     Raises:
         ValidationError: from pydantic, which knows no positions.
     """
-    # As JSON: strict about scalars ("4" is no number, yes is no boolean), but lists and text may become tuples, enums,
-    # addresses.
+    # As JSON: strict about scalars ("4" is not a number, yes is not a boolean), but lists and text may become tuples,
+    # enums and addresses.
     return model.model_validate_json(json.dumps(root.plain()), strict=True)
 
 

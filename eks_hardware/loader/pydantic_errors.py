@@ -118,7 +118,7 @@ def _finding(item: _Translated) -> Finding:
 
 
 def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
-    """pydantic reports every alternative of a union; what is wanted is the one that was meant."""
+    """pydantic reports every alternative of a union; only the one that was meant is kept."""
     labels: dict[str, list[_Translated]] = {}
     for item in items:
         if item.place.branch:
@@ -129,7 +129,7 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
     if deeper:  # the shape fits this one
         return [_finding(item) for item in min(deeper, key=len)]
     if isinstance(items[0].place.nearest, yn.Mapping):
-        # What a mapping lacks is said of the alternative that is one.
+        # What a mapping lacks is reported for the alternative that is a mapping.
         of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
         if of_mapping:
             return [_finding(item) for item in min(of_mapping, key=len)]
@@ -180,7 +180,7 @@ def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
 
 def _choices(place: _Place, ctx: Mapping[str, Any]) -> list[Any]:
     """The allowed values; never empty."""
-    # At a key or below a union, the annotation at hand is another one than the error is about.
+    # At a key or below a union, the error is not about this annotation.
     known = [] if place.on_key or place.branch or place.annotation is None else allowed(place.annotation)
     expected = str(ctx.get("expected_tags") or ctx.get("expected") or "another")
     return known or re.findall(r"'([^']*)'", expected) or [expected]

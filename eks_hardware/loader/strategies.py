@@ -67,7 +67,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Remains:
-    """A strategy without what is at fault in its file; good for finding what else is wrong there, and for nothing else.
+    """A strategy without the faulty parts of its file; only good for finding what else is wrong there.
 
     Attributes:
         loaded: the rest; sections that are left out have their defaults.
@@ -125,13 +125,13 @@ def read_strategies(files: Iterable[Path | str], overlays: Sequence[str] = ()) -
     return Reading(
         loaded,
         tuple(each for each in remains if each is not None),
-        # One overlay under many strategies would say the same thing many times.
+        # An overlay of many strategies would repeat its findings.
         tuple({str(finding): finding for finding in findings}.values()),
     )
 
 
 def _model() -> type[Strategy]:
-    # Here and not at the top: whoever finds or reads other files does without the strategy's models.
+    # Not at the top: the loader of other files does not need the strategy's models.
     from eks_hardware.models import Strategy
 
     return Strategy
@@ -179,7 +179,7 @@ def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
 
 
 def _remains(attempt: Attempt[Strategy]) -> Remains | None:
-    """The strategy without the groups, pools and sections that have a finding; None where too little is left."""
+    """The strategy without the groups, pools and sections that have a finding; None if too little is left."""
     from eks_hardware.models.node_lists import NODE_LISTS
 
     if attempt.root is None:

@@ -47,7 +47,7 @@ _FORBIDDEN = re.compile(
 
 
 class Parsed(NamedTuple):
-    """A document and what is wrong with it; ``root`` is None where nothing could be read."""
+    """A document and what is wrong with it; ``root`` is None if nothing could be read."""
 
     root: Mapping | None
     findings: tuple[Finding, ...]
@@ -109,7 +109,7 @@ class _Reader:
                 yield event
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            # libyaml counts a line after the last, whether or not there is a line break.
+            # libyaml counts one line too many, with or without a line break at the end.
             inside = mark is not None and mark.index < len(self.text)
             where = self._position(mark) if inside else position_after(self.text, self.file)
             self._stop("YAML_SYNTAX", explained(error, self.text), where)
@@ -133,7 +133,7 @@ class _Reader:
         if not isinstance(start, DocumentStartEvent):
             return None
         if start.version or start.tags:
-            # %YAML 1.1 would change what scalars mean, %TAG is for tags; there is no use for either.
+            # %YAML 1.1 would change what scalars mean, %TAG is for tags; neither is of use.
             self._stop("YAML_SYNTAX", DIRECTIVE, self._position(start.start_mark))
         root = self._node(next(self._events), 1)
         next(self._events)  # document end

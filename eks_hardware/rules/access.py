@@ -56,7 +56,7 @@ def _refused_principal(context: Context) -> Iterator[Breach]:
         if principal.startswith("aws-service-role/"):
             yield path, f"{principal.rpartition('/')[2]} is a service-linked role, which only AWS assumes; remove it"
         elif principal.startswith("AWSReservedSSO_"):
-            # aws-auth wanted it without its path, and that is how people still write it.
+            # aws-auth took it without its path, and people still write it that way.
             yield (
                 path,
                 f"roles of IAM Identity Center have a path, and without it there is no such role; write "

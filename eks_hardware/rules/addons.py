@@ -44,7 +44,7 @@ def _dns_off(context: Context) -> Iterator[Breach]:
 
 
 def _pinned(context: Context) -> Iterator[tuple[str, str]]:
-    """Add-ons with a version of the strategy's."""
+    """Add-ons whose version the strategy pins."""
     for name, addon in context.strategy.cluster.addons.items():
         if addon.enabled and addon.version:
             yield str(name), addon.version
@@ -84,7 +84,7 @@ def _has_efa_only(context: Context, node: Node) -> bool:
 
 
 def _proxy_behind(context: Context) -> tuple[int, str]:
-    """Minors that the pinned kube-proxy is behind the control plane, and its version; 0 where it is not pinned."""
+    """By how many minors the pinned kube-proxy is behind the control plane, and its version; 0 if it is not pinned."""
     version = dict(_pinned(context)).get("kube-proxy")
     if version is None:
         return 0, ""
@@ -152,7 +152,7 @@ def _wiring(context: Context) -> Iterator[Breach]:
 
 
 def _prefixes_off(context: Context) -> Iterator[Breach]:
-    """Nodes that are told to take more pods than they have addresses for without prefixes."""
+    """Nodes that take more pods than they have addresses for without prefixes."""
     environment, switch = _environment(context), "ENABLE_PREFIX_DELEGATION"
     if switch not in environment or switched_on(environment, switch):
         return

@@ -55,8 +55,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
 
 
 def _cost(context: Context) -> StrategyCost | None:
-    """What the strategy costs; None where there is no budget, or where what is paid for cannot be told."""
-    # Asked first: without a budget nothing else of the strategy is looked at.
+    """What the strategy costs; None without a budget, or if the nodes to pay for are not known."""
+    # Checked first: without a budget the rule reads no other section.
     if context.strategy.budget is None or not context.region_known:
         return None
     if not all(_is_told(context, node) for node in context.nodes):
@@ -65,7 +65,7 @@ def _cost(context: Context) -> StrategyCost | None:
 
 
 def _is_told(context: Context, node: Node) -> bool:
-    """Whether the types of a group or pool are known, and a pool's limits are amounts; other rules say it if not."""
+    """Whether the types of a group or pool are known, and a pool's limits are amounts; if not, other rules say so."""
     known = len(context.types(node))
     limits = node.limits if isinstance(node, NodePoolSpec) else {}
     amounts = all(
@@ -93,14 +93,14 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
 
 
 def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
-    """The max with which a part of the cost is kept; None where the group would be smaller than it has to be."""
+    """The max at which the group costs this share of what it does now; None if that is below its minimum."""
     fits = math.floor(group.scaling.max * kept + _ROUNDING)
     least = max(1, group.scaling.min, group.scaling.desired or 0)
     return f"{node_path(group, 'scaling.max')} to {fits}" if fits >= least else None
 
 
 def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float) -> str | None:
-    """The limits with which a part of the cost is kept; None where no node would be within them."""
+    """The limits at which the pool costs this share of what it does now; None if no node would fit."""
     limits = {str(name): amount(given) * Fraction(max(kept, 0)) for name, given in pool.limits.items()}
     units = {"memory": GIB}
     whole = {name: math.floor(limit / units.get(name, 1)) for name, limit in limits.items()}

@@ -57,7 +57,7 @@ def _repair(context: Context) -> Iterator[Breach]:
 def _reservation_one_type(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         reservation, count = group.reservation, len(group.instance_types)
-        # Of capacity blocks CAPACITY_BLOCK_ONE_TYPE says it.
+        # CAPACITY_BLOCK_ONE_TYPE is for capacity blocks.
         if group.capacity == "reserved" and reservation and reservation.id and count > 1:
             yield (
                 node_path(group, "instance_types"),
@@ -70,7 +70,7 @@ def _reservation_one_type(context: Context) -> Iterator[Breach]:
 def _one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
-        # With EFA it is EFA_SPOT that warns; who develops can wait.
+        # EFA_SPOT warns if there is EFA; development can wait.
         if set(capacities(node)) == {"spot"} and len(kinds) == 1 and not node.efa and node.purpose != "development":
             fix = (
                 "list more types of the same size"

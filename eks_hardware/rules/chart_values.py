@@ -136,7 +136,7 @@ DERIVED: tuple[DerivedValue, ...] = tuple(DerivedValue(key, *row) for key, rows 
 
 
 def derived_values(chart: str, values: Mapping[str, Any]) -> Iterator[tuple[str, DerivedValue]]:
-    """Each place of ``values`` that changes a derived one, once: the value itself, or a parent that is no map."""
+    """Each place of ``values`` that changes a derived value, once: the value, or a parent that is not a mapping."""
     seen: set[str] = set()
     for row in DERIVED:
         place = _place(values, row.path) if row.chart == chart else None

@@ -42,7 +42,7 @@ _SWITCHES = {
 def _unknown_value(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         version = facts.chart(name)["version"]
-        # What another version has is not known.
+        # The values of other versions are not recorded.
         if chart.version not in (None, version):
             continue
         for unknown in unknown_keys(name, chart.values):

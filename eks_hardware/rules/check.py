@@ -92,7 +92,7 @@ def _rest(part: Context, sections: AbstractSet[str], lists: AbstractSet[str]) ->
     for each in RULES.values():
         if each.last:
             continue
-        # A context of its own: what another rule looked up is not seen a second time.
+        # A context for each rule: a cached value would hide which sections the rule reads.
         watched = Watched(part.strategy)
         found = list(each.check(watched.context(part.catalogue, part.today)))
         if watched.read & sections:
@@ -132,7 +132,7 @@ def check_remains(remains: Remains, *, today: datetime.date | None = None) -> li
 
 
 def check_loaded(loaded: LoadedStrategy, *, today: datetime.date | None = None) -> list[Finding]:
-    """Like :func:`check`, with the place in the file beside each finding, in the order of the file."""
+    """Like :func:`check`, with the place in the file beside each finding, in the file's order."""
     findings = _placed(check(loaded.strategy, today=today), loaded)
     return sorted(findings, key=lambda finding: finding.position or Position(loaded.file))
 

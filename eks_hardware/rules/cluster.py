@@ -39,7 +39,7 @@ def _version(context: Context) -> Iterator[Breach]:
 
 
 def _is_newer(version: str, recorded: Iterable[str]) -> bool:
-    """Whether a Kubernetes version came after all that are recorded."""
+    """Whether a Kubernetes version is newer than every recorded one."""
     return numbers(version) > max(map(numbers, recorded))
 
 
@@ -56,7 +56,7 @@ def _version_unread(context: Context) -> Iterator[Breach]:
 
 
 def _date(text: str | None) -> datetime.date:
-    """A day of the calendar; one far away where it is not known yet."""
+    """A date; the last one there is if it is not known yet."""
     return datetime.date.fromisoformat(text) if text else datetime.date.max
 
 

@@ -13,7 +13,7 @@ _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 
 
 def charts(context: Context) -> frozenset[str]:
-    """Keys of the charts that the strategy installs, of a strategy that may not be fit to be resolved."""
+    """Keys of the charts that the strategy installs; works even if the strategy cannot be resolved."""
     nodes = [
         NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
         for node in context.nodes

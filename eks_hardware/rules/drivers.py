@@ -18,7 +18,7 @@ from eks_hardware.versions import older
 
 @dataclass(frozen=True)
 class _Fault:
-    """A driver that does not do: the field that says so, what is wrong, and what it would take."""
+    """A driver that is too old: the field that says so, the message, and which drivers would fit."""
 
     field: str
     message: str
@@ -51,7 +51,7 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
 
 
 def _image_release(context: Context, node: Node) -> str | None:
-    """The release that a group or pool pins, as images are called; None for the newest."""
+    """The release that a group or pool pins, named as images are; None for the newest."""
     if isinstance(node, NodePoolSpec):
         chosen = {pool.name: release for pool, _, release in image_releases(context)}.get(node.name)
         return None if chosen == "latest" else chosen
@@ -68,7 +68,7 @@ def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fau
         if not (needs.cuda or needs.neuron_sdk or needs.nvidia_driver):
             continue
         kinds = context.types(node)
-        # A mixed group has a rule of its own, and what is in the user's own image is not known.
+        # Mixed groups have a rule of their own, and the contents of a user's own image are not known.
         if not kinds or node.ami.image_id or len({kind.hardware for kind in kinds}) > 1:
             continue
         hardware = kinds[0].hardware
@@ -83,7 +83,7 @@ def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fau
 
 
 def _pin(context: Context, node: Node, fault: _Fault) -> str:
-    """The newest release that would do, as the group or pool writes it."""
+    """The newest release that fits, as the group or pool writes it."""
     family, kubernetes_version = ami_family(node), context.strategy.cluster.kubernetes_version
     hardware = context.types(node)[0].hardware
     field = "ami.version" if isinstance(node, NodePoolSpec) else "ami.release_version"

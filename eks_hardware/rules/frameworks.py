@@ -29,7 +29,7 @@ def _framework(context: Context) -> Iterator[Breach]:
 
 
 def _runs(kind: InstanceType, framework: str, node: Node) -> bool | None:
-    """Whether a framework runs on a type; None where another rule says it, or nobody knows."""
+    """Whether a framework runs on a type; None if another rule decides, or nobody knows."""
     if kind.hardware is Hardware.NVIDIA_GPU:
         gate = facts.software()["frameworks"]["by_name"][framework].get("gate", {})
         return software.passes(gate, software.capability(kind))
@@ -96,7 +96,7 @@ def _spans(ranges: Sequence[software.SdkRange]) -> str:
 
 
 def _successor(framework: str, kind: InstanceType, node: Node) -> str:
-    """What comes after PyTorch/XLA, where the chip has it."""
+    """The successor of PyTorch/XLA, if the chip has it."""
     if framework == "pytorch-xla" and software.sdk_ranges(kind, "pytorch", node.purpose):
         return ", or framework: pytorch (TorchNeuron)"
     return ""

@@ -20,7 +20,7 @@ from eks_hardware.suggestions import close, question
 
 
 def _equipped(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], Hardware]]:
-    """Every group and pool with the types that the catalogue knows, at least one, and their hardware."""
+    """Every group and pool with known types, those types, and their hardware."""
     for node in context.nodes:
         if kinds := context.types(node):
             yield node, kinds, kinds[0].hardware
@@ -35,7 +35,7 @@ def _has_neuron(context: Context) -> bool:
 
 
 def _mig(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], str]]:
-    """Groups and pools with NVIDIA GPUs that ask for a MIG profile, with it."""
+    """Groups and pools with NVIDIA GPUs and a MIG profile, their types, and the profile."""
     for node, kinds, hardware in _equipped(context):
         if hardware is Hardware.NVIDIA_GPU and node.gpu_sharing and node.gpu_sharing.mig_profile:
             yield node, kinds, node.gpu_sharing.mig_profile
@@ -84,7 +84,7 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
         return None
     # A strategy takes profiles without a suffix such as +me.
     plain = [each for each in profiles if each.endswith("gb")]
-    # Of the same part of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
+    # First the same share of the GPU: 1g.5gb of an A100 is 1g.10gb of an H100.
     same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
     meant = same_part[:1] or close(profile, plain)
     hint = f"{question(meant)} It has" if meant else "it has"

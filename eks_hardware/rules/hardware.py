@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
 from eks_hardware import facts
@@ -29,7 +29,7 @@ from eks_hardware.suggestions import question, several
 
 
 def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
-    """Every instance type that is written out, with its path; not those of a pool's families or accelerator."""
+    """Every instance type that is listed by name, with its path; not those of a pool's families or accelerator."""
     for node in context.nodes:
         for index, name in enumerate(node.instance_types):
             kind = context.catalogue.find(name)
@@ -38,7 +38,7 @@ def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
 
 
 def _type_path(node: Node, kind: InstanceType) -> str:
-    """Path of one of the types of a group or pool; of the field that it comes from, where it is not written out."""
+    """Path of a type of a group or pool; if it is not listed by name, of the field that it comes from."""
     if kind.name in node.instance_types:
         return node_path(node, f"instance_types[{node.instance_types.index(kind.name)}]")
     return node_path(node, hardware_field(node))
@@ -65,7 +65,7 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
         if kind.withdrawn:
             current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
             families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
-            # What is neither GPU of NVIDIA nor Neuron is not one kind of thing: an AMD GPU is no FPGA.
+            # Other hardware is not one kind of thing: an AMD GPU is no FPGA.
             alike = kind.hardware is not Hardware.OTHER and families
             hint = f"choose a current family, such as {several(families)}" if alike else "choose a current type"
             yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
@@ -74,13 +74,13 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
 @error("INSTANCE_TYPE_NOT_OFFERED")
 def _not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
-        # Karpenter takes the others: POOL_TYPE_NOT_OFFERED.
+        # Karpenter takes the pool's other types: see POOL_TYPE_NOT_OFFERED.
         if isinstance(node, NodeGroupSpec) or not any_offered(context, node):
             yield path, nowhere_near(context, kind)
 
 
 def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
-    """Instance types that are written out and that the region does not have, with their paths."""
+    """Instance types that are listed by name but not offered in the region, with their paths."""
     region = context.strategy.region
     if context.region_known:
         for node, path, kind in _each_type(context):
@@ -94,9 +94,9 @@ def any_offered(context: Context, node: Node) -> bool:
 
 
 def nowhere_near(context: Context, kind: InstanceType) -> str:
-    """That the region does not have a type, and which do."""
+    """Says that the region does not offer a type, and which regions do."""
     region = context.strategy.region
-    # Regions nearby first: those that begin alike.
+    # Nearby regions first: those with the same prefix.
     elsewhere = sorted(
         context.catalogue.offered_regions(kind.name),
         key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
@@ -107,29 +107,31 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
 
 def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Groups or pools with types of several architectures."""
-    for node in nodes:
-        by_architecture = {kind.architecture: kind.name for kind in context.types(node)}
-        if len(by_architecture) > 1:
-            both = ", ".join(f"{name} is {architecture}" for architecture, name in sorted(by_architecture.items()))
-            # EKS wants it of groups; Karpenter could make nodes of both.
-            whose = "" if isinstance(node, NodeGroupSpec) else "here "
-            yield (
-                node_path(node, hardware_field(node)),
-                f"{whose}one {noun(node)} has one architecture and one image: {both}; make a {noun(node)} of each",
-            )
+    for node, both in _mixed(context, nodes, lambda kind: kind.architecture):
+        # EKS requires it of groups; Karpenter could make nodes of both.
+        whose = "" if isinstance(node, NodeGroupSpec) else "here "
+        yield (
+            node_path(node, hardware_field(node)),
+            f"{whose}one {noun(node)} has one architecture and one image: {both}; make a {noun(node)} of each",
+        )
 
 
 def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Groups or pools with types of several kinds of hardware."""
+    for node, both in _mixed(context, nodes, lambda kind: kind.hardware.value):
+        yield (
+            node_path(node, hardware_field(node)),
+            f"here one {noun(node)} has one kind of hardware, with one image, taint and device plugin: {both}; make a "
+            f"{noun(node)} of each",
+        )
+
+
+def _mixed(context: Context, nodes: Sequence[Node], of: Callable[[InstanceType], str]) -> Iterator[tuple[Node, str]]:
+    """Groups or pools whose types differ in something, and what each is: ``g5g.xlarge is arm64, ...``."""
     for node in nodes:
-        kinds = {kind.hardware.value: kind.name for kind in context.types(node)}
-        if len(kinds) > 1:
-            both = ", ".join(f"{name} is {hardware}" for hardware, name in sorted(kinds.items()))
-            yield (
-                node_path(node, hardware_field(node)),
-                f"here one {noun(node)} has one kind of hardware, with one image, taint and device plugin: {both}; "
-                f"make a {noun(node)} of each",
-            )
+        names = {of(kind): kind.name for kind in context.types(node)}
+        if len(names) > 1:
+            yield node, ", ".join(f"{name} is {what}" for what, name in sorted(names.items()))
 
 
 @error("GROUP_MIXED_ARCHITECTURE")
@@ -209,7 +211,7 @@ def _efa_one_type(context: Context) -> Iterator[Breach]:
 
 
 def _pinned(context: Context, node: Node) -> tuple[str, int]:
-    """Path of what fixes the zones of a group or pool, and how many it fixes."""
+    """Path of the field that fixes the zones of a group or pool, and how many it names."""
     return node_path(node, "zones" if node.zones else "reservations"), len(set(context.demand(node).pinned))
 
 
@@ -225,7 +227,7 @@ def _efa_one_zone(context: Context) -> Iterator[Breach]:
 def _placement_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
-        # With EFA it is EFA_ONE_ZONE that says so.
+        # EFA_ONE_ZONE is for nodes with EFA.
         if node.placement_group == "cluster" and not node.efa and count > 1:
             yield path, f"a cluster placement group is in one zone, but {count} are listed; keep one of them"
 
@@ -351,11 +353,11 @@ def _zones_without_offer(
     known = set(context.catalogue.zone_ids(region))
     for node in context.nodes:
         names = [kind.name for kind in context.types(node)]
-        # EKS launches any type of a group in any of its zones; Karpenter looks for one that is there.
+        # EKS launches any type of a group in any of its zones; Karpenter picks one that the zone offers.
         together = [(name,) for name in names] if isinstance(node, NodeGroupSpec) else [tuple(names)]
         of_reservations = _zones_of_reservations(node)
         for path, zone in zones_given(node):
-            # A pool has the zone of its reservation in `zones` too: said once.
+            # A pool lists the zone of its reservation in `zones` too: reported once.
             if not (path.endswith(".zone") if reserved else zone not in of_reservations):
                 continue
             for each in together:
@@ -399,14 +401,14 @@ def _no_zone(context: Context) -> Iterator[Breach]:
 
 
 def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
-    """How many nodes of the groups a pod with these tolerations may run on, when the cluster is made."""
+    """On how many nodes of the groups a pod with these tolerations may run when the cluster is made."""
     given = tuple(tolerations)
     groups = [group for group in context.strategy.node_groups if is_open_to(context, group, given)]
     return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
 
 
 def is_open_to(context: Context, group: NodeGroupSpec, tolerations: Sequence[object] = ()) -> bool:
-    """Whether no taint of a group keeps a pod with these tolerations off; not where the taints are not known."""
+    """Whether a pod with these tolerations may run on a group; False if its taints are not known."""
     kinds = context.types(group)
     return bool(kinds) and all(
         not keeps_pods_off(taint.effect) or any(_tolerates(each, taint) for each in tolerations)
@@ -431,7 +433,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
 
 
 def _coredns_tolerations(context: Context) -> tuple[object, ...]:
-    """Those that the add-on has by itself, and those that the strategy gives it."""
+    """CoreDNS's own tolerations, and those that the strategy adds."""
     ours = tuple(facts.addons()["coredns"].get("tolerations", ()))
     addon = context.strategy.cluster.addons.get("coredns")
     given = addon.configuration.get("tolerations") if addon else None
@@ -439,7 +441,7 @@ def _coredns_tolerations(context: Context) -> tuple[object, ...]:
 
 
 def nodes_for_coredns(context: Context) -> int:
-    """How many nodes of the groups CoreDNS may run on, when the cluster is made."""
+    """On how many nodes of the groups CoreDNS may run when the cluster is made."""
     return nodes_open_to(context, _coredns_tolerations(context))
 
 

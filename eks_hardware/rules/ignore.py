@@ -11,7 +11,7 @@ from eks_hardware.suggestions import did_you_mean
 
 
 def reason(strategy: Strategy, code: str, path: str) -> str:
-    """The reason that the strategy gives for not showing a warning; empty where it gives none."""
+    """The reason that the strategy gives for ignoring a warning; empty if it does not ignore it."""
     return next((each.reason for each in strategy.ignore if each.code == code and _covers(each.path, path)), "")
 
 
@@ -24,7 +24,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
     warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
     for index, entry in enumerate(context.strategy.ignore):
         if entry.code not in RULES:
-            # Only for a wrong entry: reading the texts takes a while.
+            # Imported only for a wrong entry: reading the texts takes a while.
             from eks_hardware.rules.explanations import explanations
 
             if entry.code in explanations():

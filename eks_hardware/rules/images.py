@@ -58,14 +58,14 @@ class _Release(NamedTuple):
 
 
 def _pins(context: Context) -> Iterator[tuple[NodeGroupSpec, str, str, str]]:
-    """Groups that pin a release of EKS's images: with its path, the operating system, and the release as written."""
+    """Groups that pin a release of EKS's images, with its path, operating system, and text."""
     for group in context.strategy.node_groups:
         if group.ami.release_version and not group.ami.image_id:
             yield group, node_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
 
 
 def _releases(context: Context) -> Iterator[_Release]:
-    """Those that are written as their family writes them."""
+    """The pinned releases with a valid format."""
     for group, path, family, text in _pins(context):
         if _format_fault(context, family, text) is None:
             if family == "al2023":
@@ -83,7 +83,7 @@ def _format_fault(context: Context, family: str, text: str) -> str | None:
             return day_fault(name, context.today)
         other = "bottlerocket" if _BOTTLEROCKET.fullmatch(text) else None
     else:
-        # Eight digits that are a day are no commit.
+        # Eight digits that are a date are not a commit.
         other = "al2023" if _AL2023.fullmatch(text) and day(name) else None
         if other is None and _BOTTLEROCKET.fullmatch(text):
             return None
@@ -129,7 +129,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
 
 
 def _recorded(release: _Release) -> list[str] | None:
-    """The kubelet versions of an AL2023 release; None for a day without one, or not read."""
+    """The kubelet versions of an AL2023 release; None if no release of that day is recorded."""
     found = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
     return found.split() if found else None
 
@@ -140,7 +140,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
         if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
             minor = release.kubelet.rpartition(".")[0]
             same = [each for each in kubelets if each.rpartition(".")[0] == minor]
-            # Without any AMI_RELEASE_KUBERNETES says it.
+            # If there is none, AMI_RELEASE_KUBERNETES says so.
             if same:
                 right = f"{same[0]}-{release.name[1:]}"
                 yield (
@@ -191,7 +191,7 @@ def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
 @warning("EFA_DRIVER_MISSING")
 def _efa_driver(context: Context) -> Iterator[Breach]:
     since = facts.ami_releases()["efa_driver"]["al2023_standard_since"]
-    # Several pools may have their release from one place.
+    # Several pools may take their release from one field.
     older = {
         path: name
         for node, path, name in _pinned(context)

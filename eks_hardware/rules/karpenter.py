@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
 
 from eks_hardware import facts
-from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import has_huge_pages
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
@@ -31,7 +30,7 @@ _FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
     ),
     "node_overlay": ("NodeOverlay", lambda context: _gate(context, "node_overlay") or _has_overlays(context)),
     "static_capacity": ("static capacity", lambda context: _gate(context, "static_capacity")),
-    # Written out also for a pool without EFA whose types could have it.
+    # Also written for a pool without EFA if its types support it.
     "network_interfaces": (
         "networkInterfaces",
         lambda context: _any_pool(context, lambda pool: any(kind.supports_efa for kind in context.types(pool))),
@@ -104,7 +103,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     if lowest and numbers(version) < numbers(lowest):
         yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; use Karpenter {lowest} or newer"
     newest = chart["kubernetes"]["max"]
-    # What a newer Karpenter than the one recorded runs on is not known.
+    # For a Karpenter newer than the recorded one this is not known.
     if newest and numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
         yield (
             path,
@@ -142,7 +141,7 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     nodes = nodes_open_to(context, facts.karpenter()["controller"]["tolerations"])
-    # Where CoreDNS has no node either, NODES_ALL_TAINTED says it.
+    # If CoreDNS has no node either, NODES_ALL_TAINTED says so.
     if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
         there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
         fix = f", or set this to {nodes}" if nodes else ""
@@ -166,45 +165,45 @@ def _no_queue(context: Context) -> Iterator[Breach]:
         )
 
 
-def _without_price(context: Context, pool: NodePoolSpec) -> tuple[list[InstanceType], bool]:
-    """Types that have no price in a private network, and whether the pool can make none of its types for that."""
-    if not context.strategy.network.private or "on-demand" not in pool.capacity:
-        return [], False
-    unpriced = set(facts.karpenter()["private"]["no_builtin_price"])
-    kinds = context.types(pool)
-    without = [kind for kind in kinds if kind.name in unpriced]
-    return without, len(without) == len(kinds) and set(pool.capacity) == {"on-demand"}
+def _without_price(context: Context, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Path of each pool with types that have no price in a private network, and these types.
+
+    ``whole``: of pools that can buy no other type; else of pools that can.
+    """
+    if not context.strategy.network.private:
+        return
+    unpriced = facts.karpenter()["private"]["no_builtin_price"]
+    for pool in context.pools:
+        kinds = context.types(pool)
+        without = [kind for kind in kinds if kind.name in unpriced and "on-demand" in pool.capacity]
+        if without and whole == (without == [*kinds] and set(pool.capacity) == {"on-demand"}):
+            yield node_path(pool, hardware_field(pool)), type_names(without)
 
 
 @error("KARPENTER_PRIVATE_PRICE")
 def _private_price(context: Context) -> Iterator[Breach]:
-    for pool in context.pools:
-        kinds, none_left = _without_price(context, pool)
-        if kinds and none_left:
-            yield (
-                node_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter cannot buy {type_names(kinds)} on demand; "
-                "use a reservation or a node group",
-            )
+    for path, types in _without_price(context, whole=True):
+        yield (
+            path,
+            f"without the pricing service Karpenter cannot buy {types} on demand; use a reservation or a node group",
+        )
 
 
 @warning("KARPENTER_PRIVATE_PRICE_SOME")
 def _private_price_some(context: Context) -> Iterator[Breach]:
-    for pool in context.pools:
-        kinds, none_left = _without_price(context, pool)
-        if kinds and not none_left:
-            yield (
-                node_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter never buys {type_names(kinds)} on demand; leave it out, or buy "
-                "it from a reservation or in a node group",
-            )
+    for path, types in _without_price(context, whole=False):
+        yield (
+            path,
+            f"without the pricing service Karpenter never buys {types} on demand; leave it out, or buy it from a "
+            "reservation or in a node group",
+        )
 
 
 # --- images
 
 
 def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
-    """Each pool with the path and the release of its image, where that is not the user's own."""
+    """Each pool with EKS's image, and the path and the name of the image's release."""
     karpenter = context.strategy.karpenter
     for pool in context.pools:
         if pool.ami.image_id:
@@ -260,7 +259,7 @@ def _pin_another(family: str) -> str:
 
 
 def _known_faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
-    # Several pools may have their release from one place: said once.
+    # Several pools may take their release from one field: reported once.
     yield from dict.fromkeys(
         (path, f"{fault}; {_pin_another(pool.ami.family)}")
         for pool, path, release in image_releases(context)
@@ -283,7 +282,7 @@ def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
     for path, (family, release) in found.items():
-        # POOL_AMI_FORMAT says it.
+        # POOL_AMI_FORMAT says so.
         if _format_fault(family, release, context.today):
             continue
         if fault := kubernetes_fault(family, release, kubernetes):

@@ -28,7 +28,7 @@ def called(kind: InstanceType) -> str:
 
 
 def each_need(context: Context, field: str) -> Iterator[tuple[Node, str, str, tuple[InstanceType, ...]]]:
-    """Groups and pools that need something: with the path of the field, its value, and the types that are known."""
+    """Groups and pools that state a need, with the field's path, its value, and the known types."""
     for node in context.nodes:
         value = getattr(node.needs, field)
         if value is not None and (kinds := context.types(node)):
@@ -90,7 +90,7 @@ def _does(names: Sequence[object], verb: str) -> str:
 def _cheapest(
     context: Context, node: Node, kinds: Sequence[InstanceType], has: Has, hardware: tuple[Hardware, ...]
 ) -> list[InstanceType]:
-    """The cheapest type of each other accelerator in the region that has something and could stand in."""
+    """The cheapest type of each other accelerator in the region that has something and could replace these."""
     alike = [kind.accelerator for kind in kinds if kind.accelerator and kind.hardware in hardware]
     least = min((accelerator.count for accelerator in alike), default=1)
     named = {kind.accelerator.name for kind in kinds if kind.accelerator and has(kind)}
@@ -111,7 +111,7 @@ def _cheapest(
 
 @lru_cache(maxsize=64)
 def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, str, int], ...]:
-    """The types with whole accelerators that a region offers and EKS has an image for, with these; the cheapest first.
+    """Types with whole accelerators and an EKS image in a region, and the accelerators; cheapest first.
 
     Without those of archived software: nobody should begin with them.
     """
@@ -155,7 +155,7 @@ def _hardware(context: Context) -> Iterator[Breach]:
                 what = "Trainium or Inferentia" if hardware == _NEURON else "NVIDIA GPUs"
                 names = several([called(each) for each in bad], 3)
                 is_what = "has no accelerator" if bad[0].hardware is Hardware.CPU else f"is {bad[0].hardware}"
-                # Which chips have a framework is NEEDS_FRAMEWORK's.
+                # NEEDS_FRAMEWORK is about which chips have a framework.
                 others = choices(context, node, kinds, has, () if field == "framework" else hardware)
                 yield path, f"{words} is for {what}, and {names} {is_what}{others}; choose such types, or remove this"
 
@@ -183,7 +183,7 @@ def with_capability(kind: InstanceType) -> str:
 
 
 def _attends(kind: InstanceType, kernel: str, _node: Node) -> bool | None:
-    # Of other hardware NEEDS_HARDWARE says it.
+    # NEEDS_HARDWARE is about other hardware.
     return software.attends(kind, kernel) if kind.hardware is Hardware.NVIDIA_GPU else None
 
 

@@ -66,7 +66,7 @@ def _zone_without_subnet(context: Context) -> Iterator[Breach]:
 @error("ZONE_TOO_FEW")
 def _too_few_zones(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
-    # The default of 3 is met with what the region has.
+    # The default of 3 means as many as the region has, up to 3.
     asked = network.zones if "zones" in network.model_fields_set else None
     if context.region_known and isinstance(asked, int) and len(context.zone_choice().base) < asked:
         base = context.zone_choice().base
@@ -92,7 +92,7 @@ def _pod_subnets(context: Context) -> Iterator[Breach]:
 
 
 def _users_of_zones(context: Context) -> dict[str, list[str]]:
-    """Zones that nodes are in, with the groups and pools they are of."""
+    """Zones that have nodes, with the names of their groups and pools."""
     users: dict[str, list[str]] = {}
     for node in context.nodes:
         region = context.strategy.region
@@ -249,12 +249,11 @@ def _private(context: Context) -> Iterator[Breach]:
 
 @error("NETWORK_NO_WAY_OUT")
 def _no_way_out(context: Context) -> Iterator[Breach]:
-    network = context.strategy.network
-    if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
+    endpoints = only_endpoints(context)
+    if endpoints is None:
         return
     for who, services in _callers(context).items():
-        missing = sorted(set(services) - set(network.interface_endpoints))
-        if missing:
+        if missing := sorted(set(services) - set(endpoints)):
             yield (
                 "network.interface_endpoints",
                 f"without a NAT gateway {who} also need{'' if who == 'nodes' else 's'} {', '.join(missing)}; add "
@@ -262,8 +261,14 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
             )
 
 
+def only_endpoints(context: Context) -> tuple[str, ...] | None:
+    """The interface endpoints that the strategy lists, if they are the only way out of the network."""
+    network = context.strategy.network
+    return None if network.existing or nat_mode(network) != "none" else network.interface_endpoints
+
+
 def _callers(context: Context) -> dict[str, list[str]]:
-    """Who calls AWS, and the services that it calls."""
+    """Callers of AWS, each with the services that it calls."""
     strategy = context.strategy
     required = facts.eks()["interface_endpoints"]["required"]
     found: dict[str, list[str]] = {"nodes": required["nodes"]}
@@ -285,14 +290,14 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
     known = facts.endpoint_services()
     for index, service in enumerate(given):
         if service not in known:
-            # com.amazonaws.us-west-2.ecr.api is what people copy.
+            # People copy the full name, such as com.amazonaws.us-west-2.ecr.api.
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
             otherwise = "it is what comes after com.amazonaws.<region>"
             hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
             yield f"network.interface_endpoints[{index}]", f"no interface endpoint is known as {service!r}; {hint}"
 
 
-# IANA never gave anyone more: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
+# The largest network that IANA gave to anyone: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
 _LARGEST_OWN_PREFIX = 8
 
 
@@ -331,7 +336,7 @@ def _too_many_cidrs(context: Context) -> Iterator[Breach]:
 def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
     given = [IPv4Network(cidr) for cidr in context.strategy.cluster.endpoint.public_cidrs]
     for index, cidr in enumerate(given):
-        # Of 0.0.0.0/0 it is ENDPOINT_OPEN that says what is wrong.
+        # ENDPOINT_OPEN is about 0.0.0.0/0.
         around = [
             other
             for place, other in enumerate(given)
@@ -369,7 +374,7 @@ def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
 
 
 def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
-    """Of each kind the subnet that lacks most addresses, for the nodes alone or for their pods too."""
+    """The subnet of each kind that lacks most addresses, for the nodes alone or for their pods too."""
     if not context.region_known:
         return
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):
@@ -398,7 +403,7 @@ _SHARES = 5
 
 
 def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | list[Share]) -> str:
-    """Where the network is written, else where the most nodes are."""
+    """Path of the network's CIDR if the strategy states it, else of the size of the largest share."""
     field = "pod_cidr" if budget.role is SubnetRole.POD else "cidr"
     if field in context.strategy.network.model_fields_set or not shares:
         return f"network.{field}"

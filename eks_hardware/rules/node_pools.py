@@ -83,7 +83,7 @@ def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType
     for kind in kinds:
         if reason := left_out(pool, kind, context.strategy.region, context.catalogue):
             by_reason.setdefault(reason, []).append(kind.name)
-    # That a size was not asked for is said only where nothing else is wrong.
+    # The size is named as a reason only if there is no other.
     reasons = {reason: names for reason, names in by_reason.items() if reason != "another size"} or by_reason
     return "; ".join(f"{several(names)}: {reason}" for reason, names in reasons.items())
 
@@ -92,7 +92,7 @@ def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType
 def _no_type(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = candidates(pool, context.catalogue)
-        # With an unknown size POOL_SIZE_UNKNOWN says it.
+        # If the size is unknown, POOL_SIZE_UNKNOWN says so.
         sized = [kind for kind in kinds if not pool.instance_sizes or kind.size in pool.instance_sizes]
         if context.region_known and sized and not context.pool_types(pool):
             yield (
@@ -165,7 +165,7 @@ def _negative(given: str | int) -> bool:
 
 
 def _needs(kind: InstanceType) -> dict[str, float]:
-    """What one node of a type takes of its pool's limits, as the strategy counts."""
+    """What one node of a type takes of its pool's limits, in the units of the strategy."""
     overhead = facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]
     needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
@@ -193,7 +193,7 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
 
 
 def _allowed(needs: Mapping[str, float], limits: Mapping[Any, str | int], counted: str) -> int:
-    """How much of a resource nodes of one type have together, within the limits on others; 0 where none bounds them."""
+    """How much of a resource nodes of one type have within the limits on other resources; 0 if no limit applies."""
     if any(map(_negative, limits.values())):
         return 0
     nodes = [float(amount(given)) // needs[resource] for resource, given in limits.items() if resource in needs]
@@ -296,7 +296,7 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
                     f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
                     "reservation is never used; add the zone, or remove 'zones'",
                 )
-        # Of several zones that offer the type, the first would be taken.
+        # Otherwise the first zone that offers the type would be taken.
         if pool.efa and pool.reservations and not (pool.zones or any(each.zone for each in pool.reservations)):
             yield (
                 node_path(pool, "reservations[0]"),
@@ -378,7 +378,7 @@ def _disruption(context: Context) -> Iterator[Breach]:
                 f"with this a node that drifted goes although its pods are marked do-not-disrupt, and they are killed "
                 f"after {pool.disruption.termination_grace_period}; remove it",
             )
-        # A budget with a schedule leaves a time for maintenance on purpose.
+        # A budget with a schedule leaves time for maintenance on purpose.
         busy = ("Drifted", *(("Underutilized",) if pool.disruption.consolidation == _UNDERUTILIZED else ()))
         held = {
             reason

@@ -29,7 +29,7 @@ def _addresses(context: Context) -> Iterator[Breach]:
             for kind in context.types(node)
             if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
         }
-        # Without any POD_NETWORK_NO_INTERFACE says it.
+        # If there is none, POD_NETWORK_NO_INTERFACE says so.
         if given is not None and room and 2 < min(room.values()) < given:
             smallest = min(room, key=lambda name: room[name])
             yield (
@@ -143,7 +143,7 @@ def _small(context: Context) -> Iterator[Breach]:
         kinds, size = context.types(node), node.disk.size_gib
         if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
             continue
-        # Images are on the local disks then.
+        # Then images are on the local disks.
         if instance_store(node, kinds) == "raid0" and all(kind.instance_store for kind in kinds):
             continue
         yield (

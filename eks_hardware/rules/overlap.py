@@ -29,7 +29,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
     for node in nodes:
         if kinds := context.types(node):
             there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
-            # What only asks for other nodes keeps nobody off.
+            # PreferNoSchedule keeps no pod off.
             hard = [each for each in taints(node, kinds[0].hardware) if keeps_pods_off(each.effect)]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
             for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
@@ -45,7 +45,7 @@ def _alike(one: _Place, other: _Place) -> frozenset[str]:
 
 
 def _resource(node: Node) -> str:
-    """By what name pods ask for the node's GPUs, and whether those are whole.
+    """How pods get the node's GPUs: whole, shared, or under another resource name.
 
     MIG counts as shared on AL2023 too: until they are cut, such a node has whole GPUs.
     """
@@ -56,7 +56,7 @@ def _resource(node: Node) -> str:
 
 
 def _difference(one: Node, other: Node) -> str:
-    """In what two nodes of one type differ that pods depend on."""
+    """A difference between two nodes of one type that matters to pods; empty if there is none."""
     if {_resource(one), _resource(other)} == {"whole", "shared"}:
         return _SHARING
     return _EFA if one.efa != other.efa else ""

@@ -9,8 +9,8 @@ from eks_hardware.catalogue import Hardware
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
 from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
-from eks_hardware.resolve.network import nat_mode
 from eks_hardware.rules.delivery import charts
+from eks_hardware.rules.network import only_endpoints
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.units import amount
@@ -95,7 +95,7 @@ def _no_nodes(context: Context) -> Iterator[Breach]:
         for node in context.nodes
         if node.purpose != "system" and any(kind.hardware is not Hardware.OTHER for kind in context.types(node))
     ]
-    # A type that the catalogue does not know is another rule's.
+    # Unknown types are reported by another rule.
     if context.strategy.kubernetes.kueue and not usable and all(context.types(node) for node in context.nodes):
         yield "kubernetes.kueue", "jobs get no queue: every group is a system group; add a group or pool for them"
 
@@ -150,7 +150,7 @@ def _unused(context: Context) -> Iterator[Breach]:
             if "/" not in resource or resource in there:
                 continue
             domain = resource.partition("/")[0]
-            # How GPUs are shared decides what they are called.
+            # The name of a GPU's resource depends on how GPUs are shared.
             others = sorted(each for each in there - set(team.quota) if each.partition("/")[0] == domain)
             what = f"its nodes call it {' and '.join(others)}" if others else "remove the line"
             yield (
@@ -173,7 +173,7 @@ def _advertised(context: Context, node: NodeGroupSpec | NodePoolSpec) -> set[str
 @warning("TEAM_QUOTA_NO_DEFAULT")
 def _no_default(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
-        # A container's limit is its request, too, where it has none.
+        # A container without a request takes its limit as the request.
         given = {*team.container_defaults.requests, *team.container_defaults.limits}
         for resource in ("cpu", "memory"):
             if resource in team.quota and resource not in given:
@@ -198,7 +198,7 @@ def _limit_range(context: Context) -> Iterator[Breach]:
                 )
 
 
-# What is counted, and not measured.
+# Counted in whole numbers.
 _WHOLE = frozenset({"pods", "persistentvolumeclaims"})
 
 
@@ -217,18 +217,15 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
 
 # --- endpoints
 
-# Interface endpoints that a controller's own API calls go through where there is no other way out.
+# Interface endpoints that a controller's own API calls go through if there is no other way out.
 _ENDPOINTS = {"cluster-autoscaler": "autoscaling", "aws-load-balancer-controller": "elasticloadbalancing"}
 
 
 @error("CONTROLLER_NO_WAY_OUT")
 def _no_way_out(context: Context) -> Iterator[Breach]:
-    network = context.strategy.network
-    if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
+    endpoints = only_endpoints(context)
+    if endpoints is None:
         return
-    keys = sorted(
-        key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in network.interface_endpoints
-    )
-    if keys:
+    if keys := sorted(key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in endpoints):
         calls = " and ".join(f"{key} calls {_ENDPOINTS[key]}" for key in keys)
         yield "network.interface_endpoints", f"{calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}"

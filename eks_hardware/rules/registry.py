@@ -55,7 +55,7 @@ class Context:
         return (*self.strategy.node_groups, *self.pools)
 
     def types(self, node: Node) -> tuple[InstanceType, ...]:
-        """The instance types of a group or pool that the catalogue knows; a pool's by family too."""
+        """The known instance types of a group or pool; of a pool, those of its families too."""
         found = self._types.get(node.name)
         if found is None:
             chosen = self.pool_types(node) if isinstance(node, NodePoolSpec) else ()
@@ -87,11 +87,11 @@ class Context:
 
     @cached_property
     def budgets(self) -> tuple[SubnetBudget, ...]:
-        """What takes addresses from each subnet that the stack makes."""
+        """The addresses that are taken from each subnet that the stack makes."""
         return strategy_budgets(self.strategy, self.catalogue)
 
     def pool_types(self, pool: NodePoolSpec) -> tuple[str, ...]:
-        """Names of the instance types that a pool can make; empty where a rule says why."""
+        """Names of the instance types that a pool can make; empty if a rule says why."""
         return self._types_of_pools[pool.name]
 
     @cached_property
@@ -100,7 +100,7 @@ class Context:
 
 
 class Watched:
-    """A strategy that remembers which of its sections were looked at."""
+    """A strategy that remembers which of its sections were read."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -201,7 +201,7 @@ def hardware_field(node: Node) -> str:
 
 
 def zones_given(node: Node) -> Iterator[tuple[str, str]]:
-    """Every zone that is written in a group or pool, with the path of its field."""
+    """Every zone that a group or pool states, with the path of its field."""
     if isinstance(node, NodeGroupSpec) and node.reservation:
         yield node_path(node, "reservation.zone"), node.reservation.zone
     else:

@@ -20,7 +20,7 @@ def variant(kinds: Sequence[InstanceType]) -> str:
 
 
 def day(release: str) -> datetime.date | None:
-    """The day of an AL2023 release, ``v20260810``; None where no calendar has it."""
+    """The day of an AL2023 release, ``v20260810``; None if there is no such day."""
     try:
         return datetime.datetime.strptime(release, "v%Y%m%d").date()
     except ValueError:
@@ -28,7 +28,7 @@ def day(release: str) -> datetime.date | None:
 
 
 def day_fault(release: str, today: datetime.date) -> str | None:
-    """Why there can be no AL2023 release of this day."""
+    """Why there cannot be an AL2023 release of this day."""
     published = day(release)
     if published is None:
         return f"{release} is named after a day that is in no calendar"

@@ -62,7 +62,7 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
     if fsx is None or fsx.zone is None or not context.region_known:
         return
     region, choice = context.strategy.region, context.zone_choice()
-    # A zone without a subnet is FSX_ZONE; what is wrong with other types is said elsewhere.
+    # FSX_ZONE is about a zone without a subnet; other rules are about unknown types.
     known = [each for each in context.nodes if each.efa and context.types(each)]
     known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
     found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}

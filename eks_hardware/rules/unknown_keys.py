@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from eks_hardware import facts
 from eks_hardware.suggestions import close
 
-# Helm hands these to every chart (https://helm.sh/docs/chart_template_guide/subcharts_and_globals/).
+# Helm passes these to every chart (https://helm.sh/docs/chart_template_guide/subcharts_and_globals/).
 _ALWAYS = frozenset({"global"})
 
 _ANYTHING = "*"

@@ -55,7 +55,7 @@ class _Fault(NamedTuple):
 
 
 def _tree(fields: KeyTree) -> KeyTree:
-    """Names with types as leaves, as names alone."""
+    """The names of the fields, without their types."""
     return {
         name: _tree(below) if isinstance(below, dict) else ("*" if below in ("map", "*") else None)
         for name, below in fields.items()
@@ -69,7 +69,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
         for found in unknown_below(node.user_data, _tree(config)):
             *above, name = found.path
             beside = setting(config, above)
-            # A mapping in place of a text: USER_DATA_VALUE says it.
+            # For a mapping in place of a text, USER_DATA_VALUE says so.
             if not isinstance(beside, Mapping):
                 continue
             hint = question(found.close) if found.close else f"it has {', '.join(beside)}"

@@ -10,7 +10,7 @@ from eks_hardware.resolve import ami_family
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, noun, warning
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 
-# Settings -> what EKS, Karpenter or this project writes.
+# Settings that EKS, Karpenter or this project writes.
 _CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "al2023": (("cluster",),),
     "bottlerocket": (
@@ -85,7 +85,7 @@ def _overrides(context: Context) -> Iterator[Breach]:
             found = {
                 setting_path(node, keys): field
                 for keys, field in settings.items()
-                # No field of the strategy says RAID10.
+                # The strategy has no field for RAID10.
                 if setting(node.user_data, keys) not in (None, _RAID10)
             }
             found |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}

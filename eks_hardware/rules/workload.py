@@ -19,7 +19,7 @@ def _chip(kind: InstanceType) -> str:
 
 
 def _trains(kind: InstanceType) -> str | None:
-    """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None for what is no chip."""
+    """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None if it has no such chip."""
     if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
         return "unsupported"
     found: str | None = facts.software()["neuron_chips"]["training"].get(_chip(kind))
@@ -27,7 +27,7 @@ def _trains(kind: InstanceType) -> str | None:
 
 
 def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]:
-    """Groups and pools for training that have such chips, with the types and what would do."""
+    """Groups and pools for training with chips of this verdict, with the types and the alternatives."""
     for node in context.nodes:
         kinds = context.types(node) if node.purpose == "training" else ()
         if bad := [kind for kind in kinds if _trains(kind) == verdict]:
