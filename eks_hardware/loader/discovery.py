@@ -77,7 +77,9 @@ def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]
         try:
             files = _files(Path(entry))
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            findings.append(Finding("STRATEGY_PATH", "", f"{_problem(entry, error)}; {remedy}"))
+            reason = getattr(error, "strerror", None) or str(error)
+            message = f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
+            findings.append(Finding("STRATEGY_PATH", "", message))
             continue
         for file in files:
             found.setdefault(os.path.realpath(file), file)
@@ -105,9 +107,3 @@ def _files(path: Path) -> list[Path]:
 
 def _is_strategy(file: Path) -> bool:
     return file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and not file.is_dir()
-
-
-def _problem(entry: Path | str, error: OSError | ValueError) -> str:
-    reason = getattr(error, "strerror", None) or str(error)
-    name = display_name(entry)
-    return f"{quoted(name)}: {shown(reason).lower()}"

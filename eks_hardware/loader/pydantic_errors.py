@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,15 +45,15 @@ class _Place:
             return self.parent.entries[str(self.key)].key_position
         return self.nearest.position
 
+    def position(self) -> Position:
+        return self.key_position() if self.on_key else self.nearest.position
+
 
 class _Translated(NamedTuple):
     kind: str  # pydantic's type of the error
-    code: str
-    need: str  # "a whole number"; empty where `message` says it all
-    message: str
+    finding: Finding
     place: _Place
-    position: Position
-    path: str
+    need: str = ""  # "a whole number"; empty if the message is not about what is needed
     choices: Sequence[Any] = ()
 
 
@@ -100,7 +100,7 @@ def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> 
         if item.kind == "too_short" and _is_long_enough(detail, item.place.node):
             continue  # pydantic counts valid items only; the others have findings
         if item.place.branch is None:
-            findings.append(_finding(item))
+            findings.append(item.finding)
         else:
             unions.setdefault(item.place.branch[0], []).append(item)
     for path, items in unions.items():
@@ -113,10 +113,6 @@ def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
     return written >= int(detail.get("ctx", {}).get("min_length", 0))
 
 
-def _finding(item: _Translated) -> Finding:
-    return Finding(item.code, item.path, item.message, position=item.position)
-
-
 def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
     """pydantic reports every alternative of a union; only the one that was meant is kept."""
     labels: dict[str, list[_Translated]] = {}
@@ -124,23 +120,22 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
         if item.place.branch:
             labels.setdefault(item.place.branch[1], []).append(item)
     if len(labels) == 1:
-        return [_finding(item) for item in items]
+        return [item.finding for item in items]
     deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
     if deeper:  # the shape fits this one
-        return [_finding(item) for item in min(deeper, key=len)]
+        return [item.finding for item in min(deeper, key=len)]
     if isinstance(items[0].place.nearest, yn.Mapping):
         # What a mapping lacks is reported for the alternative that is a mapping.
         of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
         if of_mapping:
-            return [_finding(item) for item in min(of_mapping, key=len)]
-    heads = sorted((group[0] for group in labels.values()), key=lambda item: item.code == "FIELD_TYPE")
+            return [item.finding for item in min(of_mapping, key=len)]
+    heads = sorted((group[0] for group in labels.values()), key=lambda item: item.finding.code == "FIELD_TYPE")
     best = heads[0]
     if not all(item.need for item in heads):
-        return [_finding(best)]
+        return [best.finding]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
     hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
-    message = f"needs {needs}, got {_given(best.place.node)}{hint}"
-    return [Finding(best.code, best.path, message, position=best.position)]
+    return [replace(best.finding, message=f"needs {needs}, got {_given(best.place.node)}{hint}")]
 
 
 def _is_other_shape(item: _Translated) -> bool:
@@ -237,7 +232,6 @@ def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Trans
     if kind.startswith("union_tag"):
         _step(place, str(ctx.get("discriminator", "'type'")).strip("'"), None)
         kind = "missing" if place.node is None else kind
-    position = (place.node or place.nearest).position
     if kind == "missing":
         return _missing(place)
     if kind == "extra_forbidden":
@@ -245,11 +239,10 @@ def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Trans
     if kind in _TEMPLATES:
         code, template = _TEMPLATES[kind]
         need = template(place, ctx)
-        position = place.key_position() if place.on_key else position
         choices = _choices(place, ctx) if template is _one_of else ()
-        message = _needs(need, kind, place, choices)
-        return _Translated(kind, code, need, message, place, position, place.path, choices)
-    return _custom(detail, place, position)
+        finding = Finding(code, place.path, _needs(need, kind, place, choices), position=place.position())
+        return _Translated(kind, finding, place, need, choices)
+    return _custom(detail, place)
 
 
 def _missing(place: _Place) -> _Translated:
@@ -259,7 +252,7 @@ def _missing(place: _Place) -> _Translated:
     if isinstance(parent, yn.Mapping) and place.key in parent.removed:
         position = parent.removed[str(place.key)]
         message = f"required field {shown(place.key)} is reset here and has no default; give it a value"
-    return _Translated("missing", "FIELD_MISSING", "", message, place, position, place.path)
+    return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
 def _unknown(place: _Place) -> _Translated:
@@ -267,8 +260,8 @@ def _unknown(place: _Place) -> _Translated:
     hint = _did_you_mean(str(place.key), known)
     listed = f"; fields here: {shown(', '.join(known), 400)}" if known and not hint else ""
     message = f"unknown field {quoted(place.key)}{hint}{listed}"
-    position = place.key_position()
-    return _Translated("extra_forbidden", "FIELD_UNKNOWN", "", message, place, position, place.path)
+    finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
+    return _Translated("extra_forbidden", finding, place)
 
 
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
@@ -341,7 +334,7 @@ def _measured(node: yn.Node | None) -> str:
     return "empty text"
 
 
-def _custom(detail: ErrorDetails, place: _Place, position: Position) -> _Translated:
+def _custom(detail: ErrorDetails, place: _Place) -> _Translated:
     """An error that a model raised itself, or one of pydantic's rare ones."""
     kind = detail["type"]
     ctx = detail.get("ctx", {})
@@ -353,11 +346,10 @@ def _custom(detail: ErrorDetails, place: _Place, position: Position) -> _Transla
         elif message.startswith("needs "):
             message = f"{message}, got {given}"
     code = kind.upper() if kind not in _builtin_kinds() else _code_of_builtin(kind)
-    position = place.key_position() if place.on_key else position
-    path = place.path
+    path, position = place.path, place.position()
     if "field" in ctx and kind not in _builtin_kinds():
         path, position = _sub_path(place, str(ctx["field"]), position)
-    return _Translated(kind, code, "", message, place, position, path)
+    return _Translated(kind, Finding(code, path, message, position=position), place)
 
 
 def _sentence(message: str) -> str:

@@ -29,7 +29,7 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     if most <= limit:
         return
     largest = sorted(cost.lines, key=_monthly, reverse=True)[:_SHOWN]
-    parts = ", ".join(f"{line.path} {_usd(_monthly(line))} ({_units(line)} {line.name})" for line in largest)
+    parts = ", ".join(f"{line.path} {_usd(_monthly(line))} ({line.units['max']:g} x {line.name})" for line in largest)
     least = "at least " if cost.unknown("max") else ""
     yield (
         _FIELD,
@@ -114,10 +114,6 @@ def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float
 
 def _monthly(line: CostLine) -> float:
     return (line.usd_per_hour("max") or 0.0) * HOURS_PER_MONTH
-
-
-def _units(line: CostLine) -> str:
-    return f"{line.units['max']:g} x"
 
 
 def _usd(amount: float) -> str:
