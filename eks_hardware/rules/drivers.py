@@ -11,7 +11,7 @@ from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
-from eks_hardware.rules.needs import called, lacks
+from eks_hardware.rules.needs import called_all, lacks
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.versions import older
 
@@ -126,6 +126,6 @@ def _driver_gpu(context: Context) -> Iterator[Breach]:
         support = software.cuda_support(lack.bad[0])
         yield (
             lack.path,
-            f"the last driver for {lack.named(called)} is {support.last_driver if support else None}{lack.others}; use "
-            "software for that driver, or other types",
+            f"the last driver for {called_all(lack.bad)} is {support.last_driver if support else None}{lack.others}; "
+            "use software for that driver, or other types",
         )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.rules.needs import called, each_need, lacks, with_capability
+from eks_hardware.rules.needs import called, each_need, lacks, with_capabilities
 from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.suggestions import several
 from eks_hardware.versions import older, parts
@@ -20,7 +20,7 @@ def _verb(workload: str) -> str:
 def _framework(context: Context) -> Iterator[Breach]:
     for lack in lacks(context, "framework", _runs):
         row = facts.software()["frameworks"]["by_name"][lack.value]
-        names = lack.named(with_capability)
+        names = with_capabilities(lack.bad)
         if lack.bad[0].hardware is Hardware.NVIDIA_GPU:
             what = f"{lack.value} takes {software.shown(row.get('gate', {}))}, not {names}"
         else:

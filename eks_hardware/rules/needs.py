@@ -5,7 +5,7 @@ What it demands of drivers is in ``drivers``, of frameworks and SDKs in ``framew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -27,6 +27,11 @@ def called(kind: InstanceType) -> str:
     return f"{kind.name} ({kind.accelerator.name})" if kind.accelerator else kind.name
 
 
+def called_all(kinds: Iterable[InstanceType]) -> str:
+    """The first few types with their accelerators."""
+    return several([called(kind) for kind in kinds], 3)
+
+
 def each_need(context: Context, field: str) -> Iterator[tuple[Node, str, str, tuple[InstanceType, ...]]]:
     """Groups and pools that state a need, with the field's path, its value, and the known types."""
     for node in context.nodes:
@@ -43,10 +48,6 @@ class Lack(NamedTuple):
     value: str
     bad: list[InstanceType]
     others: str
-
-    def named(self, name: Callable[[InstanceType], str]) -> str:
-        """The first few types that do not meet it."""
-        return several([name(each) for each in self.bad], 3)
 
 
 def lacks(
@@ -153,7 +154,7 @@ def _hardware(context: Context) -> Iterator[Breach]:
 
             if bad := [kind for kind in kinds if kind.hardware not in hardware]:
                 what = "Trainium or Inferentia" if hardware == _NEURON else "NVIDIA GPUs"
-                names = several([called(each) for each in bad], 3)
+                names = called_all(bad)
                 is_what = "has no accelerator" if bad[0].hardware is Hardware.CPU else f"is {bad[0].hardware}"
                 # NEEDS_FRAMEWORK is about which chips have a framework.
                 others = choices(context, node, kinds, has, () if field == "framework" else hardware)
@@ -171,15 +172,19 @@ def _precision(context: Context) -> Iterator[Breach]:
         gate = f" (it takes {software.shown(gates[lack.value])})" if is_gpu else ""
         yield (
             lack.path,
-            f"{lack.named(with_capability)} {_does(lack.bad, 'compute')} no {lack.value}{gate}{lack.others}; keep "
-            "types that do, or choose another precision",
+            f"{with_capabilities(lack.bad)} {_does(lack.bad, 'compute')} no {lack.value}{gate}{lack.others}; "
+            "keep types that do, or choose another precision",
         )
 
 
-def with_capability(kind: InstanceType) -> str:
-    """A type with its accelerator and compute capability: ``g4dn.xlarge (T4, 7.5)``."""
-    capability = software.capability(kind)
-    return called(kind) if capability is None else f"{called(kind)[:-1]}, {capability})"
+def with_capabilities(kinds: Iterable[InstanceType]) -> str:
+    """The first few types with their accelerators and compute capabilities: ``g4dn.xlarge (T4, 7.5)``."""
+
+    def name(kind: InstanceType) -> str:
+        capability = software.capability(kind)
+        return called(kind) if capability is None else f"{called(kind)[:-1]}, {capability})"
+
+    return several([name(kind) for kind in kinds], 3)
 
 
 def _attends(kind: InstanceType, kernel: str, _node: Node) -> bool | None:
@@ -193,7 +198,7 @@ def _attention(context: Context) -> Iterator[Breach]:
     for lack in lacks(context, "attention", _attends):
         yield (
             lack.path,
-            f"{lack.value} takes {software.shown(gates[lack.value])}, not {lack.named(with_capability)}{lack.others}; "
+            f"{lack.value} takes {software.shown(gates[lack.value])}, not {with_capabilities(lack.bad)}{lack.others}; "
             "keep types that do, or take another kernel, such as PyTorch's own scaled_dot_product_attention",
         )
 
@@ -210,6 +215,6 @@ def _cuda(context: Context) -> Iterator[Breach]:
         known = f"CUDA {support.first}{f' to {support.last}' if support.last else ' and later'}" if support else ""
         yield (
             lack.path,
-            f"CUDA {lack.value} does not know {lack.named(with_capability)}, which {known} do{lack.others}; use "
+            f"CUDA {lack.value} does not know {with_capabilities(lack.bad)}, which {known} do{lack.others}; use "
             "containers with such a version, or other types",
         )

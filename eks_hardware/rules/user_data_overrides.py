@@ -33,39 +33,29 @@ def _cluster(context: Context) -> Iterator[Breach]:
             )
 
 
+# Field of `kubelet` -> its names in a KubeletConfiguration and as a flag. Bottlerocket has the field with hyphens.
+_KUBELET = {
+    "cpu_manager_policy": ("cpuManagerPolicy", "--cpu-manager-policy"),
+    "image_gc_high_threshold_percent": ("imageGCHighThresholdPercent", "--image-gc-high-threshold"),
+    "image_gc_low_threshold_percent": ("imageGCLowThresholdPercent", "--image-gc-low-threshold"),
+    "kube_reserved": ("kubeReserved", "--kube-reserved"),
+    "max_pods": ("maxPods", "--max-pods"),
+    "system_reserved": ("systemReserved", "--system-reserved"),
+    "topology_manager_policy": ("topologyManagerPolicy", "--topology-manager-policy"),
+}
+_OWN_FLAGS = {flag: f"kubelet.{field}" for field, (_, flag) in _KUBELET.items()}
 # Setting -> the field of a group or pool that says it.
 _OWN_FIELDS: Mapping[str, Mapping[tuple[str, ...], str]] = {
     "al2023": {
         ("instance", "localStorage", "strategy"): "instance_store",
-        ("kubelet", "config", "cpuManagerPolicy"): "kubelet.cpu_manager_policy",
-        ("kubelet", "config", "imageGCHighThresholdPercent"): "kubelet.image_gc_high_threshold_percent",
-        ("kubelet", "config", "imageGCLowThresholdPercent"): "kubelet.image_gc_low_threshold_percent",
-        ("kubelet", "config", "kubeReserved"): "kubelet.kube_reserved",
-        ("kubelet", "config", "maxPods"): "kubelet.max_pods",
-        ("kubelet", "config", "systemReserved"): "kubelet.system_reserved",
-        ("kubelet", "config", "topologyManagerPolicy"): "kubelet.topology_manager_policy",
         ("kubelet", "maxPodsExpression"): "kubelet.max_pods",
+        **{("kubelet", "config", name): f"kubelet.{field}" for field, (name, _) in _KUBELET.items()},
     },
     "bottlerocket": {
         ("kubelet-device-plugins", "nvidia", "mig"): "gpu_sharing",
         ("kubelet-device-plugins", "nvidia", "time-slicing"): "gpu_sharing",
-        ("kubernetes", "cpu-manager-policy"): "kubelet.cpu_manager_policy",
-        ("kubernetes", "image-gc-high-threshold-percent"): "kubelet.image_gc_high_threshold_percent",
-        ("kubernetes", "image-gc-low-threshold-percent"): "kubelet.image_gc_low_threshold_percent",
-        ("kubernetes", "kube-reserved"): "kubelet.kube_reserved",
-        ("kubernetes", "max-pods"): "kubelet.max_pods",
-        ("kubernetes", "system-reserved"): "kubelet.system_reserved",
-        ("kubernetes", "topology-manager-policy"): "kubelet.topology_manager_policy",
+        **{("kubernetes", field.replace("_", "-")): f"kubelet.{field}" for field in _KUBELET},
     },
-}
-_OWN_FLAGS = {
-    "--cpu-manager-policy": "kubelet.cpu_manager_policy",
-    "--image-gc-high-threshold": "kubelet.image_gc_high_threshold_percent",
-    "--image-gc-low-threshold": "kubelet.image_gc_low_threshold_percent",
-    "--kube-reserved": "kubelet.kube_reserved",
-    "--max-pods": "kubelet.max_pods",
-    "--system-reserved": "kubelet.system_reserved",
-    "--topology-manager-policy": "kubelet.topology_manager_policy",
 }
 _RAID10 = "RAID10"
 

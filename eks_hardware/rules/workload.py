@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.rules.needs import called, choices
+from eks_hardware.rules.needs import called_all, choices
 from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, warning
 from eks_hardware.suggestions import several
 
@@ -37,7 +37,7 @@ def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]
 
             yield (
                 node,
-                several([called(each) for each in bad], 3),
+                called_all(bad),
                 choices(context, node, kinds, has, (Hardware.TRAINIUM,)),
             )
 
@@ -102,11 +102,11 @@ def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | 
     gpus = [kind for kind in kinds if kind.hardware is Hardware.NVIDIA_GPU]
     alone = [kind for kind in gpus if kind.accelerator and kind.accelerator.count == 1]
     if reach == "single-node" and alone:
-        names = several([called(each) for each in alone], 3)
+        names = called_all(alone)
         return f"a job over several GPUs of a node, and {names} has one; choose larger sizes"
     without = [kind for kind in kinds if kind.hardware.is_neuron and not (node.efa and kind.supports_efa)]
     if reach == "multi-node" and without:
-        names = several([called(each) for each in without], 3)
+        names = called_all(without)
         fix = "set efa: true" if all(each.supports_efa for each in without) else "choose trn1.32xlarge or trn2.48xlarge"
         return f"Neuron's collectives take EFA between nodes, which {names} does not have here; {fix}"
     return None
@@ -123,11 +123,11 @@ def _slow(context: Context) -> Iterator[Breach]:
         if small := [kind for kind in kinds if _smallness(kind)]:
             yield (
                 node_path(node, field),
-                f"{several([called(each) for each in small], 3)} {_smallness(small[0])}: a job over several nodes "
+                f"{called_all(small)} {_smallness(small[0])}: a job over several nodes "
                 "takes many times the nodes, and most of them wait; choose p4d, p5 or trn1",
             )
         elif not node.efa:
-            names = several([called(each) for each in kinds], 3)
+            names = called_all(kinds)
             fix = "set efa: true" if all(each.supports_efa for each in kinds) else "choose types with it, and efa: true"
             yield (
                 node_path(node, field),
