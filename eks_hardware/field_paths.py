@@ -7,6 +7,10 @@ plain word (``tags[a/b]``).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
@@ -37,6 +41,11 @@ def below(path: str, key: str) -> str:
 def item(path: str, label: str | int) -> str:
     """The path of an item of the list at ``path``; ``label`` is its name or its index."""
     return f"{path}[{label}]"
+
+
+def items(path: str, values: Iterable[T]) -> Iterator[tuple[str, T]]:
+    """The items of the list at ``path``, each behind its path by index."""
+    return ((item(path, index), value) for index, value in enumerate(values))
 
 
 def list_of(path: str) -> str:

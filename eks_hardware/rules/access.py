@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eks_hardware import facts
-from eks_hardware.models import S3BackendSpec
+from eks_hardware import facts, field_paths
+from eks_hardware.models import AccessEntry, S3BackendSpec
 from eks_hardware.resolve.cluster import has_admin
 from eks_hardware.rules.cluster import kms_keys
 from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
@@ -32,9 +32,9 @@ def _no_admin(context: Context) -> Iterator[Breach]:
 @error("ACCESS_ENTRY_DUPLICATE")
 def _duplicate_principal(context: Context) -> Iterator[Breach]:
     cluster = context.strategy.cluster
-    seen = {arn: f"cluster.admins[{index}]" for index, arn in enumerate(cluster.admins)}
+    seen = {arn: path for path, arn in field_paths.items("cluster.admins", cluster.admins)}
     for entry in cluster.access_entries:
-        path = f"cluster.access_entries[{entry.name}].principal_arn"
+        path = _entry_path(entry, "principal_arn")
         if entry.principal_arn in seen:
             yield path, f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two"
         seen.setdefault(entry.principal_arn, path)
@@ -43,10 +43,13 @@ def _duplicate_principal(context: Context) -> Iterator[Breach]:
 def _principals(context: Context) -> Iterator[tuple[str, str]]:
     """Path and ARN of everyone who gets an access entry."""
     cluster = context.strategy.cluster
-    for index, arn in enumerate(cluster.admins):
-        yield f"cluster.admins[{index}]", arn
+    yield from field_paths.items("cluster.admins", cluster.admins)
     for entry in cluster.access_entries:
-        yield f"cluster.access_entries[{entry.name}].principal_arn", entry.principal_arn
+        yield _entry_path(entry, "principal_arn"), entry.principal_arn
+
+
+def _entry_path(entry: AccessEntry, field: str) -> str:
+    return field_paths.below(field_paths.item("cluster.access_entries", entry.name), field)
 
 
 @error("ACCESS_ENTRY_PRINCIPAL")
@@ -83,7 +86,7 @@ def _no_permission(context: Context) -> Iterator[Breach]:
     for entry in context.strategy.cluster.access_entries:
         if not entry.policies and not entry.kubernetes_groups:
             yield (
-                f"cluster.access_entries[{entry.name}]",
+                field_paths.item("cluster.access_entries", entry.name),
                 "without policies and kubernetes_groups it lets nobody do anything; add for example policies: "
                 "[{policy: AmazonEKSViewPolicy}]",
             )
@@ -93,13 +96,12 @@ def _no_permission(context: Context) -> Iterator[Breach]:
 def _unknown_policy(context: Context) -> Iterator[Breach]:
     known = facts.eks()["access_policies"]
     for entry in context.strategy.cluster.access_entries:
-        for index, given in enumerate(entry.policies):
-            path = f"cluster.access_entries[{entry.name}].policies[{index}].policy"
+        for path, given in field_paths.items(_entry_path(entry, "policies"), entry.policies):
             if given.policy in known["service_linked"]:
-                yield path, f"{given.policy} is for AWS's service-linked roles only; remove it"
+                yield f"{path}.policy", f"{given.policy} is for AWS's service-linked roles only; remove it"
             elif given.policy not in known["names"]:
                 hint = did_you_mean(given.policy, known["names"], "see `aws eks list-access-policies`")
-                yield path, f"EKS has no access policy {given.policy!r}; {hint}"
+                yield f"{path}.policy", f"EKS has no access policy {given.policy!r}; {hint}"
 
 
 # --- ARNs and accounts
@@ -122,8 +124,8 @@ def _policy_arns(context: Context) -> Iterator[tuple[str, str]]:
     strategy = context.strategy
     if strategy.aws.permissions_boundary_arn:
         yield "aws.permissions_boundary_arn", strategy.aws.permissions_boundary_arn
-    for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
-        yield f"karpenter.node_policies[{index}]", arn
+    if strategy.karpenter:
+        yield from field_paths.items("karpenter.node_policies", strategy.karpenter.node_policies)
 
 
 @error("ARN_PARTITION")

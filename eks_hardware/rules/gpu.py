@@ -15,7 +15,7 @@ from eks_hardware.resolve.node import (
     NVIDIA_PLUGIN_LABEL,
     plugin_labels,
 )
-from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
+from eks_hardware.rules.registry import Breach, Context, Node, error, label_path, node_path, warning
 from eks_hardware.suggestions import close, question
 
 
@@ -158,6 +158,6 @@ def _plugin_label(context: Context) -> Iterator[Breach]:
             if key in reserved and derived.get(key) != value:
                 expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
                 yield (
-                    node_path(node, f"labels[{key}]"),
+                    label_path(node, key),
                     f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
                 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.models.node_group import AmiType
@@ -30,18 +30,21 @@ from eks_hardware.suggestions import question, several
 
 def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
     """Every instance type that is listed by name, with its path; not those of a pool's families or accelerator."""
-    for node in context.nodes:
-        for index, name in enumerate(node.instance_types):
-            kind = context.catalogue.find(name)
-            if kind is not None:
-                yield node, node_path(node, f"instance_types[{index}]"), kind
+    return ((node, path, kind) for node in context.nodes for path, kind in listed_types(context, node))
+
+
+def listed_types(context: Context, node: Node) -> Iterator[tuple[str, InstanceType]]:
+    """The known instance types that a group or pool lists by name, each behind its path."""
+    for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
+        kind = context.catalogue.find(name)
+        if kind is not None:
+            yield path, kind
 
 
 def _type_path(node: Node, kind: InstanceType) -> str:
     """Path of a type of a group or pool; if it is not listed by name, of the field that it comes from."""
-    if kind.name in node.instance_types:
-        return node_path(node, f"instance_types[{node.instance_types.index(kind.name)}]")
-    return node_path(node, hardware_field(node))
+    path = node_path(node, hardware_field(node))
+    return field_paths.item(path, node.instance_types.index(kind.name)) if kind.name in node.instance_types else path
 
 
 def capacities(node: Node) -> tuple[str, ...]:
@@ -52,11 +55,11 @@ def capacities(node: Node) -> tuple[str, ...]:
 @error("INSTANCE_TYPE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        for index, name in enumerate(node.instance_types):
+        for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
             if context.catalogue.find(name) is None:
                 close = context.catalogue.suggest(name)
                 hint = question(close) if close else "see 'eks-hardware instances'"
-                yield node_path(node, f"instance_types[{index}]"), f"{name} is not in the catalogue; {hint}"
+                yield path, f"{name} is not in the catalogue; {hint}"
 
 
 @error("INSTANCE_TYPE_WITHDRAWN")

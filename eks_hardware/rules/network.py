@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from ipaddress import IPv4Network
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
@@ -35,8 +35,7 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
 def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
     network = context.strategy.network
     if not isinstance(network.zones, int):
-        for index, zone in enumerate(network.zones):
-            yield f"network.zones[{index}]", zone
+        yield from field_paths.items("network.zones", network.zones)
     yield from ((path, zone) for path, zone, _ in _existing_subnets(context))
     for node in context.nodes:
         yield from zones_given(node)
@@ -288,13 +287,13 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
     if not given:
         return
     known = facts.endpoint_services()
-    for index, service in enumerate(given):
+    for path, service in field_paths.items("network.interface_endpoints", given):
         if service not in known:
             # People copy the full name, such as com.amazonaws.us-west-2.ecr.api.
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
             otherwise = "it is what comes after com.amazonaws.<region>"
             hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
-            yield f"network.interface_endpoints[{index}]", f"no interface endpoint is known as {service!r}; {hint}"
+            yield path, f"no interface endpoint is known as {service!r}; {hint}"
 
 
 # The largest network that IANA gave to anyone: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
@@ -303,22 +302,22 @@ _LARGEST_OWN_PREFIX = 8
 
 @warning("ENDPOINT_OPEN")
 def _open_endpoint(context: Context) -> Iterator[Breach]:
-    for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
+    for path, cidr in field_paths.items(_PUBLIC_CIDRS, context.strategy.cluster.endpoint.public_cidrs):
         network = IPv4Network(cidr)
         if network.prefixlen < _LARGEST_OWN_PREFIX:
             whom = f"{network.num_addresses:,} addresses" if network.prefixlen else "the whole internet"
-            yield f"{_PUBLIC_CIDRS}[{index}]", f"the Kubernetes API is open to {whom}; name your own networks"
+            yield path, f"the Kubernetes API is open to {whom}; name your own networks"
 
 
 @error("ENDPOINT_CIDR_RESERVED")
 def _reserved_cidr(context: Context) -> Iterator[Breach]:
     reserved = facts.eks()["public_access_cidrs"]["reserved"]
-    for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
+    for path, cidr in field_paths.items(_PUBLIC_CIDRS, context.strategy.cluster.endpoint.public_cidrs):
         given = IPv4Network(cidr)
         for block, what in reserved.items():
             if given.subnet_of(IPv4Network(block)):
                 yield (
-                    f"{_PUBLIC_CIDRS}[{index}]",
+                    path,
                     f"{cidr} is reserved ({what}), so that nobody comes from there over the internet; write the "
                     "address that you go out with (curl https://checkip.amazonaws.com), or remove this: in the VPC and "
                     "what is connected to it the private endpoint is always on",
@@ -343,7 +342,8 @@ def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
             if other.prefixlen and cidr.subnet_of(other) and (cidr != other or place < index) and place != index
         ]
         if around:
-            yield f"{_PUBLIC_CIDRS}[{index}]", f"{around[0]} is listed too and holds {cidr}; remove one of them"
+            path = field_paths.item(_PUBLIC_CIDRS, index)
+            yield path, f"{around[0]} is listed too and holds {cidr}; remove one of them"
 
 
 # --- addresses

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.models import NodePoolSpec
+from eks_hardware.models import NodePoolSpec, PoolReservation
 from eks_hardware.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.resolve.node_pools import candidates, left_out, node_capacity
 from eks_hardware.rules.cron import cron_fault
 from eks_hardware.rules.hardware import (
     any_offered,
+    listed_types,
     mixed_architecture,
     mixed_hardware,
     no_zone,
@@ -28,6 +29,7 @@ from eks_hardware.rules.registry import (
     error,
     hardware_field,
     in_domain,
+    label_path,
     limit_path,
     node_path,
     warning,
@@ -43,10 +45,10 @@ from eks_hardware.units import GIB, amount
 def _family_unknown(context: Context) -> Iterator[Breach]:
     families = context.catalogue.families
     for pool in context.pools:
-        for index, family in enumerate(pool.instance_families):
+        for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
             if family not in families:
                 hint = did_you_mean(family, families, "see 'eks-hardware instances'")
-                yield node_path(pool, f"instance_families[{index}]"), f"no instance family is called {family!r}; {hint}"
+                yield path, f"no instance family is called {family!r}; {hint}"
 
 
 @warning("POOL_TYPE_NOT_OFFERED")
@@ -68,13 +70,10 @@ def _accelerator_unknown(context: Context) -> Iterator[Breach]:
 def _size_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         sizes = {kind.size for kind in candidates(pool, context.catalogue)}
-        for index, size in enumerate(pool.instance_sizes):
+        for path, size in field_paths.items(node_path(pool, "instance_sizes"), pool.instance_sizes):
             if sizes and size not in sizes:
                 of = " or ".join(pool.instance_families) or str(pool.accelerator)
-                yield (
-                    node_path(pool, f"instance_sizes[{index}]"),
-                    f"{of} has no size {size!r}; {did_you_mean(size, sizes)}",
-                )
+                yield path, f"{of} has no size {size!r}; {did_you_mean(size, sizes)}"
 
 
 def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType]) -> str:
@@ -105,25 +104,21 @@ def _no_type(context: Context) -> Iterator[Breach]:
 def _family_empty(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         types = context.types(pool)
-        for index, family in enumerate(pool.instance_families):
+        for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
             kinds = context.catalogue.select(family=family)
             if types and kinds and not any(kind.family == family for kind in types):
-                yield (
-                    node_path(pool, f"instance_families[{index}]"),
-                    f"{family} adds no type to this pool ({_left_out(context, pool, kinds)}); remove it",
-                )
+                yield path, f"{family} adds no type to this pool ({_left_out(context, pool, kinds)}); remove it"
 
 
 @error("POOL_TYPE_UNSUPPORTED")
 def _type_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        for index, name in enumerate(pool.instance_types):
-            kind = context.catalogue.find(name)
-            if kind is not None and not known_to_karpenter(kind):
+        for path, kind in listed_types(context, pool):
+            if not known_to_karpenter(kind):
                 yield (
-                    node_path(pool, f"instance_types[{index}]"),
-                    f"Karpenter does not know the accelerators of {name}, and would give its nodes an image without "
-                    "their driver; use a node group",
+                    path,
+                    f"Karpenter does not know the accelerators of {kind.name}, and would give its nodes an image "
+                    "without their driver; use a node group",
                 )
 
 
@@ -262,13 +257,10 @@ def _sold(kind: InstanceType, capacity: str) -> bool:
 def _capacity_unsold(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
-        for index, capacity in enumerate(pool.capacity):
+        for path, capacity in field_paths.items(node_path(pool, "capacity"), pool.capacity):
             if kinds and not any(_sold(kind, capacity) for kind in kinds):
                 ways = sorted({way for kind in kinds for way in kind.usage_classes})
-                yield (
-                    node_path(pool, f"capacity[{index}]"),
-                    f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}",
-                )
+                yield path, f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}"
 
 
 @warning("POOL_TYPE_UNSOLD")
@@ -276,23 +268,26 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
         sold = [kind for kind in kinds if any(_sold(kind, capacity) for capacity in pool.capacity)]
-        for index, name in enumerate(pool.instance_types):
-            kind = context.catalogue.find(name)
-            if sold and kind is not None and kind not in sold and not kind.withdrawn:
+        for path, kind in listed_types(context, pool):
+            if sold and kind not in sold and not kind.withdrawn:
                 yield (
-                    node_path(pool, f"instance_types[{index}]"),
-                    f"{name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; remove it, "
-                    "or add a capacity",
+                    path,
+                    f"{kind.name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; "
+                    "remove it, or add a capacity",
                 )
+
+
+def _reservations(pool: NodePoolSpec) -> Iterator[tuple[str, PoolReservation]]:
+    return field_paths.items(node_path(pool, "reservations"), pool.reservations)
 
 
 @error("POOL_RESERVATION_ZONE")
 def _reservation_zone(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        for index, reservation in enumerate(pool.reservations):
+        for path, reservation in _reservations(pool):
             if pool.zones and reservation.zone and reservation.zone not in pool.zones:
                 yield (
-                    node_path(pool, f"reservations[{index}].zone"),
+                    f"{path}.zone",
                     f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
                     "reservation is never used; add the zone, or remove 'zones'",
                 )
@@ -308,13 +303,12 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
 def _reservation_tags(context: Context) -> Iterator[Breach]:
     most = facts.karpenter()["tags"]["selector_max"]
     for pool in context.pools:
-        for index, reservation in enumerate(pool.reservations):
-            path = node_path(pool, f"reservations[{index}].tags")
+        for path, reservation in _reservations(pool):
             if len(reservation.tags) > most:
-                yield path, f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
+                yield f"{path}.tags", f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
             for key, value in reservation.tags.items():
                 if not value:
-                    yield f"{path}[{key}]", "an empty value is refused by Karpenter; give the tag's value"
+                    yield f"{path}.tags[{key}]", "an empty value is refused by Karpenter; give the tag's value"
 
 
 @error("POOL_RESERVATION_DUPLICATE")
@@ -322,18 +316,18 @@ def _reservation_duplicate(context: Context) -> Iterator[Breach]:
     first: dict[str, tuple[str, str | None]] = {}
     for pool in context.pools:
         listed: set[str] = set()
-        for index, reservation in enumerate(pool.reservations):
+        for path, reservation in _reservations(pool):
             if reservation.id is None:
                 continue
             # Two pools may share a reservation.
             where, zone = first.setdefault(reservation.id, (pool.name, reservation.zone))
             if zone != reservation.zone:
                 yield (
-                    node_path(pool, f"reservations[{index}].zone"),
+                    f"{path}.zone",
                     f"a reservation is in one zone, and {reservation.id} is in {zone} in pool {where}; correct one",
                 )
             elif reservation.id in listed:
-                yield node_path(pool, f"reservations[{index}].id"), f"{reservation.id} is listed twice; remove one"
+                yield f"{path}.id", f"{reservation.id} is listed twice; remove one"
             listed.add(reservation.id)
 
 
@@ -402,10 +396,7 @@ def _labels(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for key in pool.labels:
             if key in keys or in_domain(key, fact["restricted_domains"]):
-                yield (
-                    node_path(pool, f"labels[{key}]"),
-                    f"Karpenter sets {key} itself, or refuses it; use a key of your own domain",
-                )
+                yield label_path(pool, key), f"Karpenter sets {key} itself, or refuses it; use a key of your own domain"
 
 
 @error("POOL_TAG_RESTRICTED")
@@ -416,12 +407,12 @@ def _pool_tags(context: Context) -> Iterator[Breach]:
     for path, tags in given:
         for key in tags:
             if key in fact["restricted"] or key.startswith(tuple(fact["restricted_prefixes"])):
-                yield f"{path}[{key}]", f"Karpenter sets {key} itself, and refuses it here; use another key"
+                yield field_paths.item(path, key), f"Karpenter sets {key} itself, and refuses it here; use another key"
 
 
 @error("POOL_BUDGET_SCHEDULE")
 def _budget_schedule(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        for index, budget in enumerate(pool.disruption.budgets or ()):
+        for path, budget in field_paths.items(node_path(pool, "disruption.budgets"), pool.disruption.budgets or ()):
             if budget.schedule and (fault := cron_fault(budget.schedule)):
-                yield node_path(pool, f"disruption.budgets[{index}].schedule"), fault
+                yield f"{path}.schedule", fault

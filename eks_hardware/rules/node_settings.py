@@ -12,7 +12,17 @@ from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
 from eks_hardware.resolve.model import BlockDevice
 from eks_hardware.resolve.node import block_devices, instance_store, pod_addresses, recommended_pods
-from eks_hardware.rules.registry import Breach, Context, Node, error, in_domain, node_path, type_names, warning
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    Node,
+    error,
+    in_domain,
+    label_path,
+    node_path,
+    type_names,
+    warning,
+)
 from eks_hardware.rules.user_data_overrides import kubelet_flags
 from eks_hardware.units import GIB, amount
 
@@ -58,9 +68,7 @@ def _recommended(context: Context) -> Iterator[Breach]:
 @error("LABEL_RESERVED")
 def _reserved_labels(context: Context) -> Iterator[Breach]:
     fact = facts.nodes()["group_labels"]
-    found = [
-        (node_path(group, f"labels[{key}]"), key) for group in context.strategy.node_groups for key in group.labels
-    ]
+    found = [(label_path(group, key), key) for group in context.strategy.node_groups for key in group.labels]
     found += [
         (path, pair.partition("=")[0])
         for node in context.nodes
@@ -85,15 +93,12 @@ def _label_limit(context: Context) -> Iterator[Breach]:
         for key, value in group.labels.items():
             if len(key) > longest:
                 yield (
-                    node_path(group, f"labels[{key}]"),
+                    label_path(group, key),
                     f"the EKS API takes keys of {longest} characters, with their domain, and this has {len(key)}; "
                     "use a shorter one",
                 )
             if not value:
-                yield (
-                    node_path(group, f"labels[{key}]"),
-                    "the EKS API takes no label without a value; give it one, such as 'true'",
-                )
+                yield label_path(group, key), "the EKS API takes no label without a value; give it one, such as 'true'"
 
 
 @error("LABEL_SHARING")
@@ -107,7 +112,7 @@ def _label_sharing(context: Context) -> Iterator[Breach]:
         for key, value in derived.items():
             if node.labels.get(key, value) != value:
                 yield (
-                    node_path(node, f"labels[{key}]"),
+                    label_path(node, key),
                     f"by this label the node finds how its GPUs are shared, and for gpu_sharing it is {value!r}; "
                     "remove it",
                 )

@@ -172,6 +172,11 @@ def node_path(node: Node, field: str = "") -> str:
     return f"{path}.{field}" if field else path
 
 
+def label_path(node: Node, key: str) -> str:
+    """Path of a label: ``node_groups[gpu].labels[team]``."""
+    return field_paths.item(node_path(node, "labels"), key)
+
+
 def limit_path(pool: NodePoolSpec, resource: str) -> str:
     """Path of a limit of a node pool: ``karpenter.node_pools[gpu].limits[nvidia.com/gpu]``."""
     return field_paths.below(node_path(pool, "limits"), resource)
@@ -208,6 +213,6 @@ def zones_given(node: Node) -> Iterator[tuple[str, str]]:
         for zone in node.zones:
             yield node_path(node, "zones"), zone
     if isinstance(node, NodePoolSpec):
-        for index, reservation in enumerate(node.reservations):
+        for path, reservation in field_paths.items(node_path(node, "reservations"), node.reservations):
             if reservation.zone:
-                yield node_path(node, f"reservations[{index}].zone"), reservation.zone
+                yield f"{path}.zone", reservation.zone

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, noun, warning
@@ -63,9 +63,10 @@ _RAID10 = "RAID10"
 def kubelet_flags(node: Node) -> Iterator[tuple[str, str, str]]:
     """Path, name and value of kubelet's command-line arguments in a NodeConfig."""
     flags = setting(node.user_data, ("kubelet", "flags")) if ami_family(node) == "al2023" else None
-    for index, flag in enumerate(flags if isinstance(flags, list | tuple) else ()):
+    listed = flags if isinstance(flags, list | tuple) else ()
+    for path, flag in field_paths.items(node_path(node, "user_data.kubelet.flags"), listed):
         name, _, value = str(flag).partition("=")
-        yield node_path(node, f"user_data.kubelet.flags[{index}]"), name, value.strip("\"'")
+        yield path, name, value.strip("\"'")
 
 
 @warning("USER_DATA_OVERRIDES")

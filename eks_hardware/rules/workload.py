@@ -35,11 +35,7 @@ def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]
             def has(kind: InstanceType) -> bool:
                 return _trains(kind) in (None, "supported")
 
-            yield (
-                node,
-                called_all(bad),
-                choices(context, node, kinds, has, (Hardware.TRAINIUM,)),
-            )
+            yield node, called_all(bad), choices(context, node, kinds, has, (Hardware.TRAINIUM,))
 
 
 @error("TRAINING_UNSUPPORTED")
