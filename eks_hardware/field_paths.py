@@ -7,6 +7,10 @@ plain word (``tags[a/b]``).
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _STEP = re.compile(r"\[[^\]]*\]|[^.\[\]]+")
@@ -39,6 +43,11 @@ def item(path: str, label: str | int) -> str:
     return f"{path}[{label}]"
 
 
+def items(path: str, values: Iterable[T]) -> Iterator[tuple[str, T]]:
+    """The items of the list at ``path``, each behind its path by index."""
+    return ((item(path, index), value) for index, value in enumerate(values))
+
+
 def list_of(path: str) -> str:
     """The first list on the way, as ``karpenter.node_pools``; the path itself where there is none."""
     return path.partition("[")[0]
@@ -52,8 +61,3 @@ def name_of_item(path: str) -> str:
 def section(path: str) -> str:
     """The field at the top of the file, as ``karpenter``."""
     return split(path)[0]
-
-
-def last(path: str) -> str:
-    """The last step."""
-    return split(path)[-1]

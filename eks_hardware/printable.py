@@ -4,12 +4,7 @@ from __future__ import annotations
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    r"""The text with what nobody would see, or what turns text around, written out: ``\x00``, ``\u202e``.
-
-    Args:
-        text: any text.
-        kept: characters that stay as they are, such as a line break.
-    """
+    r"""The text with invisible characters written out, except for those ``kept``: ``\x00``, ``\u202e``."""
     if text.isprintable():
         return text
     return "".join(

@@ -1,4 +1,4 @@
-"""What somebody may have meant by a name that there is not, and other words that several messages share."""
+"""What somebody may have meant by an unknown name, and other words that several messages share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ _CLOSE = 0.6
 """How alike two names must be, from 0 to 1: difflib's own default."""
 _AS_CLOSE = 0.1
 """Names that are less alike than the nearest by more than this are left out."""
+_SAME = 0.85
+"""From this likeness on, one name is the other one misspelt."""
 
 
 def several(names: Sequence[str], most: int = 5) -> str:
@@ -28,6 +30,16 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
         return ()
     least = SequenceMatcher(None, nearest[0], plain).ratio() - _AS_CLOSE
     return tuple(names[each] for each in get_close_matches(plain, names, n=3, cutoff=max(least, _CLOSE)))
+
+
+def misspelt(word: str, names: Iterable[str]) -> str | None:
+    """The first of some names that a word can hardly be anything but a misspelling of."""
+    from difflib import SequenceMatcher
+
+    return next(
+        (name for name in names if _plain(word) == _plain(name) or SequenceMatcher(None, word, name).ratio() >= _SAME),
+        None,
+    )
 
 
 def _plain(name: str) -> str:

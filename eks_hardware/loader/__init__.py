@@ -2,7 +2,7 @@
 
     loaded = read_strategy("config/strategies/mixed-hardware.yaml", overlays=["private"])
     loaded.strategy.region                              # the typed model
-    loaded.source.locate("node_groups[gpu].efa")        # where it stands
+    loaded.source.locate("node_groups[gpu].efa")        # its position
 
 The way of a file: :mod:`discovery` says which there are, :mod:`yaml_files` reads their text, :mod:`yaml_document` makes
 a tree with positions of it, :mod:`overlays` merges, :mod:`documents` puts these steps together for any model, with

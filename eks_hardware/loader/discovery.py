@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
-from eks_hardware.loader.yaml_files import display_name
+from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.printable import quoted, shown
 
 DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
@@ -21,7 +21,6 @@ DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
 PROJECT_FOLDER = "strategies"
 """Where a project has its strategies, beside its ``cdktf.json``."""
 PROJECT_FILE = "cdktf.json"
-SUFFIXES = (".yaml", ".yml")
 
 STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"
 OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
@@ -38,12 +37,7 @@ class Selection(NamedTuple):
 
 
 def read_environment(environ: Mapping[str, str]) -> Selection:
-    """The only place where the configuration looks at environment variables.
-
-    Args:
-        environ: ``EKS_HARDWARE_STRATEGIES`` (files and folders, separated as in ``PATH``) and
-            ``EKS_HARDWARE_OVERLAY`` (names, separated by commas).
-    """
+    """Read ``EKS_HARDWARE_STRATEGIES`` (separated as in ``PATH``) and ``EKS_HARDWARE_OVERLAY`` (by commas)."""
     paths = [part for part in environ.get(STRATEGIES_VARIABLE, "").split(os.pathsep) if part.strip()]
     overlays = [part.strip() for part in environ.get(OVERLAY_VARIABLE, "").split(",") if part.strip()]
     return Selection(paths or None, overlays)
@@ -58,33 +52,34 @@ def default_folder() -> Path:
     return Path(PROJECT_FOLDER) if elsewhere else DEFAULT_FOLDER
 
 
-def discover(paths: Sequence[Path | str] | None, folder: Path | str | None = None) -> list[Path]:
+def discover(paths: Sequence[Path | str] | None) -> list[Path]:
     """The strategy files, sorted by name, each once.
 
     Args:
-        paths: files and folders; None for the default folder. Empty entries are ignored.
-        folder: folder of the strategies when nothing is named; by default :func:`default_folder`.
+        paths: files and folders; None for :func:`default_folder`. Empty entries are ignored.
 
     Raises:
         StrategyError: STRATEGY_PATH for every entry that does not exist, and every folder without a strategy.
     """
-    files, findings = find(paths, folder)
+    files, findings = find(paths)
     if findings:
         raise StrategyError(findings)
     return files
 
 
-def find(paths: Sequence[Path | str] | None, folder: Path | str | None = None) -> tuple[list[Path], list[Finding]]:
+def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]:
     """Like :func:`discover`, but returns what is there and the findings about what is not."""
     named = [entry for entry in paths or () if str(entry).strip()]
     remedy = _NAMED if named else _DEFAULT
     found: dict[str, Path] = {}
     findings: list[Finding] = []
-    for entry in named or [default_folder() if folder is None else folder]:
+    for entry in named or [default_folder()]:
         try:
             files = _files(Path(entry))
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            findings.append(Finding("STRATEGY_PATH", "", f"{_problem(entry, error)}; {remedy}"))
+            reason = getattr(error, "strerror", None) or str(error)
+            message = f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
+            findings.append(Finding("STRATEGY_PATH", "", message))
             continue
         for file in files:
             found.setdefault(os.path.realpath(file), file)
@@ -92,12 +87,7 @@ def find(paths: Sequence[Path | str] | None, folder: Path | str | None = None) -
 
 
 def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
-    """The file of this path, or else the one called so among the strategies that would become stacks.
-
-    Args:
-        name: path of a file, or its name without the suffix; of a shipped strategy too, which serves as an example.
-        paths: files and folders that the environment names; None for the default folder.
-    """
+    """The file at this path, or else the one of this name among the strategies of ``paths`` and the shipped ones."""
     path = Path(name)
     if path.exists() or path.name != name:
         return path
@@ -117,9 +107,3 @@ def _files(path: Path) -> list[Path]:
 
 def _is_strategy(file: Path) -> bool:
     return file.suffix.lower() in SUFFIXES and not file.name.startswith(".") and not file.is_dir()
-
-
-def _problem(entry: Path | str, error: OSError | ValueError) -> str:
-    reason = getattr(error, "strerror", None) or str(error)
-    name = display_name(entry)
-    return f"{quoted(name)}: {shown(reason).lower()}"

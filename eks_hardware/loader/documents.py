@@ -20,16 +20,15 @@ from eks_hardware.loader.yaml_files import display_name, read_text
 from eks_hardware.printable import quoted, shown
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
-Folders = Sequence[Path | str]
 
 
 @dataclass(frozen=True)
 class Document(Generic[ModelT]):
-    """A valid model and where its fields stand.
+    """A valid model and the positions of its fields.
 
     Attributes:
         value: the model.
-        source: where every field stands, overlays included.
+        source: the position of every field, overlays included.
         file: the file as findings name it.
         path: the file; None for text.
 
@@ -54,7 +53,6 @@ def load_document(
     file: str = "<string>",
     over: str = "",
     overlays: Sequence[str] = (),
-    overlay_folders: Folders | None = None,
 ) -> Document[ModelT]:
     """Load one document into a model.
 
@@ -64,13 +62,12 @@ def load_document(
         file: name in findings, for text.
         over: text of an overlay, for text.
         overlays: names of overlays, laid over a file in this order.
-        overlay_folders: where overlays are; see :func:`eks_hardware.loader.read_strategy`.
 
     Raises:
         StrategyError: with every finding.
     """
     if isinstance(source, Path):
-        attempt = read_file(source, model, overlays, overlay_folders, {})
+        attempt = read_file(source, model, overlays, {})
     else:
         attempt = Attempt(file)
         attempt.take(parse(source, file))
@@ -82,33 +79,18 @@ def load_document(
     return attempt.document
 
 
-def read_file(
-    path: Path,
-    model: type[ModelT],
-    overlays: Sequence[str],
-    overlay_folders: Folders | None,
-    read: dict[Path, Parsed],
-) -> Attempt[ModelT]:
-    """Read a file whatever is wrong with it.
-
-    Args:
-        path: the file.
-        model: the pydantic model of the whole document.
-        overlays: names of overlays, laid over the document in this order.
-        overlay_folders: where overlays are; by default as seen from the file.
-        read: the overlays that were read for other files; grows.
-    """
+def read_file(path: Path, model: type[ModelT], overlays: Sequence[str], read: dict[Path, Parsed]) -> Attempt[ModelT]:
+    """Read a file whatever is wrong with it; ``read`` keeps the overlays that were read, for the next file."""
     attempt: Attempt[ModelT] = Attempt(display_name(path), path)
     attempt.take(_parsed(path))
-    folders = tuple(overlay_folders) if overlay_folders is not None else ov.overlay_folders(path)
-    attempt.lay_over_named(overlays, folders, read)
+    attempt.lay_over_named(overlays, ov.overlay_folders(path), read)
     attempt.validate(model)
     return attempt
 
 
 @dataclass
 class Attempt(Generic[ModelT]):
-    """One document on its way: what was read so far, what was found, and the model once it is valid."""
+    """A document while it is loaded: its tree, its findings, and the model once it is valid."""
 
     file: str
     path: Path | None = None
@@ -117,11 +99,11 @@ class Attempt(Generic[ModelT]):
     findings: list[Finding] = field(default_factory=list)
 
     def take(self, parsed: Parsed) -> None:
-        """Begin with a document."""
+        """Start with a document."""
         self.root = parsed.root
         self.findings.extend(parsed.findings)
 
-    def lay_over_named(self, names: Sequence[str], folders: Folders, read: dict[Path, Parsed]) -> None:
+    def lay_over_named(self, names: Sequence[str], folders: Sequence[Path], read: dict[Path, Parsed]) -> None:
         """Lay overlays over the document, in the order of their names."""
         try:
             files = ov.find_overlays(names, folders)
@@ -163,7 +145,7 @@ class Attempt(Generic[ModelT]):
             self.document = Document(value, SourceMap(root), self.file, self.path)
 
     def _explain(self, error: ValidationError, root: yn.Mapping, model: type[ModelT]) -> None:
-        # Only a wrong file needs it.
+        # Imported only for a wrong file.
         from eks_hardware.loader.pydantic_errors import translate
 
         details = error.errors(include_url=False, include_input=False)
@@ -176,16 +158,13 @@ class Attempt(Generic[ModelT]):
 
     def ordered(self) -> list[Finding]:
         """The findings by file (the document first, then its overlays), then position; each once."""
-        unique = list({str(finding): finding for finding in self.findings}.values())
-        files = {self.file: 0}
-        for finding in unique:
-            files.setdefault(finding.position.file if finding.position else "", len(files))
 
-        def key(finding: Finding) -> tuple[int, int, int]:
-            position = finding.position or Position("")
-            return files[position.file], position.line, position.column
+        def place(finding: Finding) -> Position:
+            return finding.position or Position("")
 
-        return sorted(unique, key=key)
+        unique = {str(finding): finding for finding in self.findings}.values()
+        files = list(dict.fromkeys([self.file, *(place(finding).file for finding in unique)]))
+        return sorted(unique, key=lambda finding: (files.index(place(finding).file), *place(finding)[1:]))
 
 
 def validated(root: yn.Node, model: type[ModelT]) -> ModelT:
@@ -194,8 +173,8 @@ def validated(root: yn.Node, model: type[ModelT]) -> ModelT:
     Raises:
         ValidationError: from pydantic, which knows no positions.
     """
-    # As JSON: strict about scalars ("4" is no number, yes is no boolean), but lists and text may become tuples, enums,
-    # addresses.
+    # As JSON: strict about scalars ("4" is not a number, yes is not a boolean), but lists and text may become tuples,
+    # enums and addresses.
     return model.model_validate_json(json.dumps(root.plain()), strict=True)
 
 
@@ -207,7 +186,7 @@ def _parsed(path: Path, *, may_be_empty: bool = False) -> Parsed:
         return Parsed(None, error.findings)
 
 
-# -- names that stand twice
+# -- duplicate names
 
 
 def _duplicate_names(path: str, node: yn.Node, annotation: Any) -> Iterator[Finding]:

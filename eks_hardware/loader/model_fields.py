@@ -33,7 +33,7 @@ def is_model(annotation: Any) -> bool:
 
 
 def pick(members: tuple[Any, ...], label: object) -> Any:
-    """The member of a union that pydantic's label or tag stands for; None where that cannot be told."""
+    """The member of a union that pydantic's label or tag stands for; None if it is not clear."""
     flat = [inner for member in members for inner in unwrap(member)]
     if wrapped := _VALIDATED.fullmatch(str(label)):
         label = wrapped.group(1)

@@ -13,11 +13,11 @@ from pathlib import Path
 from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import yaml_nodes as yn
+from eks_hardware.loader.yaml_files import SUFFIXES
 from eks_hardware.printable import quoted, shown
 from eks_hardware.suggestions import close, question
 
 PACKAGED = data.FOLDER.resolve() / "overlays"
-SUFFIXES = (".yaml", ".yml")
 
 # Which strategies an overlay is for; not a field of a strategy.
 _SCOPE = "strategies"
@@ -26,7 +26,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 def overlay_folders(strategy_file: Path | str) -> tuple[Path, ...]:
-    """Where the overlays of a strategy are looked for; the first folder that has one wins."""
+    """The folders in which the overlays of a strategy are looked for, in order."""
     folder = Path(strategy_file).parent
     beside = folder.parent if folder.name not in ("", "..") else folder / ".."
     return (beside / "overlays", folder / "overlays", PACKAGED)
@@ -148,7 +148,7 @@ def _is_null(node: yn.Node) -> bool:
 
 
 def _without_nulls(node: yn.Node) -> yn.Node:
-    """The same value, with the keys left out that an overlay resets although nothing is below it."""
+    """The same value without the keys that an overlay resets although the strategy does not have them."""
     if isinstance(node, yn.Mapping):
         return merge_mappings(yn.Mapping({}, node.position), node)
     if isinstance(node, yn.Sequence):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -45,15 +45,15 @@ class _Place:
             return self.parent.entries[str(self.key)].key_position
         return self.nearest.position
 
+    def position(self) -> Position:
+        return self.key_position() if self.on_key else self.nearest.position
+
 
 class _Translated(NamedTuple):
     kind: str  # pydantic's type of the error
-    code: str
-    need: str  # "a whole number"; empty where `message` says it all
-    message: str
+    finding: Finding
     place: _Place
-    position: Position
-    path: str
+    need: str = ""  # "a whole number"; empty if the message is not about what is needed
     choices: Sequence[Any] = ()
 
 
@@ -100,7 +100,7 @@ def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> 
         if item.kind == "too_short" and _is_long_enough(detail, item.place.node):
             continue  # pydantic counts valid items only; the others have findings
         if item.place.branch is None:
-            findings.append(_finding(item))
+            findings.append(item.finding)
         else:
             unions.setdefault(item.place.branch[0], []).append(item)
     for path, items in unions.items():
@@ -113,34 +113,29 @@ def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
     return written >= int(detail.get("ctx", {}).get("min_length", 0))
 
 
-def _finding(item: _Translated) -> Finding:
-    return Finding(item.code, item.path, item.message, position=item.position)
-
-
 def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
-    """pydantic reports every alternative of a union; what is wanted is the one that was meant."""
+    """pydantic reports every alternative of a union; only the one that was meant is kept."""
     labels: dict[str, list[_Translated]] = {}
     for item in items:
         if item.place.branch:
             labels.setdefault(item.place.branch[1], []).append(item)
     if len(labels) == 1:
-        return [_finding(item) for item in items]
+        return [item.finding for item in items]
     deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
     if deeper:  # the shape fits this one
-        return [_finding(item) for item in min(deeper, key=len)]
+        return [item.finding for item in min(deeper, key=len)]
     if isinstance(items[0].place.nearest, yn.Mapping):
-        # What a mapping lacks is said of the alternative that is one.
+        # What a mapping lacks is reported for the alternative that is a mapping.
         of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
         if of_mapping:
-            return [_finding(item) for item in min(of_mapping, key=len)]
-    heads = sorted((group[0] for group in labels.values()), key=lambda item: item.code == "FIELD_TYPE")
+            return [item.finding for item in min(of_mapping, key=len)]
+    heads = sorted((group[0] for group in labels.values()), key=lambda item: item.finding.code == "FIELD_TYPE")
     best = heads[0]
     if not all(item.need for item in heads):
-        return [_finding(best)]
+        return [best.finding]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
     hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
-    message = f"needs {needs}, got {_given(best.place.node)}{hint}"
-    return [Finding(best.code, best.path, message, position=best.position)]
+    return [replace(best.finding, message=f"needs {needs}, got {_given(best.place.node)}{hint}")]
 
 
 def _is_other_shape(item: _Translated) -> bool:
@@ -165,6 +160,14 @@ def _count(number: Any, place: _Place) -> str:
     return f"{number} {one if number == 1 else many}"
 
 
+def _at_most(place: _Place, ctx: Mapping[str, Any]) -> str:
+    return f"at most {_count(ctx.get('max_length'), place)}"
+
+
+def _at_least(place: _Place, ctx: Mapping[str, Any]) -> str:
+    return f"at least {_count(ctx.get('min_length'), place)}"
+
+
 def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
     values = [str(value) for value in _choices(place, ctx)]
     return f"one of {', '.join(values)}" if len(values) > 1 else f"the value {values[0]}"
@@ -172,7 +175,7 @@ def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
 
 def _choices(place: _Place, ctx: Mapping[str, Any]) -> list[Any]:
     """The allowed values; never empty."""
-    # At a key or below a union, the annotation at hand is another one than the error is about.
+    # At a key or below a union, the error is not about this annotation.
     known = [] if place.on_key or place.branch or place.annotation is None else allowed(place.annotation)
     expected = str(ctx.get("expected_tags") or ctx.get("expected") or "another")
     return known or re.findall(r"'([^']*)'", expected) or [expected]
@@ -191,47 +194,33 @@ def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
     return in_words(pattern) or f"text of the form {shown(pattern, 160)}"
 
 
-_TEXT = _fixed("text")
-_MAPPING = _fixed("a mapping")
-_LIST = _fixed("a list")
-_WHOLE = _fixed("a whole number")
-_TRUTH = _fixed("true or false")
-
-# pydantic's error type -> (code, what is needed). https://docs.pydantic.dev/latest/errors/validation_errors/
+# What is needed -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
+_TYPES: dict[str, tuple[str, ...]] = {
+    "a list": ("frozen_set_type", "list_type", "set_type", "tuple_type"),
+    "a mapping": ("dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type"),
+    "a number": ("float_parsing", "float_type"),
+    "a whole number": ("int_from_float", "int_parsing", "int_type"),
+    "no value": ("none_required",),
+    "text": ("string_sub_type", "string_type"),
+    "true or false": ("bool_parsing", "bool_type"),
+}
+# pydantic's type of the error -> (code, what is needed).
 _TEMPLATES: dict[str, tuple[str, _Template]] = {
-    "bool_parsing": ("FIELD_TYPE", _TRUTH),
-    "bool_type": ("FIELD_TYPE", _TRUTH),
-    "dataclass_type": ("FIELD_TYPE", _MAPPING),
-    "dict_type": ("FIELD_TYPE", _MAPPING),
+    **{kind: ("FIELD_TYPE", _fixed(text)) for text, kinds in _TYPES.items() for kind in kinds},
     "enum": ("FIELD_VALUE", _one_of),
     "finite_number": ("FIELD_RANGE", _fixed("a finite number")),
-    "float_parsing": ("FIELD_TYPE", _fixed("a number")),
-    "float_type": ("FIELD_TYPE", _fixed("a number")),
-    "frozen_set_type": ("FIELD_TYPE", _LIST),
     "greater_than": ("FIELD_RANGE", _bound("a number greater than", "gt")),
     "greater_than_equal": ("FIELD_RANGE", _bound("a number of at least", "ge")),
-    "int_from_float": ("FIELD_TYPE", _WHOLE),
-    "int_parsing": ("FIELD_TYPE", _WHOLE),
     "int_parsing_size": ("FIELD_RANGE", _fixed("a smaller number")),
-    "int_type": ("FIELD_TYPE", _WHOLE),
     "less_than": ("FIELD_RANGE", _bound("a number less than", "lt")),
     "less_than_equal": ("FIELD_RANGE", _bound("a number of at most", "le")),
-    "list_type": ("FIELD_TYPE", _LIST),
     "literal_error": ("FIELD_VALUE", _one_of),
-    "mapping_type": ("FIELD_TYPE", _MAPPING),
-    "model_attributes_type": ("FIELD_TYPE", _MAPPING),
-    "model_type": ("FIELD_TYPE", _MAPPING),
     "multiple_of": ("FIELD_RANGE", _bound("a multiple of", "multiple_of")),
-    "none_required": ("FIELD_TYPE", _fixed("no value")),
-    "set_type": ("FIELD_TYPE", _LIST),
     "string_pattern_mismatch": ("FIELD_PATTERN", _pattern),
-    "string_sub_type": ("FIELD_TYPE", _TEXT),
-    "string_too_long": ("FIELD_LENGTH", lambda p, c: f"at most {_count(c.get('max_length'), p)}"),
-    "string_too_short": ("FIELD_LENGTH", lambda p, c: f"at least {_count(c.get('min_length'), p)}"),
-    "string_type": ("FIELD_TYPE", _TEXT),
-    "too_long": ("FIELD_LENGTH", lambda p, c: f"at most {_count(c.get('max_length'), p)}"),
-    "too_short": ("FIELD_LENGTH", lambda p, c: f"at least {_count(c.get('min_length'), p)}"),
-    "tuple_type": ("FIELD_TYPE", _LIST),
+    "string_too_long": ("FIELD_LENGTH", _at_most),
+    "string_too_short": ("FIELD_LENGTH", _at_least),
+    "too_long": ("FIELD_LENGTH", _at_most),
+    "too_short": ("FIELD_LENGTH", _at_least),
     "union_tag_invalid": ("FIELD_VALUE", _one_of),
 }
 
@@ -243,7 +232,6 @@ def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Trans
     if kind.startswith("union_tag"):
         _step(place, str(ctx.get("discriminator", "'type'")).strip("'"), None)
         kind = "missing" if place.node is None else kind
-    position = (place.node or place.nearest).position
     if kind == "missing":
         return _missing(place)
     if kind == "extra_forbidden":
@@ -251,11 +239,10 @@ def _translate_one(detail: ErrorDetails, root: yn.Mapping, model: Any) -> _Trans
     if kind in _TEMPLATES:
         code, template = _TEMPLATES[kind]
         need = template(place, ctx)
-        position = place.key_position() if place.on_key else position
         choices = _choices(place, ctx) if template is _one_of else ()
-        message = _needs(need, kind, place, choices)
-        return _Translated(kind, code, need, message, place, position, place.path, choices)
-    return _custom(detail, place, position)
+        finding = Finding(code, place.path, _needs(need, kind, place, choices), position=place.position())
+        return _Translated(kind, finding, place, need, choices)
+    return _custom(detail, place)
 
 
 def _missing(place: _Place) -> _Translated:
@@ -265,7 +252,7 @@ def _missing(place: _Place) -> _Translated:
     if isinstance(parent, yn.Mapping) and place.key in parent.removed:
         position = parent.removed[str(place.key)]
         message = f"required field {shown(place.key)} is reset here and has no default; give it a value"
-    return _Translated("missing", "FIELD_MISSING", "", message, place, position, place.path)
+    return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
 def _unknown(place: _Place) -> _Translated:
@@ -273,8 +260,8 @@ def _unknown(place: _Place) -> _Translated:
     hint = _did_you_mean(str(place.key), known)
     listed = f"; fields here: {shown(', '.join(known), 400)}" if known and not hint else ""
     message = f"unknown field {quoted(place.key)}{hint}{listed}"
-    position = place.key_position()
-    return _Translated("extra_forbidden", "FIELD_UNKNOWN", "", message, place, position, place.path)
+    finding = Finding("FIELD_UNKNOWN", place.path, message, position=place.key_position())
+    return _Translated("extra_forbidden", finding, place)
 
 
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
@@ -347,7 +334,7 @@ def _measured(node: yn.Node | None) -> str:
     return "empty text"
 
 
-def _custom(detail: ErrorDetails, place: _Place, position: Position) -> _Translated:
+def _custom(detail: ErrorDetails, place: _Place) -> _Translated:
     """An error that a model raised itself, or one of pydantic's rare ones."""
     kind = detail["type"]
     ctx = detail.get("ctx", {})
@@ -359,11 +346,10 @@ def _custom(detail: ErrorDetails, place: _Place, position: Position) -> _Transla
         elif message.startswith("needs "):
             message = f"{message}, got {given}"
     code = kind.upper() if kind not in _builtin_kinds() else _code_of_builtin(kind)
-    position = place.key_position() if place.on_key else position
-    path = place.path
+    path, position = place.path, place.position()
     if "field" in ctx and kind not in _builtin_kinds():
         path, position = _sub_path(place, str(ctx["field"]), position)
-    return _Translated(kind, code, "", message, place, position, path)
+    return _Translated(kind, Finding(code, path, message, position=position), place)
 
 
 def _sentence(message: str) -> str:

@@ -1,4 +1,4 @@
-"""Where the fields of a strategy stand: file, line and column."""
+"""Positions of the fields of a strategy: file, line and column."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_hardware.loader.yaml_nodes import Mapping, Node, Sequence, child_of
 
 @dataclass(slots=True, eq=False)
 class SourceMap:
-    """Where every field of a document stands, overlays included.
+    """The position of every field of a document, overlays included.
 
     Attributes:
         root: the document.
@@ -26,9 +26,9 @@ class SourceMap:
     root: Node
 
     def locate(self, path: str) -> Position | None:
-        """The position of a field's value; of its nearest parent where the field is not written down.
+        """The position of a field's value, or of its nearest parent if the field is not written down.
 
-        A section, and a list of lines, stands where its key does.
+        The position of a section, or of a list of lines, is that of its key.
 
         Args:
             path: as in a finding, ``node_groups[gpu].instance_types[0]``; empty for the document.

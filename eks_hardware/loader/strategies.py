@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from eks_hardware import field_paths
 from eks_hardware.findings import Finding, Position
 from eks_hardware.loader import yaml_nodes as yn
-from eks_hardware.loader.documents import Attempt, Document, Folders, load_document, read_file, validated
+from eks_hardware.loader.documents import Attempt, Document, load_document, read_file, validated
 from eks_hardware.loader.model_fields import fields
 from eks_hardware.loader.source_map import SourceMap
 from eks_hardware.loader.yaml_document import Parsed
@@ -29,7 +29,7 @@ class LoadedStrategy:
 
     Attributes:
         strategy: the typed model.
-        source: where every field stands, overlays included.
+        source: the position of every field, overlays included.
         file: the strategy file as findings name it.
         path: the strategy file; None for one from memory.
 
@@ -67,7 +67,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Remains:
-    """A strategy without what is at fault in its file; good for finding what else is wrong there, and for nothing else.
+    """A strategy without the faulty parts of its file; only good for finding what else is wrong there.
 
     Attributes:
         loaded: the rest; sections that are left out have their defaults.
@@ -85,21 +85,18 @@ class Remains:
     lists: frozenset[str]
 
 
-def read_strategy(
-    file: Path | str, *, overlays: Sequence[str] = (), overlay_folders: Folders | None = None
-) -> LoadedStrategy:
+def read_strategy(file: Path | str, *, overlays: Sequence[str] = ()) -> LoadedStrategy:
     """Read one strategy file, without the hardware that a lock file names.
 
     Args:
         file: the YAML file.
-        overlays: names of overlays, laid over the file in this order.
-        overlay_folders: where overlays are; by default ``../overlays`` and ``overlays`` as seen from the
-            file's folder, then those that ship with the package.
+        overlays: names of overlays, laid over the file in this order. They are looked for in ``../overlays`` and
+            ``overlays`` as seen from the file's folder, then among those that ship with the package.
 
     Raises:
         StrategyError: with every finding.
     """
-    return _loaded(load_document(Path(file), _model(), overlays=overlays, overlay_folders=overlay_folders))
+    return _loaded(load_document(Path(file), _model(), overlays=overlays))
 
 
 def parse_strategy(text: str, *, file: str = "<string>", over: str = "") -> LoadedStrategy:
@@ -116,19 +113,11 @@ def parse_strategy(text: str, *, file: str = "<string>", over: str = "") -> Load
     return _loaded(load_document(text, _model(), file=file, over=over))
 
 
-def read_strategies(
-    files: Iterable[Path | str], overlays: Sequence[str] = (), overlay_folders: Folders | None = None
-) -> Reading:
-    """Read several strategy files; raises nothing for what is in them.
-
-    Args:
-        files: the YAML files.
-        overlays: names of overlays, laid over each file in this order.
-        overlay_folders: where overlays are; see :func:`read_strategy`.
-    """
+def read_strategies(files: Iterable[Path | str], overlays: Sequence[str] = ()) -> Reading:
+    """Read several strategy files, each with the same overlays; raises nothing for what is in them."""
     model = _model()
     read: dict[Path, Parsed] = {}
-    attempts = [read_file(Path(file), model, overlays, overlay_folders, read) for file in files]
+    attempts = [read_file(Path(file), model, overlays, read) for file in files]
     loaded = tuple(_loaded(attempt.document) for attempt in attempts if attempt.document is not None)
     remains = tuple(_remains(attempt) for attempt in attempts if attempt.document is None)
     findings = [finding for attempt in attempts for finding in attempt.ordered()]
@@ -136,13 +125,13 @@ def read_strategies(
     return Reading(
         loaded,
         tuple(each for each in remains if each is not None),
-        # One overlay under many strategies would say the same thing many times.
+        # An overlay of many strategies would repeat its findings.
         tuple({str(finding): finding for finding in findings}.values()),
     )
 
 
 def _model() -> type[Strategy]:
-    # Here and not at the top: whoever finds or reads other files does without the strategy's models.
+    # Not at the top: the loader of other files does not need the strategy's models.
     from eks_hardware.models import Strategy
 
     return Strategy
@@ -190,7 +179,7 @@ def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
 
 
 def _remains(attempt: Attempt[Strategy]) -> Remains | None:
-    """The strategy without the groups, pools and sections that have a finding; None where too little is left."""
+    """The strategy without the groups, pools and sections that have a finding; None if too little is left."""
     from eks_hardware.models.node_lists import NODE_LISTS
 
     if attempt.root is None:

@@ -4,7 +4,7 @@ Only what a strategy needs is accepted: one document whose top is a mapping, str
 1.2. Everything else is a finding, never an exception of the parser. Aliases and merge keys (``<<``) work within limits
 that are counted before anything is expanded.
 
-libyaml reads the text, through PyYAML: its events say what stands where. Where PyYAML was built without libyaml its
+libyaml reads the text, through PyYAML: its events have positions. Where PyYAML was built without libyaml its
 own parser gives the same events more slowly.
 """
 
@@ -47,20 +47,14 @@ _FORBIDDEN = re.compile(
 
 
 class Parsed(NamedTuple):
-    """A document and what is wrong with it; ``root`` is None where nothing could be read."""
+    """A document and what is wrong with it; ``root`` is None if nothing could be read."""
 
     root: Mapping | None
     findings: tuple[Finding, ...]
 
 
 def parse(text: str, file: str, *, may_be_empty: bool = False) -> Parsed:
-    """Read one YAML document.
-
-    Args:
-        text: the document; a byte order mark at its start is skipped.
-        file: its name in findings.
-        may_be_empty: an empty document is an empty mapping instead of FILE_EMPTY.
-    """
+    """Read one YAML document, which findings call ``file``; with ``may_be_empty`` an empty one is an empty mapping."""
     reader = _Reader(text.removeprefix("\ufeff"), file)
     try:
         root = reader.top(may_be_empty)
@@ -115,7 +109,7 @@ class _Reader:
                 yield event
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            # libyaml counts a line after the last, whether or not there is a line break.
+            # libyaml counts one line too many, with or without a line break at the end.
             inside = mark is not None and mark.index < len(self.text)
             where = self._position(mark) if inside else position_after(self.text, self.file)
             self._stop("YAML_SYNTAX", explained(error, self.text), where)
@@ -139,7 +133,7 @@ class _Reader:
         if not isinstance(start, DocumentStartEvent):
             return None
         if start.version or start.tags:
-            # %YAML 1.1 would change what scalars mean, %TAG is for tags; there is no use for either.
+            # %YAML 1.1 would change what scalars mean, %TAG is for tags; neither is of use.
             self._stop("YAML_SYNTAX", DIRECTIVE, self._position(start.start_mark))
         root = self._node(next(self._events), 1)
         next(self._events)  # document end
@@ -233,7 +227,7 @@ class _Reader:
     def _add_entry(self, entries: dict[str, Entry], key: Node, value: Node, event: NodeEvent) -> None:
         if isinstance(key, Faulty):
             return
-        # Of an alias the event, not the key, stands here.
+        # The key of an alias has the position of its anchor.
         position = self._position(event.start_mark)
         if not isinstance(key, Scalar):
             what = "list" if isinstance(key, Sequence) else "mapping"

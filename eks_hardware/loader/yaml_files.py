@@ -12,11 +12,12 @@ from eks_hardware.findings import Finding, Position, StrategyError
 from eks_hardware.printable import shown
 
 MAX_BYTES = 1 << 20
+SUFFIXES = (".yaml", ".yml")
 TOO_LARGE = f"larger than {MAX_BYTES // 1024} KiB; a strategy or overlay is a few KiB"
 
 
 def display_name(file: Path | str) -> str:
-    """How a file is named in findings: relative to the working directory where it lies below it."""
+    """How a file is named in findings: relative to the working directory where it is inside that."""
     text = os.fspath(file)
     if Path(text).is_absolute():
         with contextlib.suppress(ValueError, OSError):  # elsewhere, or the working directory was deleted
@@ -25,11 +26,7 @@ def display_name(file: Path | str) -> str:
 
 
 def read_text(path: Path | str, file: str) -> str:
-    """The text of a regular UTF-8 file.
-
-    Args:
-        path: the file.
-        file: its name in findings.
+    """The text of a regular UTF-8 file, which findings call ``file``.
 
     Raises:
         StrategyError: FILE_UNREADABLE, FILE_TOO_LARGE, FILE_ENCODING.
@@ -52,7 +49,7 @@ def _refuse_link(path: Path | str) -> None:
     Findings quote the line they are about. In a repository that others write to, a link to /proc/self/environ or to
     the credentials of the machine would print them into the log of a check.
     """
-    if Path(path).is_symlink() and not os.path.realpath(path).lower().endswith((".yaml", ".yml")):
+    if Path(path).is_symlink() and not os.path.realpath(path).lower().endswith(SUFFIXES):
         raise OSError(0, "a link to a file that is not called .yaml or .yml")
 
 

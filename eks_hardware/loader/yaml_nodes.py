@@ -53,7 +53,7 @@ class Sequence:
 
 
 class Entry(NamedTuple):
-    """One key of a mapping: where the key stands, and its value."""
+    """One key of a mapping: the key's position, and its value."""
 
     key_position: Position
     node: Node
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Mapping:
-    """A mapping; ``removed`` holds where an overlay reset a key with ``null``."""
+    """A mapping; ``removed`` are the positions at which an overlay reset keys with ``null``."""
 
     entries: dict[str, Entry]
     position: Position
@@ -124,7 +124,7 @@ def child_of(node: Node | None, part: str | int) -> Node | None:
 
 
 def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node]) -> Node:
-    """A copy of the tree in which the value at a path is changed; the same tree where nothing stands there."""
+    """A copy of the tree in which the value at a path is changed; the same tree if there is no value."""
     if not labels:
         return change(node)
     label, *rest = labels

@@ -17,7 +17,7 @@ _ESCAPE = "unknown escape in double quotes; write \\\\ for a backslash, or put t
 DIRECTIVE = "%YAML and %TAG directives are not supported; remove the line"
 _TAG = "a value that begins with ! is a tag, which is not allowed; put the value in quotes if it is text"
 
-# `line`: where that begins which was being read.
+# `line`: the first line of what was being read.
 _MEANINGS = {
     "block sequence entries are not allowed in this context": 'a list item ("- ") needs a line of its own',
     "could not find expected ':'": 'line {line} has no value; write "key: value", on one line',
@@ -69,7 +69,7 @@ def explained(error: MarkedYAMLError, text: str) -> str:
 
 
 def _around(text: str, line: int, column: int) -> tuple[str, str]:
-    """What stands in a line before a column, and from there on."""
+    """A line before a column, and from there on."""
     lines = text.splitlines()
     found = lines[line] if line < len(lines) else ""
     return found[:column], found[column:]

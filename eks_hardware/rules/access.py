@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from eks_hardware import facts
-from eks_hardware.findings import Severity
-from eks_hardware.models import NodeGroupSpec, S3BackendSpec
+from eks_hardware import facts, field_paths
+from eks_hardware.models import AccessEntry, S3BackendSpec
 from eks_hardware.resolve.cluster import has_admin
-from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.rules.cluster import kms_keys
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean
 
-_ENTRIES = "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html"
-_POLICIES = "https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html"
-_ARNS = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"
 _ROLE = re.compile(r"arn:[a-z-]+:iam::([0-9]{12}):role/.+")
 _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
 
@@ -22,12 +19,7 @@ _SSO_PATH = "aws-reserved/sso.amazonaws.com/"
 # --- access entries
 
 
-@rule(
-    "CLUSTER_NO_ADMIN",
-    "nobody may administer the cluster",
-    "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html",
-    severity=Severity.WARNING,
-)
+@warning("CLUSTER_NO_ADMIN")
 def _no_admin(context: Context) -> Iterator[Breach]:
     if not has_admin(context.strategy.cluster):
         yield (
@@ -37,41 +29,37 @@ def _no_admin(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "ACCESS_ENTRY_DUPLICATE",
-    "a principal has two access entries",
-    "https://docs.aws.amazon.com/eks/latest/userguide/creating-access-entries.html",
-)
+@error("ACCESS_ENTRY_DUPLICATE")
 def _duplicate_principal(context: Context) -> Iterator[Breach]:
     cluster = context.strategy.cluster
-    seen = {arn: f"cluster.admins[{index}]" for index, arn in enumerate(cluster.admins)}
+    seen = {arn: path for path, arn in field_paths.items("cluster.admins", cluster.admins)}
     for entry in cluster.access_entries:
-        path = f"cluster.access_entries[{entry.name}].principal_arn"
+        path = _entry_path(entry, "principal_arn")
         if entry.principal_arn in seen:
-            yield (
-                path,
-                f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two",
-            )
+            yield path, f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two"
         seen.setdefault(entry.principal_arn, path)
 
 
 def _principals(context: Context) -> Iterator[tuple[str, str]]:
     """Path and ARN of everyone who gets an access entry."""
     cluster = context.strategy.cluster
-    for index, arn in enumerate(cluster.admins):
-        yield f"cluster.admins[{index}]", arn
+    yield from field_paths.items("cluster.admins", cluster.admins)
     for entry in cluster.access_entries:
-        yield f"cluster.access_entries[{entry.name}].principal_arn", entry.principal_arn
+        yield _entry_path(entry, "principal_arn"), entry.principal_arn
 
 
-@rule("ACCESS_ENTRY_PRINCIPAL", "EKS refuses a principal of an access entry", _ENTRIES)
+def _entry_path(entry: AccessEntry, field: str) -> str:
+    return field_paths.below(field_paths.item("cluster.access_entries", entry.name), field)
+
+
+@error("ACCESS_ENTRY_PRINCIPAL")
 def _refused_principal(context: Context) -> Iterator[Breach]:
     for path, arn in _principals(context):
         principal = arn.split(":", 5)[5].removeprefix("role/")
         if principal.startswith("aws-service-role/"):
             yield path, f"{principal.rpartition('/')[2]} is a service-linked role, which only AWS assumes; remove it"
         elif principal.startswith("AWSReservedSSO_"):
-            # aws-auth wanted it without its path, and that is how people still write it.
+            # aws-auth took it without its path, and people still write it that way.
             yield (
                 path,
                 f"roles of IAM Identity Center have a path, and without it there is no such role; write "
@@ -79,11 +67,7 @@ def _refused_principal(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "ACCESS_ENTRY_CREATOR",
-    "the creator of the cluster gets a second access entry",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2968",
-)
+@error("ACCESS_ENTRY_CREATOR")
 def _creator(context: Context) -> Iterator[Breach]:
     role = context.strategy.aws.assume_role
     if not role or not context.strategy.cluster.creator_is_admin:
@@ -97,33 +81,27 @@ def _creator(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "ACCESS_ENTRY_EMPTY",
-    "an access entry gives no permission",
-    "https://docs.aws.amazon.com/eks/latest/userguide/access-policies.html",
-    severity=Severity.WARNING,
-)
+@warning("ACCESS_ENTRY_EMPTY")
 def _no_permission(context: Context) -> Iterator[Breach]:
     for entry in context.strategy.cluster.access_entries:
         if not entry.policies and not entry.kubernetes_groups:
             yield (
-                f"cluster.access_entries[{entry.name}]",
+                field_paths.item("cluster.access_entries", entry.name),
                 "without policies and kubernetes_groups it lets nobody do anything; add for example policies: "
                 "[{policy: AmazonEKSViewPolicy}]",
             )
 
 
-@rule("ACCESS_POLICY_UNKNOWN", "EKS has no such access policy, or does not give it to roles of yours", _POLICIES)
+@error("ACCESS_POLICY_UNKNOWN")
 def _unknown_policy(context: Context) -> Iterator[Breach]:
     known = facts.eks()["access_policies"]
     for entry in context.strategy.cluster.access_entries:
-        for index, given in enumerate(entry.policies):
-            path = f"cluster.access_entries[{entry.name}].policies[{index}].policy"
+        for path, given in field_paths.items(_entry_path(entry, "policies"), entry.policies):
             if given.policy in known["service_linked"]:
-                yield path, f"{given.policy} is for AWS's service-linked roles only; remove it"
+                yield f"{path}.policy", f"{given.policy} is for AWS's service-linked roles only; remove it"
             elif given.policy not in known["names"]:
                 hint = did_you_mean(given.policy, known["names"], "see `aws eks list-access-policies`")
-                yield path, f"EKS has no access policy {given.policy!r}; {hint}"
+                yield f"{path}.policy", f"EKS has no access policy {given.policy!r}; {hint}"
 
 
 # --- ARNs and accounts
@@ -131,25 +109,26 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
 
 def _arns(context: Context) -> Iterator[tuple[str, str]]:
     """Path and ARN of everything that is named by its ARN, apart from the backend's."""
-    strategy = context.strategy
     yield from _principals(context)
-    for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
-        yield f"karpenter.node_policies[{index}]", arn
-    single = {
-        "cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn,
-        "storage.fsx_lustre.kms_key_arn": strategy.storage.fsx_lustre and strategy.storage.fsx_lustre.kms_key_arn,
-        "storage.efs.kms_key_arn": strategy.storage.efs and strategy.storage.efs.kms_key_arn,
-        "aws.assume_role.role_arn": strategy.aws.assume_role and strategy.aws.assume_role.role_arn,
-        "aws.permissions_boundary_arn": strategy.aws.permissions_boundary_arn,
-    }
-    for node in context.nodes:
-        single[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
-        if isinstance(node, NodeGroupSpec) and node.reservation:
-            single[group_path(node, "reservation.resource_group_arn")] = node.reservation.resource_group_arn
-    yield from ((path, each) for path, each in single.items() if each)
+    yield from _policy_arns(context)
+    yield from kms_keys(context)
+    if role := context.strategy.aws.assume_role:
+        yield "aws.assume_role.role_arn", role.role_arn
+    for group in context.strategy.node_groups:
+        if group.reservation and group.reservation.resource_group_arn:
+            yield node_path(group, "reservation.resource_group_arn"), group.reservation.resource_group_arn
 
 
-@rule("ARN_PARTITION", "an ARN is of another partition than the region", _ARNS)
+def _policy_arns(context: Context) -> Iterator[tuple[str, str]]:
+    """Path and ARN of every IAM policy that is named by its ARN."""
+    strategy = context.strategy
+    if strategy.aws.permissions_boundary_arn:
+        yield "aws.permissions_boundary_arn", strategy.aws.permissions_boundary_arn
+    if strategy.karpenter:
+        yield from field_paths.items("karpenter.node_policies", strategy.karpenter.node_policies)
+
+
+@error("ARN_PARTITION")
 def _partition(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     for path, arn in _arns(context):
@@ -170,11 +149,7 @@ def _other_partition(path: str, arn: str, region: str) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "ROLE_ARN",
-    "an ARN that has to be a role's is not",
-    "https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html",
-)
+@error("ROLE_ARN")
 def _not_a_role(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     given = {"aws.assume_role.role_arn": strategy.aws.assume_role.role_arn if strategy.aws.assume_role else None}
@@ -187,11 +162,7 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
             yield path, f"{arn} is not the ARN of a role: {fix}, arn:aws:iam::<account>:role/<name>"
 
 
-@rule(
-    "ACCOUNT_MISMATCH",
-    "what has to be in the cluster's account is in another one",
-    "https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html",
-)
+@error("ACCOUNT_MISMATCH")
 def _account(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     role = _ROLE.fullmatch(strategy.aws.assume_role.role_arn) if strategy.aws.assume_role else None
@@ -204,11 +175,8 @@ def _account(context: Context) -> Iterator[Breach]:
             f"the role is in {role[1]}, and aws.account_id is {account}: Terraform refuses to work there; correct one "
             "of them",
         )
-    policies = {"aws.permissions_boundary_arn": strategy.aws.permissions_boundary_arn}
-    for index, arn in enumerate(strategy.karpenter.node_policies if strategy.karpenter else ()):
-        policies[f"karpenter.node_policies[{index}]"] = arn
-    for path, policy in policies.items():
-        owner = policy.split(":")[4] if policy else "aws"
+    for path, policy in _policy_arns(context):
+        owner = policy.split(":")[4]
         if owner not in ("aws", account):
             yield (
                 path,

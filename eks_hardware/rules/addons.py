@@ -7,29 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import has_pod_subnets, pod_interfaces
 from eks_hardware.resolve.addresses import switched_on
 from eks_hardware.resolve.node import max_pods
-from eks_hardware.rules.registry import Breach, Context, Node, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.versions import numbers
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.eks import LowestVersion
-
-_CNI = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/README.md"
-_SKEW = "https://kubernetes.io/releases/version-skew-policy/#kube-proxy"
 
 
 def _path(name: str, *rest: str) -> str:
     return ".".join(["cluster.addons", name, *rest])
 
 
-@rule(
-    "ADDON_REQUIRED",
-    "an add-on is off that nodes or other add-ons need",
-    "https://docs.aws.amazon.com/eks/latest/userguide/eks-add-ons.html",
-)
+@error("ADDON_REQUIRED")
 def _required_addon(context: Context) -> Iterator[Breach]:
     for name, addon in context.strategy.cluster.addons.items():
         fact = facts.addons()[name]
@@ -37,12 +29,7 @@ def _required_addon(context: Context) -> Iterator[Breach]:
             yield f"cluster.addons.{name}.enabled", f"{name} cannot be off: {fact['why']}; remove the line"
 
 
-@rule(
-    "ADDON_DNS_OFF",
-    "CoreDNS is off, and the cluster may be without DNS",
-    "https://docs.aws.amazon.com/eks/latest/userguide/managing-coredns.html",
-    severity=Severity.WARNING,
-)
+@warning("ADDON_DNS_OFF")
 def _dns_off(context: Context) -> Iterator[Breach]:
     addon = context.strategy.cluster.addons.get("coredns")
     if addon and not addon.enabled:
@@ -57,17 +44,13 @@ def _dns_off(context: Context) -> Iterator[Breach]:
 
 
 def _pinned(context: Context) -> Iterator[tuple[str, str]]:
-    """Add-ons with a version of the strategy's."""
+    """Add-ons whose version the strategy pins."""
     for name, addon in context.strategy.cluster.addons.items():
         if addon.enabled and addon.version:
             yield str(name), addon.version
 
 
-@rule(
-    "ADDON_VERSION",
-    "an add-on's version cannot do what the strategy asks of it",
-    "config/facts/eks.json (addon_versions)",
-)
+@error("ADDON_VERSION")
 def _version(context: Context) -> Iterator[Breach]:
     known = facts.eks()["addon_versions"]
     for name, version in _pinned(context):
@@ -101,19 +84,14 @@ def _has_efa_only(context: Context, node: Node) -> bool:
 
 
 def _proxy_behind(context: Context) -> tuple[int, str]:
-    """Minors that the pinned kube-proxy is behind the control plane, and its version; 0 where it is not pinned."""
+    """By how many minors the pinned kube-proxy is behind the control plane, and its version; 0 if it is not pinned."""
     version = dict(_pinned(context)).get("kube-proxy")
     if version is None:
         return 0, ""
     return numbers(context.strategy.cluster.kubernetes_version)[1] - numbers(version)[1], version
 
 
-@rule(
-    "ADDON_VERSION_BEHIND",
-    "kube-proxy stays behind the control plane",
-    _SKEW,
-    severity=Severity.WARNING,
-)
+@warning("ADDON_VERSION_BEHIND")
 def _behind(context: Context) -> Iterator[Breach]:
     behind, version = _proxy_behind(context)
     if 0 < behind <= facts.eks()["addon_versions"]["kube_proxy_minors_behind"]:
@@ -138,11 +116,7 @@ def _environment_path(name: str) -> str:
     return _path("vpc-cni", "configuration", "env", name)
 
 
-@rule(
-    "ADDON_ENVIRONMENT_TEXT",
-    "the environment of the CNI has a value that is not text",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/2427",
-)
+@error("ADDON_ENVIRONMENT_TEXT")
 def _environment_text(context: Context) -> Iterator[Breach]:
     for name, value in _environment(context).items():
         if not isinstance(value, str):
@@ -156,7 +130,7 @@ def _quoted(value: object) -> str:
     return f'"{str(value).lower()}"' if isinstance(value, bool | int | float) else "text"
 
 
-@rule("ADDON_WIRING", "an add-on's configuration undoes what the rest of the strategy builds on", _CNI)
+@error("ADDON_WIRING")
 def _wiring(context: Context) -> Iterator[Breach]:
     yield from _prefixes_off(context)
     environment, switch = _environment(context), "AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"
@@ -178,7 +152,7 @@ def _wiring(context: Context) -> Iterator[Breach]:
 
 
 def _prefixes_off(context: Context) -> Iterator[Breach]:
-    """Nodes that are told to take more pods than they have addresses for without prefixes."""
+    """Nodes that take more pods than they have addresses for without prefixes."""
     environment, switch = _environment(context), "ENABLE_PREFIX_DELEGATION"
     if switch not in environment or switched_on(environment, switch):
         return
@@ -210,12 +184,7 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
 # --- node repair
 
 
-@rule(
-    "NODE_REPAIR_NO_AGENT",
-    "nodes are to be repaired, and the agent that sees their faults is off",
-    "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html",
-    severity=Severity.WARNING,
-)
+@warning("NODE_REPAIR_NO_AGENT")
 def _repair(context: Context) -> Iterator[Breach]:
     addon = context.strategy.cluster.addons.get("eks-node-monitoring-agent")
     if addon is None or addon.enabled:

@@ -8,21 +8,19 @@ from fractions import Fraction
 
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.cost import HOURS_PER_MONTH, CostLine, StrategyCost, cost_of
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.resolve import resolve
 from eks_hardware.resolve.node_pools import node_capacity
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, pool_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, limit_path, node_path, warning
 from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount
 
-_GUIDE = "docs/guides/cost.md"
 _FIELD = "budget.usd_per_month_at_max"
 _SHOWN = 3
 _ROUNDING = 1e-9
 
 
-@rule("BUDGET_EXCEEDED", "everything at its most costs more than the budget", _GUIDE)
+@error("BUDGET_EXCEEDED")
 def _exceeded(context: Context) -> Iterator[Breach]:
     cost, budget = _cost(context), context.strategy.budget
     if cost is None or budget is None:
@@ -31,7 +29,7 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     if most <= limit:
         return
     largest = sorted(cost.lines, key=_monthly, reverse=True)[:_SHOWN]
-    parts = ", ".join(f"{line.path} {_usd(_monthly(line))} ({_units(line)} {line.name})" for line in largest)
+    parts = ", ".join(f"{line.path} {_usd(_monthly(line))} ({line.units['max']:g} x {line.name})" for line in largest)
     least = "at least " if cost.unknown("max") else ""
     yield (
         _FIELD,
@@ -41,12 +39,7 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     )
 
 
-@rule(
-    "BUDGET_UNKNOWN",
-    "what has a price is within the budget, but something has none",
-    _GUIDE,
-    severity=Severity.WARNING,
-)
+@warning("BUDGET_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     cost, budget = _cost(context), context.strategy.budget
     if cost is None or budget is None:
@@ -62,8 +55,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
 
 
 def _cost(context: Context) -> StrategyCost | None:
-    """What the strategy costs; None where there is no budget, or where what is paid for cannot be told."""
-    # Asked first: without a budget nothing else of the strategy is looked at.
+    """What the strategy costs; None without a budget, or if the nodes to pay for are not known."""
+    # Checked first: without a budget the rule reads no other section.
     if context.strategy.budget is None or not context.region_known:
         return None
     if not all(_is_told(context, node) for node in context.nodes):
@@ -72,7 +65,7 @@ def _cost(context: Context) -> StrategyCost | None:
 
 
 def _is_told(context: Context, node: Node) -> bool:
-    """Whether the types of a group or pool are known, and a pool's limits are amounts; other rules say it if not."""
+    """Whether the types of a group or pool are known, and a pool's limits are amounts; if not, other rules say so."""
     known = len(context.types(node))
     limits = node.limits if isinstance(node, NodePoolSpec) else {}
     amounts = all(
@@ -90,25 +83,24 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
     nodes = {node_path(node): node for node in context.nodes}
     for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
         node, kept = nodes[path], 1 - over / by_path[path] if by_path[path] else 0
-        lower = (
-            _lower_max(node, kept)
-            if isinstance(node, NodeGroupSpec)
-            else _lower_limits(node, context.types(node), kept)
-        )
+        if isinstance(node, NodeGroupSpec):
+            lower = _lower_max(node, kept)
+        else:
+            lower = _lower_limits(node, context.types(node), kept)
         if lower:
             return f"lower {lower}"
     return "no group or pool alone makes up for that: lower several"
 
 
 def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
-    """The max with which a part of the cost is kept; None where the group would be smaller than it has to be."""
+    """The max at which the group costs this share of what it does now; None if that is below its minimum."""
     fits = math.floor(group.scaling.max * kept + _ROUNDING)
     least = max(1, group.scaling.min, group.scaling.desired or 0)
-    return f"{group_path(group, 'scaling.max')} to {fits}" if fits >= least else None
+    return f"{node_path(group, 'scaling.max')} to {fits}" if fits >= least else None
 
 
 def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float) -> str | None:
-    """The limits with which a part of the cost is kept; None where no node would be within them."""
+    """The limits at which the pool costs this share of what it does now; None if no node would fit."""
     limits = {str(name): amount(given) * Fraction(max(kept, 0)) for name, given in pool.limits.items()}
     units = {"memory": GIB}
     whole = {name: math.floor(limit / units.get(name, 1)) for name, limit in limits.items()}
@@ -116,18 +108,12 @@ def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float
     if not any(all(each.get(name, 0) <= limit for name, limit in whole.items()) for each in needs):
         return None
     return " and ".join(
-        f"{pool_path(pool, f'limits[{name}]' if '/' in name else f'limits.{name}')} to {limit}"
-        + ("Gi" if name == "memory" else "")
-        for name, limit in whole.items()
+        f"{limit_path(pool, name)} to {limit}{'Gi' if name == 'memory' else ''}" for name, limit in whole.items()
     )
 
 
 def _monthly(line: CostLine) -> float:
     return (line.usd_per_hour("max") or 0.0) * HOURS_PER_MONTH
-
-
-def _units(line: CostLine) -> str:
-    return f"{line.units['max']:g} x"
 
 
 def _usd(amount: float) -> str:

@@ -4,65 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.rules.hardware import capacities, is_open_to
-from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 
-_UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
-_SPOT = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types"
 _RESERVED = {"reserved", "capacity-block"}
 
 
 # --- updates and repair
 
 
-@rule(
-    "UPDATE_ALL_NODES",
-    "more nodes may be down at once than the group has",
-    "https://github.com/aws/aws-cdk/blob/main/packages/aws-cdk-lib/aws-eks/lib/managed-nodegroup.ts",
-    severity=Severity.WARNING,
-)
+@warning("UPDATE_ALL_NODES")
 def _unavailable(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         most, given = group.scaling.max, group.update.max_unavailable
         if given is not None and given > most:
             yield (
-                group_path(group, "update.max_unavailable"),
+                node_path(group, "update.max_unavailable"),
                 f"the group has {most} {'node' if most == 1 else 'nodes'} at most, and {given} may be down at once: "
                 "this holds nothing back, and an update may drain all of them together; "
                 f"set {'1' if most <= 2 else f'1 to {most - 1}'}",
             )
 
 
-@rule(
-    "UPDATE_SURGE",
-    "an update asks for more nodes than a reservation may have",
-    _UPDATES,
-    severity=Severity.WARNING,
-)
+@warning("UPDATE_SURGE")
 def _surge(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity in _RESERVED and group.update.strategy != "minimal":
             given = "update.strategy" if group.update.strategy else "capacity"
             yield (
-                group_path(group, given),
+                node_path(group, given),
                 "an update starts new nodes before old ones go, and fails where the reservation has no room for both; "
                 "set update.strategy: minimal",
             )
 
 
-@rule(
-    "NODE_REPAIR_RESERVED",
-    "nodes of a reservation are replaced by themselves",
-    "https://docs.aws.amazon.com/eks/latest/userguide/node-health.html",
-    severity=Severity.WARNING,
-)
+@warning("NODE_REPAIR_RESERVED")
 def _repair(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.node_repair and group.capacity in _RESERVED:
             yield (
-                group_path(group, "node_repair"),
+                node_path(group, "node_repair"),
                 "a node that EKS takes away may find no room in the reservation when it comes back, and a job loses "
                 "it for good; remove this line, repair is off for reserved capacity",
             )
@@ -71,28 +53,24 @@ def _repair(context: Context) -> Iterator[Breach]:
 # --- capacity
 
 
-@rule(
-    "RESERVATION_ONE_TYPE",
-    "a capacity reservation holds one instance type",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-reservations.html",
-)
+@error("RESERVATION_ONE_TYPE")
 def _reservation_one_type(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         reservation, count = group.reservation, len(group.instance_types)
-        # Of capacity blocks CAPACITY_BLOCK_ONE_TYPE says it.
+        # CAPACITY_BLOCK_ONE_TYPE is for capacity blocks.
         if group.capacity == "reserved" and reservation and reservation.id and count > 1:
             yield (
-                group_path(group, "instance_types"),
+                node_path(group, "instance_types"),
                 f"{reservation.id} holds one instance type, {count} are listed; keep its own, or give a resource "
                 "group of reservations (reservation.resource_group_arn)",
             )
 
 
-@rule("SPOT_ONE_TYPE", "spot nodes can be of one instance type only", _SPOT, severity=Severity.WARNING)
+@warning("SPOT_ONE_TYPE")
 def _one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
-        # With EFA it is EFA_SPOT that warns; who develops can wait.
+        # EFA_SPOT warns if there is EFA; development can wait.
         if set(capacities(node)) == {"spot"} and len(kinds) == 1 and not node.efa and node.purpose != "development":
             fix = (
                 "list more types of the same size"
@@ -105,7 +83,7 @@ def _one_type(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("SPOT_SYSTEM", "what the cluster needs runs on spot nodes", _SPOT, severity=Severity.WARNING)
+@warning("SPOT_SYSTEM")
 def _spot_system(context: Context) -> Iterator[Breach]:
     open_groups = [
         group
@@ -116,18 +94,13 @@ def _spot_system(context: Context) -> Iterator[Breach]:
     for group in open_groups:
         if group.capacity == "spot" and (all_spot or group.purpose == "system"):
             yield (
-                group_path(group, "capacity"),
+                node_path(group, "capacity"),
                 "CoreDNS and the controllers run here, and spot nodes may all go within two minutes; "
                 "use on-demand for the nodes that the cluster itself needs",
             )
 
 
-@rule(
-    "EFA_ONE_NODE",
-    "EFA is asked for where there is one node",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
-    severity=Severity.WARNING,
-)
+@warning("EFA_ONE_NODE")
 def _efa_alone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         most = node.scaling.max if isinstance(node, NodeGroupSpec) else node.limits.get("nodes")

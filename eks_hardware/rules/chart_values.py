@@ -6,20 +6,11 @@ Another value there takes the chart away from its nodes, its cluster or its role
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True)
-class DerivedValue:
-    """A value that a strategy derives.
-
-    Attributes:
-        chart: key of the chart.
-        path: names of the value, joined with dots, as in the chart's documentation.
-        reason: what the value is.
-        instead: what to change in the strategy.
-    """
+class DerivedValue(NamedTuple):
+    """A value that a strategy derives: what it is, and what to do ``instead`` of setting it."""
 
     chart: str
     path: str
@@ -145,7 +136,7 @@ DERIVED: tuple[DerivedValue, ...] = tuple(DerivedValue(key, *row) for key, rows 
 
 
 def derived_values(chart: str, values: Mapping[str, Any]) -> Iterator[tuple[str, DerivedValue]]:
-    """Each place of ``values`` that changes a derived one, once: the value itself, or a parent that is no map."""
+    """Each place of ``values`` that changes a derived value, once: the value, or a parent that is not a mapping."""
     seen: set[str] = set()
     for row in DERIVED:
         place = _place(values, row.path) if row.chart == chart else None

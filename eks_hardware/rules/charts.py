@@ -5,23 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.rules.chart_values import derived_values
 from eks_hardware.rules.delivery import charts
-from eks_hardware.rules.registry import Breach, Context, rule
+from eks_hardware.rules.registry import Breach, Context, error, warning
 from eks_hardware.rules.unknown_keys import unknown_keys
 from eks_hardware.suggestions import question
 from eks_hardware.versions import numbers
 
-_CHARTS = "config/facts/charts.json"
 
-
-@rule(
-    "CHART_NOT_INSTALLED",
-    "a chart has settings, but the strategy does not install it",
-    "eks_hardware/resolve/kubernetes.py",
-    severity=Severity.WARNING,
-)
+@warning("CHART_NOT_INSTALLED")
 def _not_installed(context: Context) -> Iterator[Breach]:
     installed = charts(context)
     for name in context.strategy.kubernetes.charts:
@@ -46,11 +38,11 @@ _SWITCHES = {
 # --- values
 
 
-@rule("CHART_VALUE_UNKNOWN", "a chart does not have a value of this name", "config/facts/chart_values")
+@error("CHART_VALUE_UNKNOWN")
 def _unknown_value(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         version = facts.chart(name)["version"]
-        # What another version has is not known.
+        # The values of other versions are not recorded.
         if chart.version not in (None, version):
             continue
         for unknown in unknown_keys(name, chart.values):
@@ -61,12 +53,7 @@ def _unknown_value(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "CHART_VALUES_UNCHECKED",
-    "the values of a chart's version are not known",
-    "config/facts/chart_values",
-    severity=Severity.WARNING,
-)
+@warning("CHART_VALUES_UNCHECKED")
 def _unchecked(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         if chart.values and chart.version not in (None, facts.chart(name)["version"]):
@@ -77,7 +64,7 @@ def _unchecked(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("CHART_VALUE_DERIVED", "a chart's value is the strategy's own", "eks_hardware/rules/chart_values.py")
+@error("CHART_VALUE_DERIVED")
 def _derived(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         for place, row in derived_values(name, chart.values):
@@ -94,12 +81,7 @@ def _derived(context: Context) -> Iterator[Breach]:
 _FOLLOWS = frozenset({"karpenter-crd"})
 
 
-@rule(
-    "CHART_VERSION_UNREAD",
-    "a chart is newer than the version that this project was written for",
-    _CHARTS,
-    severity=Severity.WARNING,
-)
+@warning("CHART_VERSION_UNREAD")
 def _unread(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         read = facts.chart(name)["version"]
@@ -111,7 +93,7 @@ def _unread(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("CHART_VERSION_OLD", "a chart is too old for what is written for it", _CHARTS)
+@error("CHART_VERSION_OLD")
 def _old(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         lowest = facts.chart(name).get("lowest")
@@ -136,7 +118,7 @@ def _lowest_kubernetes(context: Context) -> Iterator[tuple[str, str]]:
             yield key, limit
 
 
-@rule("CHART_KUBERNETES_VERSION", "a chart does not run on the Kubernetes version", _CHARTS)
+@error("CHART_KUBERNETES_VERSION")
 def _too_old(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     for key, lowest in _lowest_kubernetes(context):

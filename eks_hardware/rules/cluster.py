@@ -8,19 +8,16 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import S3BackendSpec
 from eks_hardware.resolve import provider_floor
-from eks_hardware.rules.registry import Breach, Context, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.suggestions import did_you_mean
 from eks_hardware.versions import numbers
 
-_CONSTRAINTS = "https://developer.hashicorp.com/terraform/language/expressions/version-constraints"
-_VERSIONS = "https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions.html"
 _ENDING_SOON = datetime.timedelta(days=90)
 
 
-@rule("REGION_UNKNOWN", "the catalogue does not know the region", "eks_hardware/catalogue (offerings)")
+@error("REGION_UNKNOWN")
 def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
@@ -28,7 +25,7 @@ def _region(context: Context) -> Iterator[Breach]:
         yield "region", f"the catalogue has no data of a region {region}: what is sold there is not known; {hint}"
 
 
-@rule("KUBERNETES_VERSION_UNSUPPORTED", "EKS does not support the Kubernetes version", _VERSIONS)
+@error("KUBERNETES_VERSION_UNSUPPORTED")
 def _version(context: Context) -> Iterator[Breach]:
     supported = facts.eks()["versions"]["supported"]
     version = context.strategy.cluster.kubernetes_version
@@ -42,16 +39,11 @@ def _version(context: Context) -> Iterator[Breach]:
 
 
 def _is_newer(version: str, recorded: Iterable[str]) -> bool:
-    """Whether a Kubernetes version came after all that are recorded."""
+    """Whether a Kubernetes version is newer than every recorded one."""
     return numbers(version) > max(map(numbers, recorded))
 
 
-@rule(
-    "KUBERNETES_VERSION_UNREAD",
-    "the Kubernetes version is newer than the facts of this release",
-    "config/facts/eks.json (versions)",
-    severity=Severity.WARNING,
-)
+@warning("KUBERNETES_VERSION_UNREAD")
 def _version_unread(context: Context) -> Iterator[Breach]:
     version, versions = context.strategy.cluster.kubernetes_version, facts.eks()["versions"]
     if _is_newer(version, versions["supported"]):
@@ -64,16 +56,11 @@ def _version_unread(context: Context) -> Iterator[Breach]:
 
 
 def _date(text: str | None) -> datetime.date:
-    """A day of the calendar; one far away where it is not known yet."""
+    """A date; the last one there is if it is not known yet."""
     return datetime.date.fromisoformat(text) if text else datetime.date.max
 
 
-@rule(
-    "KUBERNETES_VERSION_ENDING",
-    "standard support of the Kubernetes version has ended or ends within 90 days",
-    _VERSIONS,
-    severity=Severity.WARNING,
-)
+@warning("KUBERNETES_VERSION_ENDING")
 def _version_ending(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     supported = facts.eks()["versions"]["supported"]
@@ -96,11 +83,7 @@ def _version_ending(context: Context) -> Iterator[Breach]:
         yield "cluster.kubernetes_version", f"standard support of {version} {verb} on {end}; {follows}{hint}"
 
 
-@rule(
-    "PROVIDER_VERSION_TOO_LOW",
-    "the provider range allows versions that lack a setting",
-    "https://github.com/hashicorp/terraform-provider-aws/blob/main/CHANGELOG.md",
-)
+@error("PROVIDER_VERSION_TOO_LOW")
 def _provider_version(context: Context) -> Iterator[Breach]:
     wanted = context.strategy.aws.version
     if wanted is None:
@@ -110,17 +93,14 @@ def _provider_version(context: Context) -> Iterator[Breach]:
     stated = re.findall(r"(?:^|,)\s*(?:>=|>|~>|=)?\s*(\d+(?:\.\d+){0,2})\s*(?=,|$)", wanted)
     lowest = max((numbers(text) for text in stated), default=(0, 0, 0))
     if lowest < numbers(floor):
-        yield (
-            "aws.version",
-            f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'",
-        )
+        yield "aws.version", f"{wanted!r} allows versions before {floor} ({reason}); write '>= {floor}, < 7.0.0'"
 
 
 _Version: TypeAlias = tuple[int, int, int]
 _NO_END: _Version = (10**9, 0, 0)
 
 
-@rule("PROVIDER_VERSION_IMPOSSIBLE", "no version of the provider is in its range", _CONSTRAINTS)
+@error("PROVIDER_VERSION_IMPOSSIBLE")
 def _provider_range(context: Context) -> Iterator[Breach]:
     wanted = context.strategy.aws.version
     if wanted is not None and _is_empty(wanted):
@@ -165,25 +145,22 @@ def _following(version: _Version) -> _Version:
     return major, minor, patch + 1
 
 
-@rule(
-    "KMS_KEY_REGION",
-    "a KMS key is in another region than what it encrypts",
-    "https://docs.aws.amazon.com/eks/latest/userguide/enable-kms.html",
-)
-def _key_region(context: Context) -> Iterator[Breach]:
+def kms_keys(context: Context) -> Iterator[tuple[str, str]]:
+    """Path and ARN of every KMS key, except the one of the backend."""
     strategy = context.strategy
     keys = {"cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn}
-    for node in context.nodes:
-        keys[node_path(node, "disk.kms_key_arn")] = node.disk.kms_key_arn
+    keys |= {node_path(node, "disk.kms_key_arn"): node.disk.kms_key_arn for node in context.nodes}
     for name, storage in (("fsx_lustre", strategy.storage.fsx_lustre), ("efs", strategy.storage.efs)):
-        if storage:
-            keys[f"storage.{name}.kms_key_arn"] = storage.kms_key_arn
-    for path, arn in keys.items():
-        if arn is not None and arn.split(":")[3] != strategy.region:
-            yield (
-                path,
-                f"the key is in {arn.split(':')[3]}, the cluster in {strategy.region}; use a key of that region",
-            )
+        keys[f"storage.{name}.kms_key_arn"] = storage.kms_key_arn if storage else None
+    return ((path, arn) for path, arn in keys.items() if arn)
+
+
+@error("KMS_KEY_REGION")
+def _key_region(context: Context) -> Iterator[Breach]:
+    strategy = context.strategy
+    for path, arn in kms_keys(context):
+        if arn.split(":")[3] != strategy.region:
+            yield path, f"the key is in {arn.split(':')[3]}, the cluster in {strategy.region}; use a key of that region"
     backend = strategy.backend
     if isinstance(backend, S3BackendSpec) and backend.kms_key_arn:
         region = backend.region or strategy.region

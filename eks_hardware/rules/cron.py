@@ -17,7 +17,7 @@ _FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
 
 
 def cron_fault(schedule: str) -> str | None:
-    """What is wrong with a schedule of five fields; None where nothing is, or it is a name such as ``@daily``.
+    """What is wrong with a schedule of five fields; None for a valid one, or for a name such as ``@daily``.
 
     >>> cron_fault("0 8 * * mon-fri"), cron_fault("0 25 * * *")
     (None, '25 is no hour; write 0 to 23')

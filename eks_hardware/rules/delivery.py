@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family
 from eks_hardware.resolve.cluster import has_admin
 from eks_hardware.resolve.kubernetes import NodeNeeds, wanted_charts
-from eks_hardware.rules.registry import Breach, Context, rule
-
-_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
-_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
-_ACCESS = "https://docs.aws.amazon.com/eks/latest/userguide/access-entries.html"
-_TOKEN = "https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html"
+from eks_hardware.rules.registry import Breach, Context, error, warning
 
 _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 
 
 def charts(context: Context) -> frozenset[str]:
-    """Keys of the charts that the strategy installs, of a strategy that may not be fit to be resolved."""
+    """Keys of the charts that the strategy installs; works even if the strategy cannot be resolved."""
     nodes = [
         NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
         for node in context.nodes
@@ -39,12 +33,7 @@ def helm_installs(context: Context) -> bool:
     return bool(charts(context)) or any(objects)
 
 
-@rule(
-    "KUBERNETES_API_PRIVATE",
-    "Terraform installs charts through an API endpoint that only the VPC reaches",
-    _ENDPOINT,
-    severity=Severity.WARNING,
-)
+@warning("KUBERNETES_API_PRIVATE")
 def _api_private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.cluster.endpoint.public_cidrs or not helm_installs(context):
@@ -59,7 +48,7 @@ def _api_private(context: Context) -> Iterator[Breach]:
     yield "cluster.endpoint.public_cidrs", f"{why}; {', '.join(ways)}, {_OR_MANIFESTS}"
 
 
-@rule("KUBERNETES_NO_ADMIN", "Terraform installs charts on a cluster that it has no access to", _ACCESS)
+@error("KUBERNETES_NO_ADMIN")
 def _no_admin(context: Context) -> Iterator[Breach]:
     cluster = context.strategy.cluster
     if has_admin(cluster) or not helm_installs(context):
@@ -71,7 +60,7 @@ def _no_admin(context: Context) -> Iterator[Breach]:
     )
 
 
-@rule("KUBERNETES_EXTERNAL_ID", "Terraform's role needs an external id, which `aws eks get-token` cannot give", _TOKEN)
+@error("KUBERNETES_EXTERNAL_ID")
 def _external_id(context: Context) -> Iterator[Breach]:
     role = context.strategy.aws.assume_role
     if role and role.external_id and helm_installs(context):
@@ -82,12 +71,7 @@ def _external_id(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KUBERNETES_PRIVATE_CHARTS",
-    "a private network does not reach the public repositories of charts",
-    _PRIVATE,
-    severity=Severity.WARNING,
-)
+@warning("KUBERNETES_PRIVATE_CHARTS")
 def _private_charts(context: Context) -> Iterator[Breach]:
     if not context.strategy.network.private:
         return
@@ -101,12 +85,7 @@ def _private_charts(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "STACK_SEPARATE_UNUSED",
-    "a second stack is asked for, and nothing would be in it",
-    "docs/guides/delivery.md",
-    severity=Severity.WARNING,
-)
+@warning("STACK_SEPARATE_UNUSED")
 def _separate_unused(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.kubernetes
     if kubernetes.stack == "separate" and kubernetes.delivery == "manifests":

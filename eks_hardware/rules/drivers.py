@@ -8,45 +8,37 @@ from dataclasses import dataclass
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
-from eks_hardware.rules.needs import called, choices, each_need, lacking
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
-from eks_hardware.suggestions import several
+from eks_hardware.rules.needs import called_all, lacks
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.versions import older
-
-_CUDA = "config/facts/software.json (cuda)"
-_IMAGES = "config/facts/software.json (images, neuron_driver)"
 
 
 @dataclass(frozen=True)
 class _Fault:
-    """A driver that does not do: the field that says so, what is wrong, and what it would take."""
+    """A driver that is too old: the field that says so, the message, and which drivers would fit."""
 
     field: str
     message: str
     fits: Callable[[str], bool]
 
 
+def _at_least(floor: str) -> Callable[[str], bool]:
+    return lambda driver: not older(driver, floor)
+
+
 def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where: str) -> Iterator[_Fault]:
     needs = node.needs
     if kinds[0].hardware is Hardware.NVIDIA_GPU:
-        wanted = needs.nvidia_driver
-        if wanted and older(driver, wanted):
-            yield _Fault(
-                "nvidia_driver",
-                f"the software takes driver {wanted} or later, {where} has {driver}",
-                lambda other: not older(other, wanted),
-            )
-        floor = software.driver_for_cuda(needs.cuda) if needs.cuda else None
-        if floor and older(driver, floor):
-            yield _Fault(
-                "cuda",
-                f"CUDA {needs.cuda} takes driver {floor} or later, {where} has {driver}",
-                lambda other: not older(other, floor),
-            )
+        for field, what, floor in (
+            ("nvidia_driver", "the software", needs.nvidia_driver),
+            ("cuda", f"CUDA {needs.cuda}", software.driver_for_cuda(needs.cuda) if needs.cuda else None),
+        ):
+            if floor and older(driver, floor):
+                message = f"{what} takes driver {floor} or later, {where} has {driver}"
+                yield _Fault(field, message, _at_least(floor))
     elif sdk := needs.neuron_sdk:
         at_boot = facts.software()["neuron_chips"]["driver_at_boot"]
         as_built = all(kind.accelerator and kind.accelerator.name not in at_boot for kind in kinds)
@@ -59,7 +51,7 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
 
 
 def _image_release(context: Context, node: Node) -> str | None:
-    """The release that a group or pool pins, as images are called; None for the newest."""
+    """The release that a group or pool pins, named as images are; None for the newest."""
     if isinstance(node, NodePoolSpec):
         chosen = {pool.name: release for pool, _, release in image_releases(context)}.get(node.name)
         return None if chosen == "latest" else chosen
@@ -76,7 +68,7 @@ def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fau
         if not (needs.cuda or needs.neuron_sdk or needs.nvidia_driver):
             continue
         kinds = context.types(node)
-        # A mixed group has a rule of its own, and what is in the user's own image is not known.
+        # Mixed groups have a rule of their own, and the contents of a user's own image are not known.
         if not kinds or node.ami.image_id or len({kind.hardware for kind in kinds}) > 1:
             continue
         hardware = kinds[0].hardware
@@ -91,7 +83,7 @@ def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fau
 
 
 def _pin(context: Context, node: Node, fault: _Fault) -> str:
-    """The newest release that would do, as the group or pool writes it."""
+    """The newest release that fits, as the group or pool writes it."""
     family, kubernetes_version = ami_family(node), context.strategy.cluster.kubernetes_version
     hardware = context.types(node)[0].hardware
     field = "ami.version" if isinstance(node, NodePoolSpec) else "ami.release_version"
@@ -105,19 +97,14 @@ def _pin(context: Context, node: Node, fault: _Fault) -> str:
     return "no release that was read does; use an image of your own, or another version of the software"
 
 
-@rule("NEEDS_DRIVER", "the driver of a pinned image does not do for the software", _IMAGES)
+@error("NEEDS_DRIVER")
 def _driver(context: Context) -> Iterator[Breach]:
     for node, image, fault in _images(context):
         if image.read:
             yield node_path(node, f"needs.{fault.field}"), f"{fault.message}; {_pin(context, node, fault)}"
 
 
-@rule(
-    "NEEDS_DRIVER_UNREAD",
-    "the driver of the newest image that was read does not do for the software",
-    _IMAGES,
-    severity=Severity.WARNING,
-)
+@warning("NEEDS_DRIVER_UNREAD")
 def _driver_unread(context: Context) -> Iterator[Breach]:
     for node, image, fault in _images(context):
         if not image.read:
@@ -128,19 +115,17 @@ def _driver_unread(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("NEEDS_DRIVER_GPU", "the driver that the software takes is newer than a GPU's last", _CUDA)
+def _has_driver(kind: InstanceType, driver: str, _node: Node) -> bool | None:
+    support = software.cuda_support(kind)
+    return not (support.last_driver and older(support.last_driver, driver)) if support else None
+
+
+@error("NEEDS_DRIVER_GPU")
 def _driver_gpu(context: Context) -> Iterator[Breach]:
-    for node, path, value, kinds in each_need(context, "nvidia_driver"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            support = software.cuda_support(kind)
-            return not (support.last_driver and older(support.last_driver, value)) if support else None
-
-        if bad := lacking(kinds, has):
-            support = software.cuda_support(bad[0])
-            yield (
-                path,
-                f"the last driver for {several([called(each) for each in bad], 3)} is "
-                f"{support.last_driver if support else None}{choices(context, node, kinds, has)}; use software for "
-                "that driver, or other types",
-            )
+    for lack in lacks(context, "nvidia_driver", _has_driver, hardware=()):
+        support = software.cuda_support(lack.bad[0])
+        yield (
+            lack.path,
+            f"the last driver for {called_all(lack.bad)} is {support.last_driver if support else None}{lack.others}; "
+            "use software for that driver, or other types",
+        )

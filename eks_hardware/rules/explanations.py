@@ -1,4 +1,4 @@
-"""What is said about each code: why it is refused, what breaks it, and the same without the mistake.
+"""What is said about each code: what is wrong and why, by which source, an example, and its fix.
 
 The texts lie in ``explained/*.yaml``. An example is a fragment of a strategy, laid over :data:`BASE`; a text with a
 ``version:`` of its own is a whole file. What ``validate`` says about it is not written down but found out.
@@ -37,31 +37,28 @@ EXAMPLE = "strategy.yaml"
 
 @dataclass(frozen=True)
 class Explanation:
-    """All there is to say about a code.
-
-    Attributes:
-        code: as findings have it.
-        severity: error or warning.
-        area: what it is about, the name of the file that explains it: ``hardware``, ``network``.
-        summary: what is wrong, in one line.
-        source: where the fact comes from, an address or a file of this project.
-        why: what would happen without it, and when it would be noticed.
-        breaks: part of a strategy that has the mistake; empty where no strategy can show it.
-        fixed: the same without it.
-        example: what the finding says, for those that no strategy can show.
-        today: the day on which ``breaks`` is wrong, where that depends on the day.
-    """
+    """All there is to say about a code."""
 
     code: str
     severity: Severity
     area: str
+    """The name of the file that explains it: ``hardware``, ``network``."""
     summary: str
     source: str
+    """Where the fact comes from: an address, or a file of this project."""
     why: str
     breaks: str
+    """Part of a strategy that has the mistake; empty where no strategy can show it."""
     fixed: str
     example: str
+    """What the finding says, where no strategy can show it."""
     today: datetime.date | None
+    """The day on which ``breaks`` is wrong, where that depends on the day."""
+
+    @property
+    def address(self) -> str | None:
+        """The source, if it is an address."""
+        return self.source if self.source.startswith("https://") and " " not in self.source else None
 
 
 def is_whole(text: str) -> bool:
@@ -94,8 +91,8 @@ def _explanation(code: str, entry: Mapping[str, Any], area: str) -> Explanation:
         code,
         rule.severity if rule else Severity(entry.get("severity", "error")),
         area,
-        rule.summary if rule else entry["summary"],
-        rule.source if rule else entry["source"],
+        entry["summary"],
+        entry["source"],
         entry["why"].strip(),
         entry.get("breaks", ""),
         entry.get("fixed", ""),

@@ -3,63 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
-from eks_hardware.rules.needs import called, choices, each_need, lacking, with_capability
-from eks_hardware.rules.registry import Breach, Context, Node, rule
+from eks_hardware.rules.needs import called, each_need, lacks, with_capabilities
+from eks_hardware.rules.registry import Breach, Context, Node, error, warning
 from eks_hardware.suggestions import several
 from eks_hardware.versions import older, parts
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.software import Gate
-
-
-_FRAMEWORKS = "config/facts/software.json (frameworks)"
 
 
 def _verb(workload: str) -> str:
     return {"training": "for training", "inference": "for inference"}.get(workload, "for training or inference")
 
 
-@rule("NEEDS_FRAMEWORK", "a framework does not run on an accelerator", _FRAMEWORKS)
+@error("NEEDS_FRAMEWORK")
 def _framework(context: Context) -> Iterator[Breach]:
-    for node, path, value, kinds in each_need(context, "framework"):
-        row = facts.software()["frameworks"]["by_name"][value]
-        gate: Gate = row.get("gate", {})
-
-        def has(kind: InstanceType, value: str = value, node: Node = node, gate: Gate = gate) -> bool | None:
-            if kind.hardware is Hardware.NVIDIA_GPU:
-                return software.passes(gate, software.capability(kind))
-            ranges = software.sdk_ranges(kind, value, node.purpose) if kind.hardware.is_neuron else None
-            return None if ranges is None else bool(ranges)
-
-        if bad := lacking(kinds, has):
-            names = several([with_capability(each) for each in bad], 3)
-            if bad[0].hardware is Hardware.NVIDIA_GPU:
-                what = f"{value} takes {software.shown(gate)}, not {names}"
-            else:
-                what = f"Neuron has no {row['neuron_name']} {_verb(node.purpose)} on {names}"
-            others = choices(context, node, kinds, has, (bad[0].hardware,))
-            yield path, f"{what}{others}; choose other types or another framework"
+    for lack in lacks(context, "framework", _runs):
+        row = facts.software()["frameworks"]["by_name"][lack.value]
+        names = with_capabilities(lack.bad)
+        if lack.bad[0].hardware is Hardware.NVIDIA_GPU:
+            what = f"{lack.value} takes {software.shown(row.get('gate', {}))}, not {names}"
+        else:
+            what = f"Neuron has no {row['neuron_name']} {_verb(lack.node.purpose)} on {names}"
+        yield lack.path, f"{what}{lack.others}; choose other types or another framework"
 
 
-@rule(
-    "NEEDS_FRAMEWORK_STATUS",
-    "a framework is in beta or maintenance on an accelerator, or runs without its best kernels",
-    _FRAMEWORKS,
-    severity=Severity.WARNING,
-)
+def _runs(kind: InstanceType, framework: str, node: Node) -> bool | None:
+    """Whether a framework runs on a type; None if another rule decides, or nobody knows."""
+    if kind.hardware is Hardware.NVIDIA_GPU:
+        gate = facts.software()["frameworks"]["by_name"][framework].get("gate", {})
+        return software.passes(gate, software.capability(kind))
+    ranges = software.sdk_ranges(kind, framework, node.purpose) if kind.hardware.is_neuron else None
+    return None if ranges is None else bool(ranges)
+
+
+@warning("NEEDS_FRAMEWORK_STATUS")
 def _framework_status(context: Context) -> Iterator[Breach]:
     for node, path, value, kinds in each_need(context, "framework"):
         row = facts.software()["frameworks"]["by_name"][value]
-        stands: dict[str, list[str]] = {}
+        by_status: dict[str, list[str]] = {}
         for kind in kinds:
             if status := _status(kind, node, value):
-                stands.setdefault(status, []).append(called(kind))
-        for status, names in stands.items():
+                by_status.setdefault(status, []).append(called(kind))
+        for status, names in by_status.items():
             name = row["neuron_name"] if kinds[0].hardware.is_neuron else value
             yield path, f"{name} on {several(names, 3)} is {status}; plan for that, or choose another framework"
 
@@ -73,11 +59,11 @@ def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
     sdk = node.needs.neuron_sdk or facts.software()["frameworks"]["newest_sdk"]
     ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
     of_sdk = [each for each in ranges if each.has(sdk)]
-    stands = [each.status for each in of_sdk if each.status_from and not older(sdk, each.status_from)]
-    return stands[0] if of_sdk and len(stands) == len(of_sdk) else None
+    found = [each.status for each in of_sdk if each.status_from and not older(sdk, each.status_from)]
+    return found[0] if of_sdk and len(found) == len(of_sdk) else None
 
 
-@rule("NEEDS_SDK", "a Neuron SDK does not have a framework for a chip and workload", _FRAMEWORKS)
+@error("NEEDS_SDK")
 def _sdk(context: Context) -> Iterator[Breach]:
     archived = facts.software()["neuron_chips"]["archived"]
     for node, path, value, kinds in each_need(context, "neuron_sdk"):
@@ -110,18 +96,13 @@ def _spans(ranges: Sequence[software.SdkRange]) -> str:
 
 
 def _successor(framework: str, kind: InstanceType, node: Node) -> str:
-    """What comes after PyTorch/XLA, where the chip has it."""
+    """The successor of PyTorch/XLA, if the chip has it."""
     if framework == "pytorch-xla" and software.sdk_ranges(kind, "pytorch", node.purpose):
         return ", or framework: pytorch (TorchNeuron)"
     return ""
 
 
-@rule(
-    "NEEDS_SDK_MISSING",
-    "a framework ended with a Neuron SDK, and which one is used is not said",
-    _FRAMEWORKS,
-    severity=Severity.WARNING,
-)
+@warning("NEEDS_SDK_MISSING")
 def _sdk_missing(context: Context) -> Iterator[Breach]:
     newest = facts.software()["frameworks"]["newest_sdk"]
     for node, path, value, kinds in each_need(context, "framework"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ami_family, mig_profiles
 from eks_hardware.resolve.gpu_sharing import mig_bottlerocket_key
@@ -16,19 +15,12 @@ from eks_hardware.resolve.node import (
     NVIDIA_PLUGIN_LABEL,
     plugin_labels,
 )
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, label_path, node_path, warning
 from eks_hardware.suggestions import close, question
-
-_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
-_MIG = "https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"
-_OPERATOR = "https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html"
-_BOTTLEROCKET = "https://github.com/eksctl-io/eksctl/issues/5277"
-_DCGM = "https://github.com/NVIDIA/dcgm-exporter"
-_NEURON_MONITOR = "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-monitor.html"
 
 
 def _equipped(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], Hardware]]:
-    """Every group and pool with the types that the catalogue knows, at least one, and their hardware."""
+    """Every group and pool with known types, those types, and their hardware."""
     for node in context.nodes:
         if kinds := context.types(node):
             yield node, kinds, kinds[0].hardware
@@ -43,13 +35,13 @@ def _has_neuron(context: Context) -> bool:
 
 
 def _mig(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], str]]:
-    """Groups and pools with NVIDIA GPUs that ask for a MIG profile, with it."""
+    """Groups and pools with NVIDIA GPUs and a MIG profile, their types, and the profile."""
     for node, kinds, hardware in _equipped(context):
         if hardware is Hardware.NVIDIA_GPU and node.gpu_sharing and node.gpu_sharing.mig_profile:
             yield node, kinds, node.gpu_sharing.mig_profile
 
 
-@rule("GPU_SHARING_HARDWARE", "GPUs are shared on nodes that have none", _TIME_SLICING)
+@error("GPU_SHARING_HARDWARE")
 def _sharing_hardware(context: Context) -> Iterator[Breach]:
     for node, kinds, hardware in _equipped(context):
         if node.gpu_sharing and hardware is not Hardware.NVIDIA_GPU:
@@ -59,7 +51,7 @@ def _sharing_hardware(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("MIG_UNSUPPORTED", "a GPU has no MIG, or not this profile", _MIG)
+@error("MIG_UNSUPPORTED")
 def _mig_unsupported(context: Context) -> Iterator[Breach]:
     for node, kinds, profile in _mig(context):
         path = node_path(node, "gpu_sharing.mig_profile")
@@ -92,7 +84,7 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
         return None
     # A strategy takes profiles without a suffix such as +me.
     plain = [each for each in profiles if each.endswith("gb")]
-    # Of the same part of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
+    # First the same share of the GPU: 1g.5gb of an A100 is 1g.10gb of an H100.
     same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
     meant = same_part[:1] or close(profile, plain)
     hint = f"{question(meant)} It has" if meant else "it has"
@@ -103,7 +95,7 @@ def _slices(profiles: Mapping[str, int], names: list[str]) -> str:
     return ", ".join(f"{name} (x{profiles[name]})" for name in names)
 
 
-@rule("MIG_NEEDS_OPERATOR", "nothing cuts the GPUs of AL2023 nodes", _OPERATOR)
+@error("MIG_NEEDS_OPERATOR")
 def _mig_needs_operator(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.gpu_operator:
         return
@@ -116,23 +108,13 @@ def _mig_needs_operator(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "GPU_OPERATOR_NO_GPU",
-    "the GPU Operator has no GPU to look after",
-    _OPERATOR,
-    severity=Severity.WARNING,
-)
+@warning("GPU_OPERATOR_NO_GPU")
 def _operator_no_gpu(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.gpu_operator and not _has_nvidia(context):
         yield "kubernetes.gpu_operator", "no group or pool has NVIDIA GPUs; remove this"
 
 
-@rule(
-    "GPU_OPERATOR_BOTTLEROCKET",
-    "the GPU Operator leaves Bottlerocket nodes alone",
-    _BOTTLEROCKET,
-    severity=Severity.WARNING,
-)
+@warning("GPU_OPERATOR_BOTTLEROCKET")
 def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.gpu_operator:
         return
@@ -147,12 +129,7 @@ def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "EXPORTER_NO_HARDWARE",
-    "metrics are asked for of hardware that is not there",
-    _DCGM,
-    severity=Severity.WARNING,
-)
+@warning("EXPORTER_NO_HARDWARE")
 def _exporter_no_hardware(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.kubernetes
     if kubernetes.dcgm_exporter and not _has_nvidia(context):
@@ -161,12 +138,7 @@ def _exporter_no_hardware(context: Context) -> Iterator[Breach]:
         yield "kubernetes.neuron_monitor", "no group or pool has Trainium or Inferentia; remove this"
 
 
-@rule(
-    "EXPORTER_MISSING",
-    "a dashboard stays empty",
-    _NEURON_MONITOR,
-    severity=Severity.WARNING,
-)
+@warning("EXPORTER_MISSING")
 def _exporter_missing(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.kubernetes
     if not kubernetes.prometheus:
@@ -177,7 +149,7 @@ def _exporter_missing(context: Context) -> Iterator[Breach]:
         yield "kubernetes.prometheus", "nothing exports Neuron metrics; add kubernetes.neuron_monitor: true"
 
 
-@rule("PLUGIN_LABEL", "a label that device plugins select on is changed", _BOTTLEROCKET)
+@error("PLUGIN_LABEL")
 def _plugin_label(context: Context) -> Iterator[Breach]:
     reserved = NVIDIA_PLUGIN_LABEL | NEURON_PLUGIN_LABEL | EFA_LABEL | NO_OPERANDS_LABEL
     for node, _, hardware in _equipped(context):
@@ -186,6 +158,6 @@ def _plugin_label(context: Context) -> Iterator[Breach]:
             if key in reserved and derived.get(key) != value:
                 expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
                 yield (
-                    node_path(node, f"labels[{key}]"),
+                    label_path(node, key),
                     f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
                 )

@@ -1,42 +1,50 @@
-"""Rules about node groups, and what holds for Karpenter's node pools too: types, images, EFA, capacity, zones."""
+"""Rules about node groups, and rules that Karpenter's node pools share: types, images, EFA, capacity, zones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.models.node_group import AmiType
 from eks_hardware.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod_interfaces, zones
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.node import taints as node_taints
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, hardware_field, node_path, rule, zones_given
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    Node,
+    error,
+    hardware_field,
+    node_path,
+    noun,
+    type_names,
+    warning,
+    zones_given,
+)
 from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
 from eks_hardware.suggestions import question, several
 
-_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
-_EFA_TYPES = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-instance-types"
-_CAPACITY_BLOCKS = "https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html"
-_AMIS = "https://docs.aws.amazon.com/eks/latest/userguide/ml-eks-optimized-ami.html"
-
 
 def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
-    """Every instance type that is written out, with its path; not those of a pool's families or accelerator."""
-    for node in context.nodes:
-        for index, name in enumerate(node.instance_types):
-            kind = context.catalogue.find(name)
-            if kind is not None:
-                yield node, node_path(node, f"instance_types[{index}]"), kind
+    """Every instance type that is listed by name, with its path; not those of a pool's families or accelerator."""
+    return ((node, path, kind) for node in context.nodes for path, kind in listed_types(context, node))
+
+
+def listed_types(context: Context, node: Node) -> Iterator[tuple[str, InstanceType]]:
+    """The known instance types that a group or pool lists by name, each behind its path."""
+    for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
+        kind = context.catalogue.find(name)
+        if kind is not None:
+            yield path, kind
 
 
 def _type_path(node: Node, kind: InstanceType) -> str:
-    """Path of one of the types of a group or pool; of the field that it comes from, where it is not written out."""
-    if kind.name in node.instance_types:
-        return node_path(node, f"instance_types[{node.instance_types.index(kind.name)}]")
-    return node_path(node, hardware_field(node))
+    """Path of a type of a group or pool; if it is not listed by name, of the field that it comes from."""
+    path = node_path(node, hardware_field(node))
+    return field_paths.item(path, node.instance_types.index(kind.name)) if kind.name in node.instance_types else path
 
 
 def capacities(node: Node) -> tuple[str, ...]:
@@ -44,45 +52,38 @@ def capacities(node: Node) -> tuple[str, ...]:
     return (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
 
 
-@rule("INSTANCE_TYPE_UNKNOWN", "an instance type is not in the catalogue", "eks_hardware/catalogue")
+@error("INSTANCE_TYPE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        for index, name in enumerate(node.instance_types):
+        for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
             if context.catalogue.find(name) is None:
                 close = context.catalogue.suggest(name)
                 hint = question(close) if close else "see 'eks-hardware instances'"
-                yield (
-                    node_path(node, f"instance_types[{index}]"),
-                    f"{name} is not in the catalogue; {hint}",
-                )
+                yield path, f"{name} is not in the catalogue; {hint}"
 
 
-@rule("INSTANCE_TYPE_WITHDRAWN", "an instance type is withdrawn", "eks_hardware/catalogue (hardware offered by EC2)")
+@error("INSTANCE_TYPE_WITHDRAWN")
 def _withdrawn(context: Context) -> Iterator[Breach]:
     for _, path, kind in _each_type(context):
         if kind.withdrawn:
             current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
             families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
-            # What is neither GPU of NVIDIA nor Neuron is not one kind of thing: an AMD GPU is no FPGA.
+            # Other hardware is not one kind of thing: an AMD GPU is no FPGA.
             alike = kind.hardware is not Hardware.OTHER and families
             hint = f"choose a current family, such as {several(families)}" if alike else "choose a current type"
             yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
 
 
-@rule(
-    "INSTANCE_TYPE_NOT_OFFERED",
-    "the region does not offer an instance type",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
-)
+@error("INSTANCE_TYPE_NOT_OFFERED")
 def _not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
-        # Karpenter takes the others: POOL_TYPE_NOT_OFFERED.
+        # Karpenter takes the pool's other types: see POOL_TYPE_NOT_OFFERED.
         if isinstance(node, NodeGroupSpec) or not any_offered(context, node):
             yield path, nowhere_near(context, kind)
 
 
 def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
-    """Instance types that are written out and that the region does not have, with their paths."""
+    """Instance types that are listed by name but not offered in the region, with their paths."""
     region = context.strategy.region
     if context.region_known:
         for node, path, kind in _each_type(context):
@@ -96,9 +97,9 @@ def any_offered(context: Context, node: Node) -> bool:
 
 
 def nowhere_near(context: Context, kind: InstanceType) -> str:
-    """That the region does not have a type, and which do."""
+    """Says that the region does not offer a type, and which regions do."""
     region = context.strategy.region
-    # Regions nearby first: those that begin alike.
+    # Nearby regions first: those with the same prefix.
     elsewhere = sorted(
         context.catalogue.offered_regions(kind.name),
         key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
@@ -107,44 +108,46 @@ def nowhere_near(context: Context, kind: InstanceType) -> str:
     return f"{region} does not offer {kind.name}; {where}"
 
 
-def mixed_architecture(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:
+def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Groups or pools with types of several architectures."""
-    for node in nodes:
-        by_architecture = {kind.architecture: kind.name for kind in context.types(node)}
-        if len(by_architecture) > 1:
-            both = ", ".join(f"{name} is {architecture}" for architecture, name in sorted(by_architecture.items()))
-            # EKS wants it of groups; Karpenter could make nodes of both.
-            whose = "" if isinstance(node, NodeGroupSpec) else "here "
-            yield (
-                node_path(node, hardware_field(node)),
-                f"{whose}one {noun} has one architecture and one image: {both}; make a {noun} of each",
-            )
+    for node, both in _mixed(context, nodes, lambda kind: kind.architecture):
+        # EKS requires it of groups; Karpenter could make nodes of both.
+        whose = "" if isinstance(node, NodeGroupSpec) else "here "
+        yield (
+            node_path(node, hardware_field(node)),
+            f"{whose}one {noun(node)} has one architecture and one image: {both}; make a {noun(node)} of each",
+        )
 
 
-def mixed_hardware(context: Context, nodes: Sequence[Node], noun: str) -> Iterator[Breach]:
+def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
     """Groups or pools with types of several kinds of hardware."""
+    for node, both in _mixed(context, nodes, lambda kind: kind.hardware.value):
+        yield (
+            node_path(node, hardware_field(node)),
+            f"here one {noun(node)} has one kind of hardware, with one image, taint and device plugin: {both}; make a "
+            f"{noun(node)} of each",
+        )
+
+
+def _mixed(context: Context, nodes: Sequence[Node], of: Callable[[InstanceType], str]) -> Iterator[tuple[Node, str]]:
+    """Groups or pools whose types differ in something, and what each is: ``g5g.xlarge is arm64, ...``."""
     for node in nodes:
-        kinds = {kind.hardware.value: kind.name for kind in context.types(node)}
-        if len(kinds) > 1:
-            both = ", ".join(f"{name} is {hardware}" for hardware, name in sorted(kinds.items()))
-            yield (
-                node_path(node, hardware_field(node)),
-                f"here one {noun} has one kind of hardware, with one image, taint and device plugin: {both}; "
-                f"make a {noun} of each",
-            )
+        names = {of(kind): kind.name for kind in context.types(node)}
+        if len(names) > 1:
+            yield node, ", ".join(f"{name} is {what}" for what, name in sorted(names.items()))
 
 
-@rule("GROUP_MIXED_ARCHITECTURE", "the types of a group differ in architecture", _MNG_TEMPLATES)
+@error("GROUP_MIXED_ARCHITECTURE")
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
-    yield from mixed_architecture(context, context.strategy.node_groups, "group")
+    yield from mixed_architecture(context, context.strategy.node_groups)
 
 
-@rule("GROUP_MIXED_HARDWARE", "the types of a group differ in accelerator", _AMIS)
+@error("GROUP_MIXED_HARDWARE")
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
-    yield from mixed_hardware(context, context.strategy.node_groups, "group")
+    yield from mixed_hardware(context, context.strategy.node_groups)
 
 
-@rule("AMI_NONE", "no EKS image fits an instance type", _AMIS)
+@error("AMI_NONE")
 def _no_ami(context: Context) -> Iterator[Breach]:
     for node, path, kind in _each_type(context):
         if node.ami.image_id or kind.withdrawn or (isinstance(node, NodeGroupSpec) and node.ami.type):
@@ -158,7 +161,7 @@ def _no_ami(context: Context) -> Iterator[Breach]:
             yield path, f"no {family} image of EKS has a driver for {kind.name} ({accelerator}); {fix}"
 
 
-@rule("AMI_TYPE_MISMATCH", "an AMI type does not fit an instance type", _AMIS)
+@error("AMI_TYPE_MISMATCH")
 def _ami_mismatch(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         wanted = group.ami.type
@@ -169,12 +172,12 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
                 f"it takes {' or '.join(allowed)}" if allowed else "no image of EKS does: set ami.image_id to your own"
             )
             yield (
-                group_path(group, "ami.type"),
-                f"{wanted} does not fit {several([kind.name for kind in misfits])}; {takes}, or remove this line",
+                node_path(group, "ami.type"),
+                f"{wanted} does not fit {type_names(misfits)}; {takes}, or remove this line",
             )
 
 
-@rule("EFA_UNSUPPORTED", "EFA is asked for on a type that has none", _EFA_TYPES)
+@error("EFA_UNSUPPORTED")
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
     for node, path, kind in _each_type(context):
         if node.efa and not kind.supports_efa:
@@ -186,7 +189,7 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
             yield path, f"{kind.name} has no EFA{fix} efa: false"
 
 
-@rule("EFA_UNKNOWN_LAYOUT", "the interface layout of a type is not known", "eks_hardware/catalogue")
+@error("EFA_UNKNOWN_LAYOUT")
 def _efa_unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         for kind in context.types(node):
@@ -197,35 +200,25 @@ def _efa_unknown(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "EFA_ONE_TYPE",
-    "the types of an EFA group or pool differ in their interfaces",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks (element 0 decides the interfaces)",
-)
+@error("EFA_ONE_TYPE")
 def _efa_one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         by_layout = {kind.efa_interfaces: kind.name for kind in context.types(node) if kind.supports_efa}
         if node.efa and len(by_layout) > 1:
-            noun, holder = (
-                ("group", "a launch template") if isinstance(node, NodeGroupSpec) else ("pool", "an EC2NodeClass")
-            )
+            holder = "a launch template" if isinstance(node, NodeGroupSpec) else "an EC2NodeClass"
             yield (
                 node_path(node, hardware_field(node)),
                 f"{several(sorted(by_layout.values()))} have different EFA interfaces, and {holder} has one layout; "
-                f"make a {noun} of each",
+                f"make a {noun(node)} of each",
             )
 
 
 def _pinned(context: Context, node: Node) -> tuple[str, int]:
-    """Path of what fixes the zones of a group or pool, and how many it fixes."""
+    """Path of the field that fixes the zones of a group or pool, and how many it names."""
     return node_path(node, "zones" if node.zones else "reservations"), len(set(context.demand(node).pinned))
 
 
-@rule(
-    "EFA_ONE_ZONE",
-    "an EFA group or pool lists several zones",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html",
-)
+@error("EFA_ONE_ZONE")
 def _efa_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
@@ -233,25 +226,16 @@ def _efa_one_zone(context: Context) -> Iterator[Breach]:
             yield path, f"EFA traffic does not leave a zone, but {count} are listed; keep one of them"
 
 
-@rule(
-    "PLACEMENT_GROUP_ONE_ZONE",
-    "a group or pool in a cluster placement group lists several zones",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster",
-)
+@error("PLACEMENT_GROUP_ONE_ZONE")
 def _placement_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
-        # With EFA it is EFA_ONE_ZONE that says so.
+        # EFA_ONE_ZONE is for nodes with EFA.
         if node.placement_group == "cluster" and not node.efa and count > 1:
             yield path, f"a cluster placement group is in one zone, but {count} are listed; keep one of them"
 
 
-@rule(
-    "EFA_SPOT",
-    "EFA nodes are bought as spot",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-interruptions.html",
-    severity=Severity.WARNING,
-)
+@warning("EFA_SPOT")
 def _efa_spot(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.efa and "spot" in capacities(node):
@@ -262,7 +246,7 @@ def _efa_spot(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule("PLACEMENT_GROUP_UNSUPPORTED", "a type cannot be in a cluster placement group", _EFA_TYPES)
+@error("PLACEMENT_GROUP_UNSUPPORTED")
 def _placement(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         cannot = [
@@ -277,12 +261,7 @@ def _placement(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "PLACEMENT_GROUP_RESERVED",
-    "a cluster placement group and a reservation are asked for together",
-    "https://github.com/terraform-aws-modules/terraform-aws-eks/issues/3661",
-    severity=Severity.WARNING,
-)
+@warning("PLACEMENT_GROUP_RESERVED")
 def _placement_reserved(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.placement_group == "cluster" and {"reserved", "capacity-block"} & set(capacities(node)):
@@ -293,11 +272,7 @@ def _placement_reserved(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "POD_NETWORK_NO_INTERFACE",
-    "pods have subnets of their own, and a type no network interface for them",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
-)
+@error("POD_NETWORK_NO_INTERFACE")
 def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
     if not has_pod_subnets(context.strategy.network):
         return
@@ -312,82 +287,55 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "INSTANCE_STORE_UNSUPPORTED",
-    "Bottlerocket cannot mount local disks one by one",
-    "https://bottlerocket.dev/en/os/latest/#/concepts/ephemeral-storage/",
-)
+@error("INSTANCE_STORE_UNSUPPORTED")
 def _instance_store(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if ami_family(node) == "bottlerocket" and node.instance_store == "mount":
-            yield (
-                node_path(node, "instance_store"),
-                "Bottlerocket joins local disks to one array; use raid0 or none",
-            )
+            yield node_path(node, "instance_store"), "Bottlerocket joins local disks to one array; use raid0 or none"
 
 
-@rule(
-    "CAPACITY_UNSUPPORTED",
-    "a type cannot be bought the way the group says",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)",
-)
+@error("CAPACITY_UNSUPPORTED")
 def _capacity(context: Context) -> Iterator[Breach]:
-    needed = {"spot": "spot", "capacity-block": "capacity-block"}
     for group in context.strategy.node_groups:
-        usage = needed.get(group.capacity)
         sold = [kind for kind in context.types(group) if not kind.withdrawn]
-        unsold = [kind for kind in sold if usage and usage not in kind.usage_classes]
-        if unsold:
+        unsold = [kind for kind in sold if group.capacity not in kind.usage_classes]
+        if unsold and group.capacity in ("spot", "capacity-block"):
             ways = " or ".join(unsold[0].usage_classes)
             yield (
-                group_path(group, "capacity"),
-                f"{several([kind.name for kind in unsold])} cannot be bought as {group.capacity}; set it to {ways}, or "
+                node_path(group, "capacity"),
+                f"{type_names(unsold)} cannot be bought as {group.capacity}; set it to {ways}, or "
                 "to reserved with a reservation",
             )
 
 
-@rule("CAPACITY_BLOCK_ONE_TYPE", "a capacity block holds one instance type", _CAPACITY_BLOCKS)
+@error("CAPACITY_BLOCK_ONE_TYPE")
 def _capacity_block(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity == "capacity-block" and len(group.instance_types) > 1:
             yield (
-                group_path(group, "instance_types"),
+                node_path(group, "instance_types"),
                 f"a capacity block holds one instance type, {len(group.instance_types)} are listed; keep its own",
             )
 
 
-@rule(
-    "CAPACITY_BLOCK_MINIMUM",
-    "a capacity block's group wants nodes outside the block's time",
-    _CAPACITY_BLOCKS,
-    severity=Severity.WARNING,
-)
+@warning("CAPACITY_BLOCK_MINIMUM")
 def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         if group.capacity == "capacity-block" and group.scaling.min > 0:
             yield (
-                group_path(group, "scaling.min"),
+                node_path(group, "scaling.min"),
                 f"EKS takes the nodes away before the block ends, and min {group.scaling.min} asks for them back; "
                 "set min to 0 and raise desired while the block runs",
             )
 
 
-@rule(
-    "ZONE_NOT_OFFERED",
-    "a zone of a group or pool does not offer its instance types",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
-)
+@error("ZONE_NOT_OFFERED")
 def _zone_not_offered(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=False):
         yield path, f"{zone} does not offer {several(names)}; {', '.join(offered)} do"
 
 
-@rule(
-    "ZONE_NOT_RECORDED",
-    "the catalogue does not know that the zone of a reservation offers its instance types",
-    "eks_hardware/catalogue (offerings)",
-    severity=Severity.WARNING,
-)
+@warning("ZONE_NOT_RECORDED")
 def _zone_not_recorded(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=True):
         yield (
@@ -400,21 +348,19 @@ def _zone_not_recorded(context: Context) -> Iterator[Breach]:
 def _zones_without_offer(
     context: Context, *, reserved: bool
 ) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
-    """Zones of groups and pools that do not offer types, with path, those types and the zones that do.
+    """Path and zone of each stated zone without some types, those types, and the zones that offer them.
 
-    Args:
-        context: what is looked at.
-        reserved: those of reservations, which who owns one knows better than the catalogue; else the others.
+    ``reserved`` asks for the zones of reservations, which their owner knows better than the catalogue.
     """
     region = context.strategy.region
     known = set(context.catalogue.zone_ids(region))
     for node in context.nodes:
         names = [kind.name for kind in context.types(node)]
-        # EKS launches any type of a group in any of its zones; Karpenter looks for one that is there.
+        # EKS launches any type of a group in any of its zones; Karpenter picks one that the zone offers.
         together = [(name,) for name in names] if isinstance(node, NodeGroupSpec) else [tuple(names)]
         of_reservations = _zones_of_reservations(node)
         for path, zone in zones_given(node):
-            # A pool has the zone of its reservation in `zones` too: said once.
+            # A pool lists the zone of its reservation in `zones` too: reported once.
             if not (path.endswith(".zone") if reserved else zone not in of_reservations):
                 continue
             for each in together:
@@ -452,20 +398,20 @@ def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
             )
 
 
-@rule("GROUP_NO_ZONE", "no zone of the network offers a group's types", "eks_hardware/catalogue (offerings)")
+@error("GROUP_NO_ZONE")
 def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.strategy.node_groups)
 
 
 def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
-    """How many nodes of the groups a pod with these tolerations may run on, when the cluster is made."""
+    """On how many nodes of the groups a pod with these tolerations may run when the cluster is made."""
     given = tuple(tolerations)
     groups = [group for group in context.strategy.node_groups if is_open_to(context, group, given)]
     return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
 
 
 def is_open_to(context: Context, group: NodeGroupSpec, tolerations: Sequence[object] = ()) -> bool:
-    """Whether no taint of a group keeps a pod with these tolerations off; not where the taints are not known."""
+    """Whether a pod with these tolerations may run on a group; False if its taints are not known."""
     kinds = context.types(group)
     return bool(kinds) and all(
         not keeps_pods_off(taint.effect) or any(_tolerates(each, taint) for each in tolerations)
@@ -490,7 +436,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
 
 
 def _coredns_tolerations(context: Context) -> tuple[object, ...]:
-    """Those that the add-on has by itself, and those that the strategy gives it."""
+    """CoreDNS's own tolerations, and those that the strategy adds."""
     ours = tuple(facts.addons()["coredns"].get("tolerations", ()))
     addon = context.strategy.cluster.addons.get("coredns")
     given = addon.configuration.get("tolerations") if addon else None
@@ -498,15 +444,11 @@ def _coredns_tolerations(context: Context) -> tuple[object, ...]:
 
 
 def nodes_for_coredns(context: Context) -> int:
-    """How many nodes of the groups CoreDNS may run on, when the cluster is made."""
+    """On how many nodes of the groups CoreDNS may run when the cluster is made."""
     return nodes_open_to(context, _coredns_tolerations(context))
 
 
-@rule(
-    "NODES_ALL_TAINTED",
-    "no node is there that CoreDNS may run on",
-    "https://github.com/aws/containers-roadmap/issues/1389",
-)
+@error("NODES_ALL_TAINTED")
 def _all_tainted(context: Context) -> Iterator[Breach]:
     groups = context.strategy.node_groups
     tolerations = _coredns_tolerations(context)
@@ -515,7 +457,7 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     empty = next((group for group in groups if is_open_to(context, group, tolerations)), None)
     if empty:
         yield (
-            group_path(empty, "scaling"),
+            node_path(empty, "scaling"),
             f"{empty.name} is the only kind of node that CoreDNS and the other add-ons may run on, and it starts with "
             "none; set its scaling.min to 2",
         )

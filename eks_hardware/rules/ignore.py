@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from eks_hardware import field_paths
 from eks_hardware.findings import Severity
 from eks_hardware.models import Strategy
-from eks_hardware.rules.registry import RULES, Breach, Context, rule
+from eks_hardware.rules.registry import RULES, Breach, Context, error, warning
 from eks_hardware.suggestions import did_you_mean
-
-_GUIDE = "docs/guides/pull-requests.md"
 
 
 def reason(strategy: Strategy, code: str, path: str) -> str:
-    """The reason that the strategy gives for not showing a warning; empty where it gives none."""
+    """The reason that the strategy gives for ignoring a warning; empty if it does not ignore it."""
     return next((each.reason for each in strategy.ignore if each.code == code and _covers(each.path, path)), "")
 
 
@@ -21,49 +20,43 @@ def _covers(field: str, path: str) -> bool:
     return path == field or (path.startswith(field) and path[len(field)] in ".[")
 
 
-@rule("IGNORE_UNKNOWN", "a warning is ignored that there is not", _GUIDE)
+@error("IGNORE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
-    for index, entry in enumerate(context.strategy.ignore):
+    for path, entry in field_paths.items("ignore", context.strategy.ignore):
         if entry.code not in RULES:
-            # Only for a wrong entry: reading the texts takes a while.
+            # Imported only for a wrong entry: reading the texts takes a while.
             from eks_hardware.rules.explanations import explanations
 
             if entry.code in explanations():
                 yield (
-                    f"ignore[{index}].code",
+                    f"{path}.code",
                     f"{entry.code} is no warning about a strategy: what the doctor finds, and what cannot be read, "
                     "cannot be ignored; remove the entry",
                 )
                 continue
             hint = did_you_mean(entry.code, warnings, "`eks-hardware rules` lists them")
-            yield f"ignore[{index}].code", f"there is no warning {entry.code}; {hint}"
+            yield f"{path}.code", f"there is no warning {entry.code}; {hint}"
 
 
-@rule("IGNORE_ERROR", "an error is to be ignored", _GUIDE)
+@error("IGNORE_ERROR")
 def _error(context: Context) -> Iterator[Breach]:
-    for index, entry in enumerate(context.strategy.ignore):
+    for path, entry in field_paths.items("ignore", context.strategy.ignore):
         found = RULES.get(entry.code)
         if found and found.severity is Severity.ERROR:
             yield (
-                f"ignore[{index}].code",
+                f"{path}.code",
                 f"{entry.code} is an error, and what it refuses cannot work; only warnings can be ignored, so mend "
                 "what it is about",
             )
 
 
-@rule(
-    "IGNORE_UNUSED",
-    "an ignored warning is not there any more",
-    _GUIDE,
-    severity=Severity.WARNING,
-    last=True,
-)
+@warning("IGNORE_UNUSED", last=True)
 def _unused(context: Context) -> Iterator[Breach]:
-    for index, entry in enumerate(context.strategy.ignore):
-        paths = [path for code, path in context.warned if code == entry.code]
+    for path, entry in field_paths.items("ignore", context.strategy.ignore):
+        warned = [place for code, place in context.warned if code == entry.code]
         found = RULES.get(entry.code)
-        if not found or found.severity is Severity.ERROR or any(_covers(entry.path, path) for path in paths):
+        if not found or found.severity is Severity.ERROR or any(_covers(entry.path, place) for place in warned):
             continue
-        hint = f"it is found at {', '.join(paths)}" if paths else "remove the entry"
-        yield f"ignore[{index}].path", f"there is no {entry.code} at {entry.path}; {hint}"
+        hint = f"it is found at {', '.join(warned)}" if warned else "remove the entry"
+        yield f"{path}.path", f"there is no {entry.code} at {entry.path}; {hint}"

@@ -7,32 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from eks_hardware import facts
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ami_family
 from eks_hardware.rules.karpenter import image_releases
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.releases import day, day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.versions import numbers
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.karpenter import KnownBad
-
-
-_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
-_RELEASES = "https://docs.aws.amazon.com/eks/latest/userguide/eks-linux-ami-versions.html"
-_RELEASE_FACTS = "config/facts/ami_releases.json (al2023)"
-_FAULT_FACTS = "config/facts/karpenter.json (ami_aliases)"
-_EFA_DRIVER = "https://github.com/awslabs/amazon-eks-ami/pull/2697"
 
 _AL2023 = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9]{8}")
 _BOTTLEROCKET = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+-[0-9a-f]{8}")
 
 
-@rule("AMI_CONFLICT", "settings of the image contradict each other", _MNG_TEMPLATES)
+@error("AMI_CONFLICT")
 def _conflict(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.ami.image_id and pool.ami.version:
@@ -44,13 +33,13 @@ def _conflict(context: Context) -> Iterator[Breach]:
         for name in ("type", "release_version"):
             if group.ami.image_id and getattr(group.ami, name):
                 yield (
-                    group_path(group, f"ami.{name}"),
+                    node_path(group, f"ami.{name}"),
                     f"ami.image_id names your own image, so ami.{name} has no meaning; remove one of them",
                 )
         wanted = group.ami.type
         if wanted and "family" in group.ami.model_fields_set and not wanted.lower().startswith(group.ami.family):
             yield (
-                group_path(group, "ami.family"),
+                node_path(group, "ami.family"),
                 f"ami.type {wanted} is not {group.ami.family}; remove this line, the type says it",
             )
 
@@ -59,12 +48,7 @@ def _conflict(context: Context) -> Iterator[Breach]:
 
 
 class _Release(NamedTuple):
-    """A release that a group pins.
-
-    Attributes:
-        name: as an alias would call it: ``v20260714``, ``v1.67.0``.
-        kubelet: version of kubelet, on AL2023.
-    """
+    """A release that a group pins, named as in an alias, such as ``v20260714``; on AL2023 with kubelet's version."""
 
     group: NodeGroupSpec
     path: str
@@ -74,14 +58,14 @@ class _Release(NamedTuple):
 
 
 def _pins(context: Context) -> Iterator[tuple[NodeGroupSpec, str, str, str]]:
-    """Groups that pin a release of EKS's images: with its path, the operating system, and the release as written."""
+    """Groups that pin a release of EKS's images, with its path, operating system, and text."""
     for group in context.strategy.node_groups:
         if group.ami.release_version and not group.ami.image_id:
-            yield group, group_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
+            yield group, node_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
 
 
 def _releases(context: Context) -> Iterator[_Release]:
-    """Those that are written as their family writes them."""
+    """The pinned releases with a valid format."""
     for group, path, family, text in _pins(context):
         if _format_fault(context, family, text) is None:
             if family == "al2023":
@@ -99,7 +83,7 @@ def _format_fault(context: Context, family: str, text: str) -> str | None:
             return day_fault(name, context.today)
         other = "bottlerocket" if _BOTTLEROCKET.fullmatch(text) else None
     else:
-        # Eight digits that are a day are no commit.
+        # Eight digits that are a date are not a commit.
         other = "al2023" if _AL2023.fullmatch(text) and day(name) else None
         if other is None and _BOTTLEROCKET.fullmatch(text):
             return None
@@ -122,7 +106,7 @@ def _example(context: Context, family: str) -> str:
     return next(fitting, "1.35.6-20260714")
 
 
-@rule("AMI_RELEASE_FORMAT", "a pinned release of an image is not written as its family writes it", _RELEASES)
+@error("AMI_RELEASE_FORMAT")
 def _format(context: Context) -> Iterator[Breach]:
     for _, path, family, text in _pins(context):
         if fault := _format_fault(context, family, text):
@@ -130,7 +114,7 @@ def _format(context: Context) -> Iterator[Breach]:
             yield path, f"{fault}; write {parts}, such as {_example(context, family)}"
 
 
-@rule("AMI_RELEASE_KUBERNETES", "a pinned release of an image is not for the cluster's Kubernetes version", _RELEASES)
+@error("AMI_RELEASE_KUBERNETES")
 def _kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     for release in _releases(context):
@@ -145,18 +129,18 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
 
 
 def _recorded(release: _Release) -> list[str] | None:
-    """The kubelet versions of an AL2023 release; None for a day without one, or not read."""
+    """The kubelet versions of an AL2023 release; None if no release of that day is recorded."""
     found = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
     return found.split() if found else None
 
 
-@rule("AMI_RELEASE_UNKNOWN", "no image has the kubelet version of a pinned release", _RELEASE_FACTS)
+@error("AMI_RELEASE_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     for release in _releases(context):
         if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
             minor = release.kubelet.rpartition(".")[0]
             same = [each for each in kubelets if each.rpartition(".")[0] == minor]
-            # Without any AMI_RELEASE_KUBERNETES says it.
+            # If there is none, AMI_RELEASE_KUBERNETES says so.
             if same:
                 right = f"{same[0]}-{release.name[1:]}"
                 yield (
@@ -165,12 +149,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "AMI_RELEASE_UNRECORDED",
-    "no release of an image is recorded for the day of a pinned one",
-    _RELEASE_FACTS,
-    severity=Severity.WARNING,
-)
+@warning("AMI_RELEASE_UNRECORDED")
 def _unrecorded(context: Context) -> Iterator[Breach]:
     known = sorted(facts.ami_releases()["al2023"]["kubelets"])
     for release in _releases(context):
@@ -183,29 +162,20 @@ def _unrecorded(context: Context) -> Iterator[Breach]:
             )
 
 
-def _faults(context: Context) -> Iterator[tuple[str, str, KnownBad]]:
+def _faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
     for release in _releases(context):
-        for fact in known_faults(release.family, release.name, context.types(release.group)):
-            yield release.path, release.name, fact
+        for fault in known_faults(release.family, release.name, context.types(release.group), doubtful=doubtful):
+            yield release.path, f"{fault}; pin another release"
 
 
-@rule("AMI_RELEASE_BAD", "a pinned release of an image is known not to work", _FAULT_FACTS)
+@error("AMI_RELEASE_BAD")
 def _bad(context: Context) -> Iterator[Breach]:
-    for path, name, fact in _faults(context):
-        if "condition" not in fact:
-            yield path, f"{name}: {fact['problem']} ({fact['source']}); pin another release"
+    yield from _faults(context, doubtful=False)
 
 
-@rule(
-    "AMI_RELEASE_DOUBTFUL",
-    "a pinned release of an image is known not to work in some cases",
-    _FAULT_FACTS,
-    severity=Severity.WARNING,
-)
+@warning("AMI_RELEASE_DOUBTFUL")
 def _doubtful(context: Context) -> Iterator[Breach]:
-    for path, name, fact in _faults(context):
-        if "condition" in fact:
-            yield path, f"{name}: {fact['problem']} ({fact['condition']}; {fact['source']}); pin another release"
+    yield from _faults(context, doubtful=True)
 
 
 def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
@@ -218,15 +188,10 @@ def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
             yield pool, path, name
 
 
-@rule(
-    "EFA_DRIVER_MISSING",
-    "EFA is asked for on an image without its driver",
-    _EFA_DRIVER,
-    severity=Severity.WARNING,
-)
+@warning("EFA_DRIVER_MISSING")
 def _efa_driver(context: Context) -> Iterator[Breach]:
     since = facts.ami_releases()["efa_driver"]["al2023_standard_since"]
-    # Several pools may have their release from one place.
+    # Several pools may take their release from one field.
     older = {
         path: name
         for node, path, name in _pinned(context)

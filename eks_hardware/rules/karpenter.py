@@ -5,26 +5,17 @@ from __future__ import annotations
 import datetime
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import Literal
 
 from eks_hardware import facts
-from eks_hardware.catalogue import InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import has_huge_pages
 from eks_hardware.rules.hardware import nodes_for_coredns, nodes_open_to
-from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.rules.registry import Breach, Context, error, hardware_field, node_path, type_names, warning
 from eks_hardware.rules.releases import day_fault, known_faults, kubernetes_fault, variant
 from eks_hardware.suggestions import several
 from eks_hardware.versions import numbers
 
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.karpenter import KnownBad
-
-_COMPATIBILITY = "https://karpenter.sh/docs/upgrading/compatibility/"
-_PRIVATE = "https://karpenter.sh/docs/getting-started/getting-started-with-karpenter/#private-clusters"
-_AMI_ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms"
-_AMI_FACTS = "config/facts/karpenter.json (ami_aliases)"
 _RESERVED = {"reserved", "capacity-block"}
 
 
@@ -39,7 +30,7 @@ _FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
     ),
     "node_overlay": ("NodeOverlay", lambda context: _gate(context, "node_overlay") or _has_overlays(context)),
     "static_capacity": ("static capacity", lambda context: _gate(context, "static_capacity")),
-    # Written out also for a pool without EFA whose types could have it.
+    # Also written for a pool without EFA if its types support it.
     "network_interfaces": (
         "networkInterfaces",
         lambda context: _any_pool(context, lambda pool: any(kind.supports_efa for kind in context.types(pool))),
@@ -73,18 +64,16 @@ def _has_overlays(context: Context) -> bool:
     )
 
 
-def _chart_version(context: Context, key: str) -> str | None:
+def _chart_version(context: Context, key: Literal["karpenter", "karpenter-crd"]) -> str | None:
     """The version of a chart that the strategy asks for."""
-    for name, chart in context.strategy.kubernetes.charts.items():
-        if name == key:
-            return chart.version
-    return None
+    chart = context.strategy.kubernetes.charts.get(key)
+    return chart.version if chart else None
 
 
 _VERSION_PATH = "kubernetes.charts.karpenter.version"
 
 
-@rule("KARPENTER_VERSION_FEATURE", "the Karpenter version lacks what the strategy asks for", _COMPATIBILITY)
+@error("KARPENTER_VERSION_FEATURE")
 def _feature(context: Context) -> Iterator[Breach]:
     version = _chart_version(context, "karpenter")
     if context.strategy.karpenter is None or version is None:
@@ -101,7 +90,7 @@ def _feature(context: Context) -> Iterator[Breach]:
         yield _VERSION_PATH, f"Karpenter {version} lacks {lacks}; use {newest} or newer, or remove this line"
 
 
-@rule("KARPENTER_VERSION_KUBERNETES", "the Karpenter version does not run on the Kubernetes version", _COMPATIBILITY)
+@error("KARPENTER_VERSION_KUBERNETES")
 def _kubernetes(context: Context) -> Iterator[Breach]:
     if context.strategy.karpenter is None:
         return
@@ -114,7 +103,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     if lowest and numbers(version) < numbers(lowest):
         yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; use Karpenter {lowest} or newer"
     newest = chart["kubernetes"]["max"]
-    # What a newer Karpenter than the one recorded runs on is not known.
+    # For a Karpenter newer than the recorded one this is not known.
     if newest and numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
         yield (
             path,
@@ -123,11 +112,7 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KARPENTER_VERSION_CRD",
-    "Karpenter and its resource definitions have different versions",
-    "https://karpenter.sh/docs/upgrading/upgrade-guide/#crd-upgrades",
-)
+@error("KARPENTER_VERSION_CRD")
 def _definitions(context: Context) -> Iterator[Breach]:
     crd = _chart_version(context, "karpenter-crd")
     controller = _chart_version(context, "karpenter") or facts.chart("karpenter")["version"]
@@ -138,11 +123,7 @@ def _definitions(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KARPENTER_OVERLAY_OFF",
-    "Karpenter is not told of the GPUs that a pool shares, or has fractions of",
-    "https://karpenter.sh/docs/concepts/nodeoverlays/",
-)
+@error("KARPENTER_OVERLAY_OFF")
 def _overlay_off(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
@@ -156,16 +137,11 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
 # --- room and prices
 
 
-@rule(
-    "KARPENTER_NO_ROOM",
-    "fewer nodes that Karpenter may run on than it has controllers",
-    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml (podAntiAffinity)",
-    severity=Severity.WARNING,
-)
+@warning("KARPENTER_NO_ROOM")
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     nodes = nodes_open_to(context, facts.karpenter()["controller"]["tolerations"])
-    # Where CoreDNS has no node either, NODES_ALL_TAINTED says it.
+    # If CoreDNS has no node either, NODES_ALL_TAINTED says so.
     if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
         there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
         fix = f", or set this to {nodes}" if nodes else ""
@@ -176,12 +152,7 @@ def _room(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "KARPENTER_NO_QUEUE",
-    "nobody tells Karpenter that EC2 takes a node back",
-    "https://karpenter.sh/docs/concepts/disruption/#interruption",
-    severity=Severity.WARNING,
-)
+@warning("KARPENTER_NO_QUEUE")
 def _no_queue(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     if karpenter is None or karpenter.interruption_queue:
@@ -194,73 +165,59 @@ def _no_queue(context: Context) -> Iterator[Breach]:
         )
 
 
-def _without_price(context: Context, pool: NodePoolSpec) -> tuple[list[InstanceType], bool]:
-    """Types that have no price in a private network, and whether the pool can make none of its types for that."""
-    if not context.strategy.network.private or "on-demand" not in pool.capacity:
-        return [], False
-    unpriced = set(facts.karpenter()["private"]["no_builtin_price"])
-    kinds = context.types(pool)
-    without = [kind for kind in kinds if kind.name in unpriced]
-    return without, len(without) == len(kinds) and set(pool.capacity) == {"on-demand"}
+def _without_price(context: Context, *, whole: bool) -> Iterator[tuple[str, str]]:
+    """Path of each pool with types that have no price in a private network, and these types.
+
+    ``whole``: of pools that can buy no other type; else of pools that can.
+    """
+    if not context.strategy.network.private:
+        return
+    unpriced = facts.karpenter()["private"]["no_builtin_price"]
+    for pool in context.pools:
+        kinds = context.types(pool)
+        without = [kind for kind in kinds if kind.name in unpriced and "on-demand" in pool.capacity]
+        if without and whole == (without == [*kinds] and set(pool.capacity) == {"on-demand"}):
+            yield node_path(pool, hardware_field(pool)), type_names(without)
 
 
-@rule("KARPENTER_PRIVATE_PRICE", "in a private network Karpenter has no price for any type of a pool", _PRIVATE)
+@error("KARPENTER_PRIVATE_PRICE")
 def _private_price(context: Context) -> Iterator[Breach]:
-    for pool in context.pools:
-        kinds, none_left = _without_price(context, pool)
-        if kinds and none_left:
-            yield (
-                pool_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter cannot buy {_names(kinds)} on demand; "
-                "use a reservation or a node group",
-            )
+    for path, types in _without_price(context, whole=True):
+        yield (
+            path,
+            f"without the pricing service Karpenter cannot buy {types} on demand; use a reservation or a node group",
+        )
 
 
-@rule(
-    "KARPENTER_PRIVATE_PRICE_SOME",
-    "in a private network Karpenter has no price for some types of a pool",
-    _PRIVATE,
-    severity=Severity.WARNING,
-)
+@warning("KARPENTER_PRIVATE_PRICE_SOME")
 def _private_price_some(context: Context) -> Iterator[Breach]:
-    for pool in context.pools:
-        kinds, none_left = _without_price(context, pool)
-        if kinds and not none_left:
-            yield (
-                pool_path(pool, hardware_field(pool)),
-                f"without the pricing service Karpenter never buys {_names(kinds)} on demand; leave it out, or buy it "
-                "from a reservation or in a node group",
-            )
-
-
-def _names(kinds: list[InstanceType]) -> str:
-    return several([kind.name for kind in kinds])
+    for path, types in _without_price(context, whole=False):
+        yield (
+            path,
+            f"without the pricing service Karpenter never buys {types} on demand; leave it out, or buy it from a "
+            "reservation or in a node group",
+        )
 
 
 # --- images
 
 
 def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
-    """Each pool with the path and the release of its image, where that is not the user's own."""
+    """Each pool with EKS's image, and the path and the name of the image's release."""
     karpenter = context.strategy.karpenter
     for pool in context.pools:
         if pool.ami.image_id:
             continue
         chosen = getattr(karpenter.ami_versions, pool.ami.family) if karpenter else None
         if pool.ami.version:
-            yield pool, pool_path(pool, "ami.version"), pool.ami.version
+            yield pool, node_path(pool, "ami.version"), pool.ami.version
         elif chosen:
             yield pool, f"karpenter.ami_versions.{pool.ami.family}", chosen
         else:
-            yield pool, pool_path(pool, "ami"), facts.karpenter()["ami_aliases"]["suggested"][pool.ami.family]
+            yield pool, node_path(pool, "ami"), facts.karpenter()["ami_aliases"]["suggested"][pool.ami.family]
 
 
-@rule(
-    "POOL_AMI_LATEST",
-    "accelerated nodes are replaced whenever AWS publishes an image",
-    _AMI_ALIASES,
-    severity=Severity.WARNING,
-)
+@warning("POOL_AMI_LATEST")
 def _latest(context: Context) -> Iterator[Breach]:
     found = {
         path: pool.ami.family
@@ -275,7 +232,7 @@ def _latest(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("POOL_AMI_FORMAT", "a release of an image is not written as its family writes it", _AMI_ALIASES)
+@error("POOL_AMI_FORMAT")
 def _format(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     aliases = facts.karpenter()["ami_aliases"]
@@ -301,39 +258,31 @@ def _pin_another(family: str) -> str:
     return f"pin another, such as {facts.karpenter()['ami_aliases']['suggested'][family]}"
 
 
-def _known_faults(context: Context) -> Iterator[tuple[str, str, KnownBad]]:
-    """Path, family and fact of each image release in use that is known to be bad for its nodes."""
-    seen: set[tuple[str, str]] = set()
-    for pool, path, release in image_releases(context):
-        for fact in known_faults(pool.ami.family, release, context.types(pool)):
-            if (path, fact["problem"]) not in seen:
-                seen.add((path, fact["problem"]))
-                yield path, pool.ami.family, fact
+def _known_faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
+    # Several pools may take their release from one field: reported once.
+    yield from dict.fromkeys(
+        (path, f"{fault}; {_pin_another(pool.ami.family)}")
+        for pool, path, release in image_releases(context)
+        for fault in known_faults(pool.ami.family, release, context.types(pool), doubtful=doubtful)
+    )
 
 
-@rule("POOL_AMI_BAD", "an image release is known not to work", _AMI_FACTS)
+@error("POOL_AMI_BAD")
 def _bad(context: Context) -> Iterator[Breach]:
-    for path, family, fact in _known_faults(context):
-        if "condition" not in fact:
-            yield path, f"{fact['version']}: {fact['problem']} ({fact['source']}); {_pin_another(family)}"
+    yield from _known_faults(context, doubtful=False)
 
 
-@rule("POOL_AMI_DOUBTFUL", "an image release is known not to work in some cases", _AMI_FACTS, severity=Severity.WARNING)
+@warning("POOL_AMI_DOUBTFUL")
 def _doubtful(context: Context) -> Iterator[Breach]:
-    for path, family, fact in _known_faults(context):
-        if "condition" in fact:
-            yield (
-                path,
-                f"{fact['version']}: {fact['problem']} ({fact['condition']}; {fact['source']}); {_pin_another(family)}",
-            )
+    yield from _known_faults(context, doubtful=True)
 
 
-@rule("POOL_AMI_KUBERNETES", "an image release was not published for the Kubernetes version", _AMI_FACTS)
+@error("POOL_AMI_KUBERNETES")
 def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
     for path, (family, release) in found.items():
-        # POOL_AMI_FORMAT says it.
+        # POOL_AMI_FORMAT says so.
         if _format_fault(family, release, context.today):
             continue
         if fault := kubernetes_fault(family, release, kubernetes):

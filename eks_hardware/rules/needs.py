@@ -5,25 +5,17 @@ What it demands of drivers is in ``drivers``, of frameworks and SDKs in ``framew
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import known_to_karpenter
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path
 from eks_hardware.suggestions import several
 
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.software import Gate
-
-
-_PRECISION = "config/facts/software.json (precision)"
-_ATTENTION = "config/facts/software.json (attention)"
-_CUDA = "config/facts/software.json (cuda)"
-_FRAMEWORKS = "config/facts/software.json (frameworks)"
 _NEURON = (Hardware.TRAINIUM, Hardware.INFERENTIA)
 
 Has = Callable[[InstanceType], bool | None]
@@ -35,17 +27,47 @@ def called(kind: InstanceType) -> str:
     return f"{kind.name} ({kind.accelerator.name})" if kind.accelerator else kind.name
 
 
+def called_all(kinds: Iterable[InstanceType]) -> str:
+    """The first few types with their accelerators."""
+    return several([called(kind) for kind in kinds], 3)
+
+
 def each_need(context: Context, field: str) -> Iterator[tuple[Node, str, str, tuple[InstanceType, ...]]]:
-    """Groups and pools that need something: with the path of the field, its value, and the types that are known."""
+    """Groups and pools that state a need, with the field's path, its value, and the known types."""
     for node in context.nodes:
         value = getattr(node.needs, field)
         if value is not None and (kinds := context.types(node)):
             yield node, node_path(node, f"needs.{field}"), value, kinds
 
 
-def lacking(kinds: Sequence[InstanceType], has: Has) -> list[InstanceType]:
-    """The types that are known not to have something."""
-    return [kind for kind in kinds if has(kind) is False]
+class Lack(NamedTuple):
+    """A need that some types of a group or pool do not meet; ``others`` ends a message with types that do."""
+
+    node: Node
+    path: str
+    value: str
+    bad: list[InstanceType]
+    others: str
+
+
+def lacks(
+    context: Context,
+    field: str,
+    meets: Callable[[InstanceType, str, Node], bool | None],
+    hardware: tuple[Hardware, ...] | None = None,
+) -> Iterator[Lack]:
+    """Groups and pools with types that do not meet a need, as far as ``meets`` knows.
+
+    Other types are named if they are of some ``hardware``; by default that of the types that do not meet the need.
+    """
+    for node, path, value, kinds in each_need(context, field):
+
+        def has(kind: InstanceType, value: str = value, node: Node = node) -> bool | None:
+            return meets(kind, value, node)
+
+        if bad := [kind for kind in kinds if has(kind) is False]:
+            alike = (bad[0].hardware,) if hardware is None else hardware
+            yield Lack(node, path, value, bad, choices(context, node, kinds, has, alike))
 
 
 def choices(
@@ -55,11 +77,7 @@ def choices(
     has: Has,
     hardware: tuple[Hardware, ...] = (),
 ) -> str:
-    """Which of a group's types have something, and which in the region would, for the end of a message.
-
-    Args:
-        hardware: what the other types may be; without it none are named.
-    """
+    """Which of a group's types have something, and which of ``hardware`` in the region do, for the end of a message."""
     good = [called(kind) for kind in kinds if has(kind)]
     others = [called(kind) for kind in _cheapest(context, node, kinds, has, hardware)]
     own = f"; {several(good, 3)} {_does(good, 'fit')}" if good else ""
@@ -73,7 +91,7 @@ def _does(names: Sequence[object], verb: str) -> str:
 def _cheapest(
     context: Context, node: Node, kinds: Sequence[InstanceType], has: Has, hardware: tuple[Hardware, ...]
 ) -> list[InstanceType]:
-    """The cheapest type of each other accelerator in the region that has something and could stand in."""
+    """The cheapest type of each other accelerator in the region that has something and could replace these."""
     alike = [kind.accelerator for kind in kinds if kind.accelerator and kind.hardware in hardware]
     least = min((accelerator.count for accelerator in alike), default=1)
     named = {kind.accelerator.name for kind in kinds if kind.accelerator and has(kind)}
@@ -94,7 +112,7 @@ def _cheapest(
 
 @lru_cache(maxsize=64)
 def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, str, int], ...]:
-    """The types with whole accelerators that a region offers and EKS has an image for, with these; the cheapest first.
+    """Types with whole accelerators and an EKS image in a region, and the accelerators; cheapest first.
 
     Without those of archived software: nobody should begin with them.
     """
@@ -111,7 +129,7 @@ def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, st
     return tuple((kind, name, count) for _, _, kind, name, count in found)
 
 
-# --- of which hardware
+# --- hardware
 
 
 def _hardware_of(field: str, value: str) -> tuple[tuple[Hardware, ...], str]:
@@ -125,7 +143,7 @@ def _hardware_of(field: str, value: str) -> tuple[tuple[Hardware, ...], str]:
     return (Hardware.NVIDIA_GPU,), words.get(field, f"{value}, a CUDA kernel,")
 
 
-@rule("NEEDS_HARDWARE", "software for other hardware than the nodes have", _FRAMEWORKS)
+@error("NEEDS_HARDWARE")
 def _hardware(context: Context) -> Iterator[Breach]:
     for field in ("attention", "cuda", "framework", "neuron_sdk", "nvidia_driver"):
         for node, path, value, kinds in each_need(context, field):
@@ -134,11 +152,11 @@ def _hardware(context: Context) -> Iterator[Breach]:
             def has(kind: InstanceType, hardware: tuple[Hardware, ...] = hardware) -> bool:
                 return kind.hardware in hardware
 
-            if bad := lacking(kinds, has):
+            if bad := [kind for kind in kinds if kind.hardware not in hardware]:
                 what = "Trainium or Inferentia" if hardware == _NEURON else "NVIDIA GPUs"
-                names = several([called(each) for each in bad], 3)
+                names = called_all(bad)
                 is_what = "has no accelerator" if bad[0].hardware is Hardware.CPU else f"is {bad[0].hardware}"
-                # Which chips have a framework is NEEDS_FRAMEWORK's.
+                # NEEDS_FRAMEWORK is about which chips have a framework.
                 others = choices(context, node, kinds, has, () if field == "framework" else hardware)
                 yield path, f"{words} is for {what}, and {names} {is_what}{others}; choose such types, or remove this"
 
@@ -146,66 +164,57 @@ def _hardware(context: Context) -> Iterator[Breach]:
 # --- what the accelerator computes
 
 
-@rule("NEEDS_PRECISION", "an accelerator does not compute in the number format", _PRECISION)
+@error("NEEDS_PRECISION")
 def _precision(context: Context) -> Iterator[Breach]:
     gates = facts.software()["precision"]["nvidia"]
-    for node, path, value, kinds in each_need(context, "precision"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            return software.computes(kind, value)
-
-        if bad := lacking(kinds, has):
-            names = several([with_capability(each) for each in bad], 3)
-            others = choices(context, node, kinds, has, (bad[0].hardware,))
-            yield (
-                path,
-                f"{names} {_does(bad, 'compute')} no {value}{_gate(gates[value], bad)}{others}; keep types that do, or "
-                "choose another precision",
-            )
+    for lack in lacks(context, "precision", lambda kind, value, _: software.computes(kind, value)):
+        is_gpu = lack.bad[0].hardware is Hardware.NVIDIA_GPU
+        gate = f" (it takes {software.shown(gates[lack.value])})" if is_gpu else ""
+        yield (
+            lack.path,
+            f"{with_capabilities(lack.bad)} {_does(lack.bad, 'compute')} no {lack.value}{gate}{lack.others}; "
+            "keep types that do, or choose another precision",
+        )
 
 
-def with_capability(kind: InstanceType) -> str:
-    """A type with its accelerator and compute capability: ``g4dn.xlarge (T4, 7.5)``."""
-    capability = software.capability(kind)
-    return called(kind) if capability is None else f"{called(kind)[:-1]}, {capability})"
+def with_capabilities(kinds: Iterable[InstanceType]) -> str:
+    """The first few types with their accelerators and compute capabilities: ``g4dn.xlarge (T4, 7.5)``."""
+
+    def name(kind: InstanceType) -> str:
+        capability = software.capability(kind)
+        return called(kind) if capability is None else f"{called(kind)[:-1]}, {capability})"
+
+    return several([name(kind) for kind in kinds], 3)
 
 
-def _gate(gate: Gate, kinds: Sequence[InstanceType]) -> str:
-    return f" (it takes {software.shown(gate)})" if kinds[0].hardware is Hardware.NVIDIA_GPU else ""
+def _attends(kind: InstanceType, kernel: str, _node: Node) -> bool | None:
+    # NEEDS_HARDWARE is about other hardware.
+    return software.attends(kind, kernel) if kind.hardware is Hardware.NVIDIA_GPU else None
 
 
-@rule("NEEDS_ATTENTION", "an attention kernel does not run on a GPU", _ATTENTION)
+@error("NEEDS_ATTENTION")
 def _attention(context: Context) -> Iterator[Breach]:
     gates = facts.software()["attention"]["kernels"]
-    for node, path, value, kinds in each_need(context, "attention"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            # Of other hardware NEEDS_HARDWARE says it.
-            return software.attends(kind, value) if kind.hardware is Hardware.NVIDIA_GPU else None
-
-        if bad := lacking(kinds, has):
-            names = several([with_capability(each) for each in bad], 3)
-            others = choices(context, node, kinds, has, (Hardware.NVIDIA_GPU,))
-            yield (
-                path,
-                f"{value} takes {software.shown(gates[value])}, not {names}{others}; keep types that do, or take "
-                "another kernel, such as PyTorch's own scaled_dot_product_attention",
-            )
+    for lack in lacks(context, "attention", _attends):
+        yield (
+            lack.path,
+            f"{lack.value} takes {software.shown(gates[lack.value])}, not {with_capabilities(lack.bad)}{lack.others}; "
+            "keep types that do, or take another kernel, such as PyTorch's own scaled_dot_product_attention",
+        )
 
 
-@rule("NEEDS_CUDA", "a CUDA toolkit does not know a GPU: too old for it, or too new", _CUDA)
+def _runs_cuda(kind: InstanceType, cuda: str, _node: Node) -> bool | None:
+    support = software.cuda_support(kind)
+    return support.knows(cuda) if support else None
+
+
+@error("NEEDS_CUDA")
 def _cuda(context: Context) -> Iterator[Breach]:
-    for node, path, value, kinds in each_need(context, "cuda"):
-
-        def has(kind: InstanceType, value: str = value) -> bool | None:
-            support = software.cuda_support(kind)
-            return support.knows(value) if support else None
-
-        if bad := lacking(kinds, has):
-            support = software.cuda_support(bad[0])
-            known = f"CUDA {support.first}{f' to {support.last}' if support.last else ' and later'}" if support else ""
-            yield (
-                path,
-                f"CUDA {value} does not know {several([with_capability(each) for each in bad], 3)}, which "
-                f"{known} do{choices(context, node, kinds, has)}; use containers with such a version, or other types",
-            )
+    for lack in lacks(context, "cuda", _runs_cuda, hardware=()):
+        support = software.cuda_support(lack.bad[0])
+        known = f"CUDA {support.first}{f' to {support.last}' if support.last else ' and later'}" if support else ""
+        yield (
+            lack.path,
+            f"CUDA {lack.value} does not know {with_capabilities(lack.bad)}, which {known} do{lack.others}; use "
+            "containers with such a version, or other types",
+        )

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import cache
 from ipaddress import IPv4Network
 
-from eks_hardware import facts
-from eks_hardware.findings import Severity
+from eks_hardware import facts, field_paths
 from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import cidrs
 from eks_hardware.resolve.addresses import Share, SubnetBudget, wider
@@ -16,18 +15,13 @@ from eks_hardware.resolve.model import SubnetRole
 from eks_hardware.resolve.network import nat_mode
 from eks_hardware.resolve.storage import storage_addons
 from eks_hardware.resolve.zones import control_plane_excluded, zones_of
-from eks_hardware.rules.registry import Breach, Context, group_path, pool_path, rule, zones_given
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning, zones_given
 from eks_hardware.suggestions import did_you_mean
 
-_NETWORK = "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html"
-_VPC_CIDRS = "https://docs.aws.amazon.com/vpc/latest/userguide/vpc-cidr-blocks.html"
-_ENDPOINT = "https://docs.aws.amazon.com/eks/latest/userguide/cluster-endpoint.html"
-_PREFIXES = "https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md"
-_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
 _PUBLIC_CIDRS = "cluster.endpoint.public_cidrs"
 
 
-@rule("ZONE_UNKNOWN", "a zone id is not one of the region", "eks_hardware/catalogue (offerings)")
+@error("ZONE_UNKNOWN")
 def _unknown_zone(context: Context) -> Iterator[Breach]:
     if not context.region_known:
         return
@@ -41,21 +35,21 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
 def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
     network = context.strategy.network
     if not isinstance(network.zones, int):
-        for index, zone in enumerate(network.zones):
-            yield f"network.zones[{index}]", zone
-    if network.existing:
-        for field in ("private_subnets", "control_plane_subnets", "pod_subnets"):
-            for zone in getattr(network.existing, field):
-                yield f"network.existing.{field}.{zone}", zone
+        yield from field_paths.items("network.zones", network.zones)
+    yield from ((path, zone) for path, zone, _ in _existing_subnets(context))
     for node in context.nodes:
         yield from zones_given(node)
 
 
-@rule(
-    "ZONE_NOT_IN_NETWORK",
-    "a zone of a group or pool has no subnet",
-    "https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html",
-)
+def _existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
+    """Path, zone and id of each subnet that is there already."""
+    existing = context.strategy.network.existing
+    for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
+        for zone, subnet in getattr(existing, field).items():
+            yield f"network.existing.{field}.{zone}", zone, subnet
+
+
+@error("ZONE_NOT_IN_NETWORK")
 def _zone_without_subnet(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing is None and isinstance(network.zones, int):
@@ -68,10 +62,10 @@ def _zone_without_subnet(context: Context) -> Iterator[Breach]:
                 yield path, f"{zone} has no subnet; add it to {field}"
 
 
-@rule("ZONE_TOO_FEW", "the region has fewer zones than the network asks for", "eks_hardware/catalogue (offerings)")
+@error("ZONE_TOO_FEW")
 def _too_few_zones(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
-    # The default of 3 is met with what the region has.
+    # The default of 3 means as many as the region has, up to 3.
     asked = network.zones if "zones" in network.model_fields_set else None
     if context.region_known and isinstance(asked, int) and len(context.zone_choice().base) < asked:
         base = context.zone_choice().base
@@ -81,11 +75,7 @@ def _too_few_zones(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "POD_SUBNET_MISSING",
-    "a zone with nodes has no subnet for pods",
-    "https://docs.aws.amazon.com/eks/latest/userguide/cni-custom-network-tutorial.html",
-)
+@error("POD_SUBNET_MISSING")
 def _pod_subnets(context: Context) -> Iterator[Breach]:
     existing = context.strategy.network.existing
     if existing is None or not existing.pod_subnets:
@@ -101,7 +91,7 @@ def _pod_subnets(context: Context) -> Iterator[Breach]:
 
 
 def _users_of_zones(context: Context) -> dict[str, list[str]]:
-    """Zones that nodes are in, with the groups and pools they are of."""
+    """Zones that have nodes, with the names of their groups and pools."""
     users: dict[str, list[str]] = {}
     for node in context.nodes:
         region = context.strategy.region
@@ -110,24 +100,15 @@ def _users_of_zones(context: Context) -> dict[str, list[str]]:
     return users
 
 
-@rule(
-    "SUBNET_TWICE",
-    "a subnet is given for two zones",
-    "https://docs.aws.amazon.com/vpc/latest/userguide/configure-subnets.html",
-)
+@error("SUBNET_TWICE")
 def _subnet_twice(context: Context) -> Iterator[Breach]:
-    existing = context.strategy.network.existing
     zone_of: dict[str, str] = {}
-    for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
-        for zone, subnet in getattr(existing, field).items():
-            if zone_of.setdefault(subnet, zone) != zone:
-                yield (
-                    f"network.existing.{field}.{zone}",
-                    f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}",
-                )
+    for path, zone, subnet in _existing_subnets(context):
+        if zone_of.setdefault(subnet, zone) != zone:
+            yield path, f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}"
 
 
-@rule("CONTROL_PLANE_ZONES", "the control plane needs subnets in two zones that EKS allows", _NETWORK)
+@error("CONTROL_PLANE_ZONES")
 def _control_plane_zones(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing:
@@ -166,7 +147,7 @@ def _private_blocks() -> tuple[IPv4Network, ...]:
     return tuple(map(IPv4Network, facts.eks()["vpc_cidrs"]["private"]))
 
 
-@rule("NETWORK_CIDR_SIZE", "the VPC network is too large or too small", _VPC_CIDRS)
+@error("NETWORK_CIDR_SIZE")
 def _cidr_size(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     if network.existing:
@@ -180,11 +161,7 @@ def _cidr_size(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "NETWORK_CIDR_RESERVED",
-    "the VPC network is of addresses that no host can have",
-    "https://www.rfc-editor.org/rfc/rfc6890",
-)
+@error("NETWORK_CIDR_RESERVED")
 def _cidr_reserved(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     given = IPv4Network(network.cidr)
@@ -193,12 +170,7 @@ def _cidr_reserved(context: Context) -> Iterator[Breach]:
             yield "network.cidr", f"no host can have an address of {network.cidr}: {what}; use for example 10.0.0.0/16"
 
 
-@rule(
-    "NETWORK_CIDR_PUBLIC",
-    "the VPC network is of addresses that belong to someone on the internet",
-    _VPC_CIDRS,
-    severity=Severity.WARNING,
-)
+@warning("NETWORK_CIDR_PUBLIC")
 def _cidr_public(context: Context) -> Iterator[Breach]:
     network = context.strategy.network
     given = IPv4Network(network.cidr)
@@ -212,12 +184,7 @@ def _cidr_public(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "NETWORK_CIDR_DOCKER",
-    "the VPC network overlaps the one that Docker takes on its hosts",
-    "https://docs.aws.amazon.com/eks/latest/userguide/troubleshooting.html#troubleshoot-docker-cidr",
-    severity=Severity.WARNING,
-)
+@warning("NETWORK_CIDR_DOCKER")
 def _cidr_docker(context: Context) -> Iterator[Breach]:
     network, docker = context.strategy.network, facts.eks()["vpc_cidrs"]["docker"]
     if network.existing is None and IPv4Network(network.cidr).overlaps(IPv4Network(docker)):
@@ -228,11 +195,7 @@ def _cidr_docker(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "NETWORK_POD_CIDR",
-    "the pod network is outside 100.64.0.0/10, of the wrong size, or overlaps the VPC's",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html",
-)
+@error("NETWORK_POD_CIDR")
 def _pod_cidr(context: Context) -> Iterator[Breach]:
     pod_cidr = context.strategy.network.pod_cidr
     if pod_cidr is None:
@@ -253,11 +216,7 @@ def _pod_cidr(context: Context) -> Iterator[Breach]:
 _SERVICE_RANGES = tuple(IPv4Network(each) for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"))
 
 
-@rule(
-    "SERVICE_CIDR",
-    "the service network is not allowed or overlaps another",
-    "https://docs.aws.amazon.com/eks/latest/APIReference/API_KubernetesNetworkConfigRequest.html",
-)
+@error("SERVICE_CIDR")
 def _service_cidr(context: Context) -> Iterator[Breach]:
     given = context.strategy.cluster.service_cidr
     if given is None:
@@ -278,29 +237,22 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
 # --- ways in and out
 
 
-@rule("NETWORK_PRIVATE", "a private network has a way to the internet", _PRIVATE)
+@error("NETWORK_PRIVATE")
 def _private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
-        yield (
-            "network.nat_gateways",
-            "a private network has no NAT gateways; remove this line, or set private: false",
-        )
+        yield "network.nat_gateways", "a private network has no NAT gateways; remove this line, or set private: false"
     if strategy.network.private and strategy.cluster.endpoint.public_cidrs:
-        yield (
-            _PUBLIC_CIDRS,
-            "a private network keeps the API private too; remove these, or set network.private: false",
-        )
+        yield _PUBLIC_CIDRS, "a private network keeps the API private too; remove these, or set network.private: false"
 
 
-@rule("NETWORK_NO_WAY_OUT", "nodes can reach neither the internet nor the endpoints they need", _PRIVATE)
+@error("NETWORK_NO_WAY_OUT")
 def _no_way_out(context: Context) -> Iterator[Breach]:
-    network = context.strategy.network
-    if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
+    endpoints = only_endpoints(context)
+    if endpoints is None:
         return
     for who, services in _callers(context).items():
-        missing = sorted(set(services) - set(network.interface_endpoints))
-        if missing:
+        if missing := sorted(set(services) - set(endpoints)):
             yield (
                 "network.interface_endpoints",
                 f"without a NAT gateway {who} also need{'' if who == 'nodes' else 's'} {', '.join(missing)}; add "
@@ -308,8 +260,14 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
             )
 
 
+def only_endpoints(context: Context) -> tuple[str, ...] | None:
+    """The interface endpoints that the strategy lists, if they are the only way out of the network."""
+    network = context.strategy.network
+    return None if network.existing or nat_mode(network) != "none" else network.interface_endpoints
+
+
 def _callers(context: Context) -> dict[str, list[str]]:
-    """Who calls AWS, and the services that it calls."""
+    """Callers of AWS, each with the services that it calls."""
     strategy = context.strategy
     required = facts.eks()["interface_endpoints"]["required"]
     found: dict[str, list[str]] = {"nodes": required["nodes"]}
@@ -323,100 +281,75 @@ def _callers(context: Context) -> dict[str, list[str]]:
     return found
 
 
-@rule(
-    "INTERFACE_ENDPOINT_UNKNOWN",
-    "no service is known whose interface endpoint has this name",
-    "https://docs.aws.amazon.com/vpc/latest/privatelink/aws-services-privatelink-support.html",
-    severity=Severity.WARNING,
-)
+@warning("INTERFACE_ENDPOINT_UNKNOWN")
 def _unknown_endpoint(context: Context) -> Iterator[Breach]:
     given = context.strategy.network.interface_endpoints
     if not given:
         return
     known = facts.endpoint_services()
-    for index, service in enumerate(given):
+    for path, service in field_paths.items("network.interface_endpoints", given):
         if service not in known:
-            # com.amazonaws.us-west-2.ecr.api is what people copy.
+            # People copy the full name, such as com.amazonaws.us-west-2.ecr.api.
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
             otherwise = "it is what comes after com.amazonaws.<region>"
             hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
-            yield (
-                f"network.interface_endpoints[{index}]",
-                f"no interface endpoint is known as {service!r}; {hint}",
-            )
+            yield path, f"no interface endpoint is known as {service!r}; {hint}"
 
 
-# IANA never gave anyone more: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
+# The largest network that IANA gave to anyone: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
 _LARGEST_OWN_PREFIX = 8
 
 
-@rule(
-    "ENDPOINT_OPEN",
-    "the Kubernetes API is open to the whole internet",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/control-plane.html",
-    severity=Severity.WARNING,
-)
+@warning("ENDPOINT_OPEN")
 def _open_endpoint(context: Context) -> Iterator[Breach]:
-    for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
+    for path, cidr in field_paths.items(_PUBLIC_CIDRS, context.strategy.cluster.endpoint.public_cidrs):
         network = IPv4Network(cidr)
         if network.prefixlen < _LARGEST_OWN_PREFIX:
             whom = f"{network.num_addresses:,} addresses" if network.prefixlen else "the whole internet"
-            yield f"{_PUBLIC_CIDRS}[{index}]", f"the Kubernetes API is open to {whom}; name your own networks"
+            yield path, f"the Kubernetes API is open to {whom}; name your own networks"
 
 
-@rule("ENDPOINT_CIDR_RESERVED", "EKS refuses a network of reserved addresses for the public endpoint", _ENDPOINT)
+@error("ENDPOINT_CIDR_RESERVED")
 def _reserved_cidr(context: Context) -> Iterator[Breach]:
     reserved = facts.eks()["public_access_cidrs"]["reserved"]
-    for index, cidr in enumerate(context.strategy.cluster.endpoint.public_cidrs):
+    for path, cidr in field_paths.items(_PUBLIC_CIDRS, context.strategy.cluster.endpoint.public_cidrs):
         given = IPv4Network(cidr)
         for block, what in reserved.items():
             if given.subnet_of(IPv4Network(block)):
                 yield (
-                    f"{_PUBLIC_CIDRS}[{index}]",
+                    path,
                     f"{cidr} is reserved ({what}), so that nobody comes from there over the internet; write the "
                     "address that you go out with (curl https://checkip.amazonaws.com), or remove this: in the VPC and "
                     "what is connected to it the private endpoint is always on",
                 )
 
 
-@rule(
-    "ENDPOINT_CIDR_COUNT",
-    "the public endpoint takes fewer networks",
-    "https://github.com/aws/containers-roadmap/issues/2174",
-)
+@error("ENDPOINT_CIDR_COUNT")
 def _too_many_cidrs(context: Context) -> Iterator[Breach]:
     count, most = len(context.strategy.cluster.endpoint.public_cidrs), facts.eks()["public_access_cidrs"]["most"]
     if count > most:
         yield _PUBLIC_CIDRS, f"EKS takes {most} networks, {count} are listed; join neighbours to larger ones"
 
 
-@rule(
-    "ENDPOINT_CIDR_OVERLAP",
-    "a network of the public endpoint is inside another one",
-    _ENDPOINT,
-    severity=Severity.WARNING,
-)
+@warning("ENDPOINT_CIDR_OVERLAP")
 def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
     given = [IPv4Network(cidr) for cidr in context.strategy.cluster.endpoint.public_cidrs]
     for index, cidr in enumerate(given):
-        # Of 0.0.0.0/0 it is ENDPOINT_OPEN that says what is wrong.
+        # ENDPOINT_OPEN is about 0.0.0.0/0.
         around = [
             other
             for place, other in enumerate(given)
             if other.prefixlen and cidr.subnet_of(other) and (cidr != other or place < index) and place != index
         ]
         if around:
-            yield f"{_PUBLIC_CIDRS}[{index}]", f"{around[0]} is listed too and holds {cidr}; remove one of them"
+            path = field_paths.item(_PUBLIC_CIDRS, index)
+            yield path, f"{around[0]} is listed too and holds {cidr}; remove one of them"
 
 
 # --- addresses
 
 
-@rule(
-    "SUBNET_NODES",
-    "a subnet has fewer addresses than its node groups have nodes at max",
-    "https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html",
-)
+@error("SUBNET_NODES")
 def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
     for budget in _fullest(context, own=True):
         groups = [each for each in budget.shares if isinstance(each.of, NodeGroupSpec)]
@@ -428,12 +361,7 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "SUBNET_PODS",
-    "a subnet has fewer addresses than nodes and their pods take when groups and pools are at their most",
-    _PREFIXES,
-    severity=Severity.WARNING,
-)
+@warning("SUBNET_PODS")
 def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
     for budget in _fullest(context, own=False):
         taken = [f"{_nodes(each)} x ({each.own} + {each.pods} for pods)" for each in budget.shares]
@@ -446,7 +374,7 @@ def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
 
 
 def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
-    """Of each kind the subnet that lacks most addresses, for the nodes alone or for their pods too."""
+    """The subnet of each kind that lacks most addresses, for the nodes alone or for their pods too."""
     if not context.region_known:
         return
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):
@@ -475,12 +403,12 @@ _SHARES = 5
 
 
 def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | list[Share]) -> str:
-    """Where the network is written, else where the most nodes are."""
+    """Path of the network's CIDR if the strategy states it, else of the size of the largest share."""
     field = "pod_cidr" if budget.role is SubnetRole.POD else "cidr"
     if field in context.strategy.network.model_fields_set or not shares:
         return f"network.{field}"
     most = max(shares, key=lambda each: each.total).of
-    return group_path(most, "scaling", "max") if isinstance(most, NodeGroupSpec) else pool_path(most, "limits")
+    return node_path(most, "scaling.max" if isinstance(most, NodeGroupSpec) else "limits")
 
 
 def _remedy(context: Context, budget: SubnetBudget, needed: int, *, pods: bool) -> str:

@@ -1,6 +1,6 @@
 """Rules about Karpenter's node pools: hardware, limits, capacity, disruption, labels and tags.
 
-What holds for node groups as well is in ``hardware`` and ``cluster``, under one code for both.
+Rules that node groups share are in ``hardware`` and ``cluster``, under one code for both.
 """
 
 from __future__ import annotations
@@ -8,81 +8,72 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.findings import Severity
-from eks_hardware.models import NodePoolSpec
+from eks_hardware.models import NodePoolSpec, PoolReservation
 from eks_hardware.resolve import accelerator_resource, known_to_karpenter
 from eks_hardware.resolve.node_pools import candidates, left_out, node_capacity
 from eks_hardware.rules.cron import cron_fault
 from eks_hardware.rules.hardware import (
     any_offered,
+    listed_types,
     mixed_architecture,
     mixed_hardware,
     no_zone,
     not_offered,
     nowhere_near,
 )
-from eks_hardware.rules.registry import Breach, Context, hardware_field, pool_path, rule
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    error,
+    hardware_field,
+    in_domain,
+    label_path,
+    limit_path,
+    node_path,
+    warning,
+)
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.suggestions import did_you_mean, several
 from eks_hardware.units import GIB, amount
 
-_NODE_POOLS = "https://karpenter.sh/docs/concepts/nodepools/"
-_LIMITS = "https://karpenter.sh/docs/concepts/nodepools/#speclimits"
-_NODE_CLASSES = "https://karpenter.sh/docs/concepts/nodeclasses/"
-_RESERVATIONS = "https://karpenter.sh/docs/tasks/odcrs/"
-_TAGS = "config/facts/karpenter.json (tags)"
-_ACCELERATOR_NAMES = "config/facts/karpenter.json (accelerator_names)"
-
-
 # --- which types
 
 
-@rule("POOL_FAMILY_UNKNOWN", "an instance family is not in the catalogue", "eks_hardware/catalogue")
+@error("POOL_FAMILY_UNKNOWN")
 def _family_unknown(context: Context) -> Iterator[Breach]:
     families = context.catalogue.families
     for pool in context.pools:
-        for index, family in enumerate(pool.instance_families):
+        for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
             if family not in families:
                 hint = did_you_mean(family, families, "see 'eks-hardware instances'")
-                yield (
-                    pool_path(pool, f"instance_families[{index}]"),
-                    f"no instance family is called {family!r}; {hint}",
-                )
+                yield path, f"no instance family is called {family!r}; {hint}"
 
 
-@rule(
-    "POOL_TYPE_NOT_OFFERED",
-    "the region does not offer one of a pool's instance types",
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html",
-    severity=Severity.WARNING,
-)
+@warning("POOL_TYPE_NOT_OFFERED")
 def _type_not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
         if isinstance(node, NodePoolSpec) and any_offered(context, node):
             yield path, f"{nowhere_near(context, kind)}; Karpenter takes the pool's other types"
 
 
-@rule("POOL_ACCELERATOR_UNKNOWN", "an accelerator is not in the catalogue", "eks_hardware/catalogue")
+@error("POOL_ACCELERATOR_UNKNOWN")
 def _accelerator_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.accelerator and not candidates(pool, context.catalogue):
             hint = did_you_mean(pool.accelerator, context.catalogue.accelerators)
-            yield pool_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
+            yield node_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
 
 
-@rule("POOL_SIZE_UNKNOWN", "a size is none of the pool's families or accelerator", "eks_hardware/catalogue")
+@error("POOL_SIZE_UNKNOWN")
 def _size_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         sizes = {kind.size for kind in candidates(pool, context.catalogue)}
-        for index, size in enumerate(pool.instance_sizes):
+        for path, size in field_paths.items(node_path(pool, "instance_sizes"), pool.instance_sizes):
             if sizes and size not in sizes:
                 of = " or ".join(pool.instance_families) or str(pool.accelerator)
-                yield (
-                    pool_path(pool, f"instance_sizes[{index}]"),
-                    f"{of} has no size {size!r}; {did_you_mean(size, sizes)}",
-                )
+                yield path, f"{of} has no size {size!r}; {did_you_mean(size, sizes)}"
 
 
 def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType]) -> str:
@@ -91,81 +82,68 @@ def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType
     for kind in kinds:
         if reason := left_out(pool, kind, context.strategy.region, context.catalogue):
             by_reason.setdefault(reason, []).append(kind.name)
-    # That a size was not asked for is said only where nothing else is wrong.
+    # The size is named as a reason only if there is no other.
     reasons = {reason: names for reason, names in by_reason.items() if reason != "another size"} or by_reason
     return "; ".join(f"{several(names)}: {reason}" for reason, names in reasons.items())
 
 
-@rule("POOL_NO_TYPE", "no instance type is left for a pool", "eks_hardware/catalogue")
+@error("POOL_NO_TYPE")
 def _no_type(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = candidates(pool, context.catalogue)
-        # With an unknown size POOL_SIZE_UNKNOWN says it.
+        # If the size is unknown, POOL_SIZE_UNKNOWN says so.
         sized = [kind for kind in kinds if not pool.instance_sizes or kind.size in pool.instance_sizes]
         if context.region_known and sized and not context.pool_types(pool):
             yield (
-                pool_path(pool, hardware_field(pool)),
+                node_path(pool, hardware_field(pool)),
                 f"no instance type is left: {_left_out(context, pool, sized)}; choose other hardware or another region",
             )
 
 
-@rule(
-    "POOL_FAMILY_EMPTY",
-    "one of a pool's families adds no instance type",
-    "eks_hardware/catalogue",
-    severity=Severity.WARNING,
-)
+@warning("POOL_FAMILY_EMPTY")
 def _family_empty(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         types = context.types(pool)
-        for index, family in enumerate(pool.instance_families):
+        for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
             kinds = context.catalogue.select(family=family)
             if types and kinds and not any(kind.family == family for kind in types):
-                yield (
-                    pool_path(pool, f"instance_families[{index}]"),
-                    f"{family} adds no type to this pool ({_left_out(context, pool, kinds)}); remove it",
-                )
+                yield path, f"{family} adds no type to this pool ({_left_out(context, pool, kinds)}); remove it"
 
 
-@rule("POOL_TYPE_UNSUPPORTED", "Karpenter does not recognize an instance type's accelerators", _ACCELERATOR_NAMES)
+@error("POOL_TYPE_UNSUPPORTED")
 def _type_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        for index, name in enumerate(pool.instance_types):
-            kind = context.catalogue.find(name)
-            if kind is not None and not known_to_karpenter(kind):
+        for path, kind in listed_types(context, pool):
+            if not known_to_karpenter(kind):
                 yield (
-                    pool_path(pool, f"instance_types[{index}]"),
-                    f"Karpenter does not know the accelerators of {name}, and would give its nodes an image without "
-                    "their driver; use a node group",
+                    path,
+                    f"Karpenter does not know the accelerators of {kind.name}, and would give its nodes an image "
+                    "without their driver; use a node group",
                 )
 
 
-@rule("POOL_MIXED_ARCHITECTURE", "the types of a pool differ in architecture", _NODE_CLASSES)
+@error("POOL_MIXED_ARCHITECTURE")
 def _mixed_architecture(context: Context) -> Iterator[Breach]:
-    yield from mixed_architecture(context, context.pools, "pool")
+    yield from mixed_architecture(context, context.pools)
 
 
-@rule("POOL_MIXED_HARDWARE", "the types of a pool differ in accelerator", _NODE_CLASSES)
+@error("POOL_MIXED_HARDWARE")
 def _mixed_hardware(context: Context) -> Iterator[Breach]:
-    yield from mixed_hardware(context, context.pools, "pool")
+    yield from mixed_hardware(context, context.pools)
 
 
-@rule("POOL_NO_ZONE", "no zone of the network offers a pool's types", "eks_hardware/catalogue (offerings)")
+@error("POOL_NO_ZONE")
 def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.pools)
 
 
-@rule(
-    "POOL_EFA_UNSUPPORTED",
-    "Karpenter cannot write the EFA interfaces of a type",
-    "https://karpenter.sh/v1.14/concepts/nodeclasses/#specnetworkinterfaces",
-)
+@error("POOL_EFA_UNSUPPORTED")
 def _efa_unsupported(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for kind in context.types(pool):
             if pool.efa and kind.efa_interfaces and kind.efa_interfaces[0].interface_type == "efa":
                 yield (
-                    pool_path(pool, hardware_field(pool)),
+                    node_path(pool, hardware_field(pool)),
                     f"the primary interface of {kind.name} carries EFA itself, which an EC2NodeClass cannot say; use a "
                     "node group, or set efa: false",
                 )
@@ -182,22 +160,13 @@ def _negative(given: str | int) -> bool:
 
 
 def _needs(kind: InstanceType) -> dict[str, float]:
-    """What one node of a type takes of its pool's limits, as the strategy counts."""
+    """What one node of a type takes of its pool's limits, in the units of the strategy."""
     overhead = facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]
     needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
 
 
-def _limit_path(pool: NodePoolSpec, resource: str) -> str:
-    return pool_path(pool, f"limits[{resource}]" if "/" in resource else f"limits.{resource}")
-
-
-@rule(
-    "POOL_LIMIT_MISSING",
-    "no limit counts the accelerators of a pool, or there is none at all",
-    _LIMITS,
-    severity=Severity.WARNING,
-)
+@warning("POOL_LIMIT_MISSING")
 def _limit_missing(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         needs = {kind.name: _needs(kind) for kind in context.types(pool)}
@@ -207,49 +176,46 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
         fix = f"add for example {counted}: {max(int(each.get(counted, 0)) for each in needs.values())}"
         bounds = [resource for resource in pool.limits if any(resource in each for each in needs.values())]
         if not bounds:
-            yield pool_path(pool, "limits"), f"without a limit the pool grows as far as the account's quota; {fix}"
+            yield node_path(pool, "limits"), f"without a limit the pool grows as far as the account's quota; {fix}"
         elif "/" in counted and not {counted, "nodes"} & set(bounds):
             most, name = max((_allowed(each, pool.limits, counted), name) for name, each in needs.items())
             allowed = f" (up to {most} with {name})" if most else ""
             yield (
-                pool_path(pool, "limits"),
+                node_path(pool, "limits"),
                 f"{' and '.join(bounds)} {'bounds' if len(bounds) == 1 else 'bound'} the number of {counted} only "
                 f"indirectly{allowed}; {fix}",
             )
 
 
 def _allowed(needs: Mapping[str, float], limits: Mapping[Any, str | int], counted: str) -> int:
-    """How much of a resource nodes of one type have together, within the limits on others; 0 where none bounds them."""
+    """How much of a resource nodes of one type have within the limits on other resources; 0 if no limit applies."""
     if any(map(_negative, limits.values())):
         return 0
     nodes = [float(amount(given)) // needs[resource] for resource, given in limits.items() if resource in needs]
     return int(min(nodes, default=0) * needs.get(counted, 0))
 
 
-@rule("POOL_LIMIT_FOREIGN", "a limit is for an accelerator that the pool does not have", _LIMITS)
+@error("POOL_LIMIT_FOREIGN")
 def _limit_foreign(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
         for resource in pool.limits:
             if kinds and "/" in resource and resource != accelerator_resource(kinds[0].hardware):
-                yield _limit_path(pool, resource), f"{kinds[0].name} has no {resource}; remove this limit"
+                yield limit_path(pool, resource), f"{kinds[0].name} has no {resource}; remove this limit"
 
 
-@rule("POOL_LIMIT_QUANTITY", "a limit is no whole or no positive number", _LIMITS)
+@error("POOL_LIMIT_QUANTITY")
 def _limit_quantity(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for resource, given in pool.limits.items():
             if _negative(given):
-                yield _limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
+                yield limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
             elif resource in _COUNTED and not str(given).isdigit():
                 whole = max(1, round(amount(given)))
-                yield (
-                    _limit_path(pool, resource),
-                    f"{given} is no whole number of {resource}; write for example {whole}",
-                )
+                yield limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example {whole}"
 
 
-@rule("POOL_LIMIT_SMALL", "a limit leaves no room for one node", _LIMITS)
+@error("POOL_LIMIT_SMALL")
 def _limit_small(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         needs = {kind.name: _needs(kind) for kind in context.types(pool)}
@@ -263,12 +229,12 @@ def _limit_small(context: Context) -> Iterator[Breach]:
         for resource in alone:
             smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
             yield (
-                _limit_path(pool, resource),
+                limit_path(pool, resource),
                 f"this is less than one node has: {smallest} has {_shown(resource, least[resource])}; raise it, or "
                 "choose smaller types",
             )
         if not alone:
-            yield pool_path(pool, "limits"), "no type of the pool fits within all these limits at once; raise them"
+            yield node_path(pool, "limits"), "no type of the pool fits within all these limits at once; raise them"
 
 
 def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
@@ -281,113 +247,98 @@ def _shown(resource: str, number: float) -> str:
 
 # --- capacity
 
-_USAGE_SOURCE = (
-    "https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceTypeInfo.html (SupportedUsageClasses)"
-)
-
 
 def _sold(kind: InstanceType, capacity: str) -> bool:
     # A reservation may be shared from elsewhere.
     return capacity == "reserved" or CAPACITY[capacity].usage_class in kind.usage_classes
 
 
-@rule("POOL_CAPACITY_UNSOLD", "no type of a pool can be bought in one of the ways it lists", _USAGE_SOURCE)
+@error("POOL_CAPACITY_UNSOLD")
 def _capacity_unsold(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
-        for index, capacity in enumerate(pool.capacity):
+        for path, capacity in field_paths.items(node_path(pool, "capacity"), pool.capacity):
             if kinds and not any(_sold(kind, capacity) for kind in kinds):
                 ways = sorted({way for kind in kinds for way in kind.usage_classes})
-                yield (
-                    pool_path(pool, f"capacity[{index}]"),
-                    f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}",
-                )
+                yield path, f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}"
 
 
-@rule(
-    "POOL_TYPE_UNSOLD",
-    "a type cannot be bought in any of the ways its pool lists",
-    _USAGE_SOURCE,
-    severity=Severity.WARNING,
-)
+@warning("POOL_TYPE_UNSOLD")
 def _type_unsold(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = context.types(pool)
         sold = [kind for kind in kinds if any(_sold(kind, capacity) for capacity in pool.capacity)]
-        for index, name in enumerate(pool.instance_types):
-            kind = context.catalogue.find(name)
-            if sold and kind is not None and kind not in sold and not kind.withdrawn:
+        for path, kind in listed_types(context, pool):
+            if sold and kind not in sold and not kind.withdrawn:
                 yield (
-                    pool_path(pool, f"instance_types[{index}]"),
-                    f"{name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; remove it, "
-                    "or add a capacity",
+                    path,
+                    f"{kind.name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; "
+                    "remove it, or add a capacity",
                 )
 
 
-@rule("POOL_RESERVATION_ZONE", "a reservation is not in the zone that its pool uses", _RESERVATIONS)
+def _reservations(pool: NodePoolSpec) -> Iterator[tuple[str, PoolReservation]]:
+    return field_paths.items(node_path(pool, "reservations"), pool.reservations)
+
+
+@error("POOL_RESERVATION_ZONE")
 def _reservation_zone(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        for index, reservation in enumerate(pool.reservations):
+        for path, reservation in _reservations(pool):
             if pool.zones and reservation.zone and reservation.zone not in pool.zones:
                 yield (
-                    pool_path(pool, f"reservations[{index}].zone"),
+                    f"{path}.zone",
                     f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
                     "reservation is never used; add the zone, or remove 'zones'",
                 )
-        # Of several zones that offer the type, the first would be taken.
+        # Otherwise the first zone that offers the type would be taken.
         if pool.efa and pool.reservations and not (pool.zones or any(each.zone for each in pool.reservations)):
             yield (
-                pool_path(pool, "reservations[0]"),
+                node_path(pool, "reservations[0]"),
                 "with EFA all nodes are in one zone, and tags do not say in which the reservation is; give its zone",
             )
 
 
-@rule("POOL_RESERVATION_TAGS", "tags that choose reservations are not as Karpenter takes them", _TAGS)
+@error("POOL_RESERVATION_TAGS")
 def _reservation_tags(context: Context) -> Iterator[Breach]:
     most = facts.karpenter()["tags"]["selector_max"]
     for pool in context.pools:
-        for index, reservation in enumerate(pool.reservations):
-            path = pool_path(pool, f"reservations[{index}].tags")
+        for path, reservation in _reservations(pool):
             if len(reservation.tags) > most:
-                yield path, f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
+                yield f"{path}.tags", f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
             for key, value in reservation.tags.items():
                 if not value:
-                    yield f"{path}[{key}]", "an empty value is refused by Karpenter; give the tag's value"
+                    yield f"{path}.tags[{key}]", "an empty value is refused by Karpenter; give the tag's value"
 
 
-@rule("POOL_RESERVATION_DUPLICATE", "a reservation is listed twice, or in two zones", _RESERVATIONS)
+@error("POOL_RESERVATION_DUPLICATE")
 def _reservation_duplicate(context: Context) -> Iterator[Breach]:
     first: dict[str, tuple[str, str | None]] = {}
     for pool in context.pools:
         listed: set[str] = set()
-        for index, reservation in enumerate(pool.reservations):
+        for path, reservation in _reservations(pool):
             if reservation.id is None:
                 continue
             # Two pools may share a reservation.
             where, zone = first.setdefault(reservation.id, (pool.name, reservation.zone))
             if zone != reservation.zone:
                 yield (
-                    pool_path(pool, f"reservations[{index}].zone"),
+                    f"{path}.zone",
                     f"a reservation is in one zone, and {reservation.id} is in {zone} in pool {where}; correct one",
                 )
             elif reservation.id in listed:
-                yield pool_path(pool, f"reservations[{index}].id"), f"{reservation.id} is listed twice; remove one"
+                yield f"{path}.id", f"{reservation.id} is listed twice; remove one"
             listed.add(reservation.id)
 
 
-@rule(
-    "POOL_RESERVATION_TYPES",
-    "a pool has more types than reservations to launch them from",
-    _RESERVATIONS,
-    severity=Severity.WARNING,
-)
+@warning("POOL_RESERVATION_TYPES")
 def _reservation_types(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         only_reserved = not {"on-demand", "spot"} & set(pool.capacity)
         kinds = context.types(pool)
         if only_reserved and all(each.id for each in pool.reservations) and len(kinds) > len(pool.reservations):
             yield (
-                pool_path(pool, hardware_field(pool)),
+                node_path(pool, hardware_field(pool)),
                 f"a reservation holds one instance type, and {len(pool.reservations)} "
                 f"{'is' if len(pool.reservations) == 1 else 'are'} listed for {len(kinds)} types; keep those that "
                 "are reserved, list a reservation for each, or add on-demand",
@@ -399,34 +350,29 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
 _UNDERUTILIZED = "when-empty-or-underutilized"
 
 
-@rule(
-    "POOL_DISRUPTION_TRAINING",
-    "a training pool may lose a node that works",
-    "https://karpenter.sh/docs/concepts/disruption/",
-    severity=Severity.WARNING,
-)
+@warning("POOL_DISRUPTION_TRAINING")
 def _disruption(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.purpose != "training":
             continue
         if pool.disruption.consolidation == _UNDERUTILIZED:
             yield (
-                pool_path(pool, "disruption.consolidation"),
+                node_path(pool, "disruption.consolidation"),
                 "a job that runs on a node that is not full is stopped and loses what it did since its last "
                 "checkpoint; use when-empty",
             )
         if pool.disruption.expire_after not in (None, "never"):
             yield (
-                pool_path(pool, "disruption.expire_after"),
+                node_path(pool, "disruption.expire_after"),
                 f"after {pool.disruption.expire_after} a node goes whatever runs on it, budgets or not; use never",
             )
         if pool.disruption.termination_grace_period:
             yield (
-                pool_path(pool, "disruption.termination_grace_period"),
+                node_path(pool, "disruption.termination_grace_period"),
                 f"with this a node that drifted goes although its pods are marked do-not-disrupt, and they are killed "
                 f"after {pool.disruption.termination_grace_period}; remove it",
             )
-        # A budget with a schedule leaves a time for maintenance on purpose.
+        # A budget with a schedule leaves time for maintenance on purpose.
         busy = ("Drifted", *(("Underutilized",) if pool.disruption.consolidation == _UNDERUTILIZED else ()))
         held = {
             reason
@@ -437,44 +383,36 @@ def _disruption(context: Context) -> Iterator[Breach]:
         loose = [reason for reason in busy if reason not in held]
         if pool.disruption.budgets is not None and loose:
             yield (
-                pool_path(pool, "disruption.budgets"),
+                node_path(pool, "disruption.budgets"),
                 f"these budgets stand in place of the derived ones and let nodes go that work ({', '.join(loose)}); "
                 "add {nodes: '0', reasons: [Underutilized, Drifted]}",
             )
 
 
-@rule("POOL_LABEL_RESTRICTED", "a label of a pool belongs to Karpenter or to its choice of nodes", _NODE_POOLS)
+@error("POOL_LABEL_RESTRICTED")
 def _labels(context: Context) -> Iterator[Breach]:
     fact = facts.karpenter()["labels"]
-    domains, keys = tuple(fact["restricted_domains"]), {*fact["keys"].values(), "kubernetes.io/hostname"}
+    keys = {*fact["keys"].values(), "kubernetes.io/hostname"}
     for pool in context.pools:
         for key in pool.labels:
-            domain = key.rpartition("/")[0]
-            if key in keys or any(f".{domain}".endswith(f".{each}") for each in domains):
-                yield (
-                    pool_path(pool, f"labels[{key}]"),
-                    f"Karpenter sets {key} itself, or refuses it; use a key of your own domain",
-                )
+            if key in keys or in_domain(key, fact["restricted_domains"]):
+                yield label_path(pool, key), f"Karpenter sets {key} itself, or refuses it; use a key of your own domain"
 
 
-@rule("POOL_TAG_RESTRICTED", "a tag of a pool belongs to Karpenter", _TAGS)
+@error("POOL_TAG_RESTRICTED")
 def _pool_tags(context: Context) -> Iterator[Breach]:
     fact = facts.karpenter()["tags"]
     given = [("tags", context.strategy.tags)] if context.pools else []
-    given += [(pool_path(pool, "tags"), pool.tags) for pool in context.pools]
+    given += [(node_path(pool, "tags"), pool.tags) for pool in context.pools]
     for path, tags in given:
         for key in tags:
             if key in fact["restricted"] or key.startswith(tuple(fact["restricted_prefixes"])):
-                yield f"{path}[{key}]", f"Karpenter sets {key} itself, and refuses it here; use another key"
+                yield field_paths.item(path, key), f"Karpenter sets {key} itself, and refuses it here; use another key"
 
 
-@rule(
-    "POOL_BUDGET_SCHEDULE",
-    "a budget starts at a time that there is not",
-    "https://pkg.go.dev/github.com/robfig/cron/v3#hdr-CRON_Expression_Format",
-)
+@error("POOL_BUDGET_SCHEDULE")
 def _budget_schedule(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
-        for index, budget in enumerate(pool.disruption.budgets or ()):
+        for path, budget in field_paths.items(node_path(pool, "disruption.budgets"), pool.disruption.budgets or ()):
             if budget.schedule and (fault := cron_fault(budget.schedule)):
-                yield pool_path(pool, f"disruption.budgets[{index}].schedule"), fault
+                yield f"{path}.schedule", fault

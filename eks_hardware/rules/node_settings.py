@@ -2,34 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
+from typing import Literal
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve.gpu_sharing import gpu_shares, sharing_labels
 from eks_hardware.resolve.model import BlockDevice
 from eks_hardware.resolve.node import block_devices, instance_store, pod_addresses, recommended_pods
-from eks_hardware.rules.registry import Breach, Context, Node, group_path, node_path, rule
+from eks_hardware.rules.registry import (
+    Breach,
+    Context,
+    Node,
+    error,
+    in_domain,
+    label_path,
+    node_path,
+    type_names,
+    warning,
+)
 from eks_hardware.rules.user_data_overrides import kubelet_flags
-from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount
-
-_MAX_PODS = "https://docs.aws.amazon.com/eks/latest/userguide/choosing-instance-type.html"
-_LABELS = "https://github.com/aws/containers-roadmap/issues/1451"
-_VOLUMES = "https://docs.aws.amazon.com/ebs/latest/userguide/ebs-volume-types.html"
-
-
-def _names(kinds: list[InstanceType]) -> str:
-    return several([kind.name for kind in kinds])
-
 
 # --- pods
 
 
-@rule("MAX_PODS_ADDRESSES", "a node takes more pods than it has addresses for", _MAX_PODS)
+@error("MAX_PODS_ADDRESSES")
 def _addresses(context: Context) -> Iterator[Breach]:
     custom = has_pod_subnets(context.strategy.network)
     for node in context.nodes:
@@ -39,7 +39,7 @@ def _addresses(context: Context) -> Iterator[Breach]:
             for kind in context.types(node)
             if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
         }
-        # Without any POD_NETWORK_NO_INTERFACE says it.
+        # If there is none, POD_NETWORK_NO_INTERFACE says so.
         if given is not None and room and 2 < min(room.values()) < given:
             smallest = min(room, key=lambda name: room[name])
             yield (
@@ -49,12 +49,7 @@ def _addresses(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "MAX_PODS_RECOMMENDED",
-    "a node takes more pods than EKS recommends",
-    "https://github.com/awsdocs/amazon-eks-user-guide/pull/663",
-    severity=Severity.WARNING,
-)
+@warning("MAX_PODS_RECOMMENDED")
 def _recommended(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         given, kinds = node.kubelet.max_pods, context.types(node)
@@ -70,17 +65,10 @@ def _recommended(context: Context) -> Iterator[Breach]:
 # --- labels
 
 
-def _in_domain(key: str, domains: list[str]) -> bool:
-    domain = key.rpartition("/")[0]
-    return any(f".{domain}".endswith(f".{each}") for each in domains)
-
-
-@rule("LABEL_RESERVED", "a label belongs to Kubernetes or to EKS", _LABELS)
+@error("LABEL_RESERVED")
 def _reserved_labels(context: Context) -> Iterator[Breach]:
     fact = facts.nodes()["group_labels"]
-    found = [
-        (group_path(group, f"labels[{key}]"), key) for group in context.strategy.node_groups for key in group.labels
-    ]
+    found = [(label_path(group, key), key) for group in context.strategy.node_groups for key in group.labels]
     found += [
         (path, pair.partition("=")[0])
         for node in context.nodes
@@ -89,7 +77,7 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
         for pair in value.split(",")
     ]
     for path, key in found:
-        taken = _in_domain(key, fact["refused_domains"]) and not _in_domain(key, fact["allowed_domains"])
+        taken = in_domain(key, fact["refused_domains"]) and not in_domain(key, fact["allowed_domains"])
         if taken or key in fact["set_by_kubernetes"]:
             yield (
                 path,
@@ -98,33 +86,22 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "LABEL_LIMIT",
-    "the EKS API does not take a label",
-    "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html (labels)",
-)
+@error("LABEL_LIMIT")
 def _label_limit(context: Context) -> Iterator[Breach]:
     longest = facts.nodes()["group_labels"]["longest_key"]
     for group in context.strategy.node_groups:
         for key, value in group.labels.items():
             if len(key) > longest:
                 yield (
-                    group_path(group, f"labels[{key}]"),
+                    label_path(group, key),
                     f"the EKS API takes keys of {longest} characters, with their domain, and this has {len(key)}; "
                     "use a shorter one",
                 )
             if not value:
-                yield (
-                    group_path(group, f"labels[{key}]"),
-                    "the EKS API takes no label without a value; give it one, such as 'true'",
-                )
+                yield label_path(group, key), "the EKS API takes no label without a value; give it one, such as 'true'"
 
 
-@rule(
-    "LABEL_SHARING",
-    "a label undoes how GPUs are shared",
-    "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus",
-)
+@error("LABEL_SHARING")
 def _label_sharing(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
@@ -135,7 +112,7 @@ def _label_sharing(context: Context) -> Iterator[Breach]:
         for key, value in derived.items():
             if node.labels.get(key, value) != value:
                 yield (
-                    node_path(node, f"labels[{key}]"),
+                    label_path(node, key),
                     f"by this label the node finds how its GPUs are shared, and for gpu_sharing it is {value!r}; "
                     "remove it",
                 )
@@ -149,7 +126,7 @@ def _images_volume(node: Node, kinds: tuple[InstanceType, ...]) -> BlockDevice:
     return block_devices(node, kinds[0].hardware, bottlerocket=ami_family(node) == "bottlerocket")[-1]
 
 
-@rule("DISK_IOPS_RATIO", "a volume has more IOPS than its size allows", _VOLUMES)
+@error("DISK_IOPS_RATIO")
 def _iops(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if kinds := context.types(node):
@@ -164,19 +141,14 @@ def _iops(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "DISK_SMALL",
-    "a disk has no room for images of an accelerator's software",
-    "config/facts/nodes.json (accelerated_disk)",
-    severity=Severity.WARNING,
-)
+@warning("DISK_SMALL")
 def _small(context: Context) -> Iterator[Breach]:
     least = facts.nodes()["accelerated_disk"]["least_gib"]
     for node in context.nodes:
         kinds, size = context.types(node), node.disk.size_gib
         if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
             continue
-        # Images are on the local disks then.
+        # Then images are on the local disks.
         if instance_store(node, kinds) == "raid0" and all(kind.instance_store for kind in kinds):
             continue
         yield (
@@ -186,38 +158,25 @@ def _small(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "INSTANCE_STORE_MISSING",
-    "local disks are asked for on types that have none",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/InstanceStorage.html",
-    severity=Severity.WARNING,
-)
+@warning("INSTANCE_STORE_MISSING")
 def _no_disks(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
         without = [kind for kind in kinds if not kind.instance_store]
         if node.instance_store in ("raid0", "mount") and without:
-            one = len(without) == 1
-            rest = (
-                "remove this line"
-                if len(without) == len(kinds)
-                else "other nodes have them, so that pods cannot rely on it"
-            )
+            verb = "has" if len(without) == 1 else "have"
+            none = len(without) == len(kinds)
+            rest = "remove this line" if none else "other nodes have them, so that pods cannot rely on it"
             yield (
                 node_path(node, "instance_store"),
-                f"{_names(without)} {'has' if one else 'have'} no local disks, and this has no effect there; {rest}",
+                f"{type_names(without)} {verb} no local disks, and this has no effect there; {rest}",
             )
 
 
 # --- metadata and kubelet
 
 
-@rule(
-    "PODS_USE_IMDS",
-    "any pod can take the credentials of its node",
-    "https://docs.aws.amazon.com/eks/latest/best-practices/identity-and-access-management.html",
-    severity=Severity.WARNING,
-)
+@warning("PODS_USE_IMDS")
 def _imds(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if node.pods_use_imds:
@@ -228,39 +187,25 @@ def _imds(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "KUBELET_RESERVED",
-    "kubelet keeps more for the system than a node has",
-    "https://kubernetes.io/docs/tasks/administer-cluster/reserve-compute-resources/",
-)
+@error("KUBELET_RESERVED")
 def _kubelet_reserved(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
-        if not (kinds := context.types(node)):
-            continue
-        kubelet = node.kubelet
-        smallest = {
-            "cpu": min(kinds, key=lambda kind: kind.vcpus),
-            "memory": min(kinds, key=lambda kind: kind.memory_gib),
-        }
-        room = {
-            "cpu": Fraction(smallest["cpu"].vcpus),
-            "memory": Fraction(smallest["memory"].memory_gib) * GIB,
-        }
-        for resource, kind in smallest.items():
-            parts = {
-                field: given[resource]
-                for field, given in (
-                    ("system_reserved", kubelet.system_reserved),
-                    ("kube_reserved", kubelet.kube_reserved),
-                )
-                if resource in given
-            }
-            together = sum((amount(each) for each in parts.values()), Fraction(0))
-            if parts and together >= room[resource]:
-                has = f"{kind.vcpus} vCPUs" if resource == "cpu" else f"{kind.memory_gib:g} GiB"
+        kinds, kubelet = context.types(node), node.kubelet
+        reserved = {"system_reserved": kubelet.system_reserved, "kube_reserved": kubelet.kube_reserved}
+        for resource, room in _ROOM.items() if kinds else ():
+            parts = {field: given[resource] for field, given in reserved.items() if resource in given}
+            smallest = min(kinds, key=room)
+            if parts and sum((amount(each) for each in parts.values()), Fraction(0)) >= room(smallest):
+                has = f"{smallest.vcpus} vCPUs" if resource == "cpu" else f"{smallest.memory_gib:g} GiB"
                 largest = max(parts, key=lambda field: amount(parts[field]))
                 yield (
                     node_path(node, f"kubelet.{largest}.{resource}"),
-                    f"{' and '.join(parts.values())} are kept of {has} on {kind.name}: kubelet does not start, or "
+                    f"{' and '.join(parts.values())} are kept of {has} on {smallest.name}: kubelet does not start, or "
                     "leaves nothing for pods; keep less",
                 )
+
+
+_ROOM: Mapping[Literal["cpu", "memory"], Callable[[InstanceType], Fraction]] = {
+    "cpu": lambda kind: Fraction(kind.vcpus),
+    "memory": lambda kind: Fraction(kind.memory_gib) * GIB,
+}

@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.node import taints
-from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, noun, warning
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.suggestions import several
 
 
 @dataclass(frozen=True)
 class _Place:
-    """A group or pool as its pods see it.
-
-    Attributes:
-        for_whom: what tells its pods from those of others: workload, labels and taints.
-    """
+    """A group or pool as its pods see it; ``for_whom`` tells them apart: workload, labels and taints."""
 
     node: Node
     types: frozenset[str]
     zones: frozenset[str]
     for_whom: tuple[str, frozenset[tuple[str, str]], frozenset[tuple[str, str, str]]]
-
-    @property
-    def noun(self) -> str:
-        return "pool" if isinstance(self.node, NodePoolSpec) else "group"
 
 
 def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
@@ -38,7 +29,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
     for node in nodes:
         if kinds := context.types(node):
             there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
-            # What only asks for other nodes keeps nobody off.
+            # PreferNoSchedule keeps no pod off.
             hard = [each for each in taints(node, kinds[0].hardware) if keeps_pods_off(each.effect)]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
             for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
@@ -48,19 +39,13 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
 
 def _alike(one: _Place, other: _Place) -> frozenset[str]:
     """Types on which the same pods may land in both; none where taints, labels, weights or zones tell them apart."""
-    if one.for_whom != other.for_whom or one.zones.isdisjoint(other.zones):
-        return frozenset()
-    if (
-        isinstance(one.node, NodePoolSpec)
-        and isinstance(other.node, NodePoolSpec)
-        and one.node.weight != other.node.weight
-    ):
-        return frozenset()
-    return one.types & other.types
+    weights = {each.node.weight for each in (one, other) if isinstance(each.node, NodePoolSpec)}
+    apart = one.for_whom != other.for_whom or one.zones.isdisjoint(other.zones) or len(weights) > 1
+    return frozenset() if apart else one.types & other.types
 
 
 def _resource(node: Node) -> str:
-    """By what name pods ask for the node's GPUs, and whether those are whole.
+    """How pods get the node's GPUs: whole, shared, or under another resource name.
 
     MIG counts as shared on AL2023 too: until they are cut, such a node has whole GPUs.
     """
@@ -71,7 +56,7 @@ def _resource(node: Node) -> str:
 
 
 def _difference(one: Node, other: Node) -> str:
-    """In what two nodes of one type differ that pods depend on."""
+    """A difference between two nodes of one type that matters to pods; empty if there is none."""
     if {_resource(one), _resource(other)} == {"whole", "shared"}:
         return _SHARING
     return _EFA if one.efa != other.efa else ""
@@ -80,12 +65,7 @@ def _difference(one: Node, other: Node) -> str:
 _SHARING, _EFA = "GPU sharing", "EFA"
 
 
-@rule(
-    "POOL_OVERLAP",
-    "two pools make the same nodes for the same pods",
-    "https://karpenter.sh/docs/concepts/scheduling/#weighted-nodepools",
-    severity=Severity.WARNING,
-)
+@warning("POOL_OVERLAP")
 def _overlap(context: Context) -> Iterator[Breach]:
     places = _places(context, context.pools)
     for index, place in enumerate(places):
@@ -107,42 +87,38 @@ def _makes(names: list[str]) -> str:
     return f"pool {names[0]} makes" if len(names) == 1 else f"pools {several(names)} make"
 
 
-@rule(
-    "POOL_OVERLAP_UNLIKE",
-    "the same pods land on whole and on shared GPUs",
-    "https://github.com/kubernetes-sigs/karpenter/issues/2140",
-)
+@error("POOL_OVERLAP_UNLIKE")
 def _overlap_unlike(context: Context) -> Iterator[Breach]:
-    for place, other, types in _that_differ(context, _SHARING):
+    for path, same in _that_differ(context, _SHARING):
         yield (
-            node_path(place.node, hardware_field(place.node)),
-            f"{other.noun} {other.node.name} has {several(types)} for the same pods, and GPUs are whole in one of the "
-            "two and shared in the other: what a pod gets would be chance; give one of them a taint or a label",
+            path,
+            f"{same}, and GPUs are whole in one of the two and shared in the other: what a pod gets would be chance; "
+            "give one of them a taint or a label",
         )
 
 
-@rule(
-    "POOL_OVERLAP_EFA",
-    "pods that do not ask for EFA land on nodes with and without it",
-    "https://github.com/aws/karpenter-provider-aws/issues/6296",
-    severity=Severity.WARNING,
-)
+@warning("POOL_OVERLAP_EFA")
 def _overlap_efa(context: Context) -> Iterator[Breach]:
-    for place, other, types in _that_differ(context, _EFA):
+    for path, same in _that_differ(context, _EFA):
         yield (
-            node_path(place.node, hardware_field(place.node)),
-            f"{other.noun} {other.node.name} has {several(types)} for the same pods, and one of the two has EFA: pods "
-            "that do not ask for vpc.amazonaws.com/efa may land on either, and fill the nodes that have it; give one "
-            "of them a taint or a label",
+            path,
+            f"{same}, and one of the two has EFA: pods that do not ask for vpc.amazonaws.com/efa may land on either, "
+            "and fill the nodes that have it; give one of them a taint or a label",
         )
 
 
-def _that_differ(context: Context, difference: str) -> Iterator[tuple[_Place, _Place, list[str]]]:
-    """Pools with a group or pool before them that takes the same pods on the same types, and differs in one way."""
+def _that_differ(context: Context, difference: str) -> Iterator[tuple[str, str]]:
+    """Pools that take the same pods on the same types as a group or pool before them, but differ in one way.
+
+    Yields the path of the pool's hardware, and what is the same, as the beginning of a message.
+    """
     groups, pools = _places(context, context.strategy.node_groups), _places(context, context.pools)
     for index, place in enumerate(pools):
         for other in (*groups, *pools[:index]):
             if _difference(other.node, place.node) == difference and (types := _alike(other, place)):
-                yield place, other, sorted(types)
+                yield (
+                    node_path(place.node, hardware_field(place.node)),
+                    f"{noun(other.node)} {other.node.name} has {several(sorted(types))} for the same pods",
+                )
                 # One at a time: the same taint or label parts it from the others.
                 break

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
-from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Team
 from eks_hardware.resolve import ami_family, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import gpu_shares
-from eks_hardware.resolve.network import nat_mode
 from eks_hardware.rules.delivery import charts
-from eks_hardware.rules.registry import Breach, Context, group_path, node_path, rule
+from eks_hardware.rules.network import only_endpoints
+from eks_hardware.rules.registry import Breach, Context, error, node_path, warning
 from eks_hardware.spellings import keeps_pods_off
 from eks_hardware.units import amount
 
-_AUTOSCALER = "https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/cloudprovider/aws/README.md"
 _AUTOSCALER_PATH = "kubernetes.cluster_autoscaler"
-_KUEUE = "https://github.com/kubernetes-sigs/kueue/tree/v0.19.2/apis/kueue/v1beta2"
-_QUOTAS = "https://kubernetes.io/docs/concepts/policy/resource-quotas/"
-_NAMESPACES = "https://kubernetes.io/docs/concepts/overview/working-with-objects/namespaces/#initial-namespaces"
-_PRIVATE = "https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html"
 
 
 # --- Cluster Autoscaler
 
 
-@rule(
-    "AUTOSCALERS_BOTH",
-    "two autoscalers decide about the same pods",
-    "https://karpenter.sh/docs/getting-started/migrating-from-cas/",
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALERS_BOTH")
 def _both(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and context.strategy.karpenter:
         yield (
@@ -43,18 +31,11 @@ def _both(context: Context) -> Iterator[Breach]:
         )
 
 
-def _values(context: Context, key: str) -> dict[str, Any]:
-    for name, chart in context.strategy.kubernetes.charts.items():
-        if name == key:
-            return dict(chart.values)
-    return {}
-
-
 def _autoscaled(context: Context) -> list[NodeGroupSpec]:
     return [group for group in context.strategy.node_groups if group.scaling.autoscaled]
 
 
-@rule("AUTOSCALER_NO_GROUP", "no group is left to Cluster Autoscaler to scale", _AUTOSCALER, severity=Severity.WARNING)
+@warning("AUTOSCALER_NO_GROUP")
 def _no_group(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and not _autoscaled(context):
         yield (
@@ -64,28 +45,18 @@ def _no_group(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "AUTOSCALER_MISSING",
-    "a group is left to an autoscaler that the strategy does not install",
-    _AUTOSCALER,
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALER_MISSING")
 def _missing(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.cluster_autoscaler:
         for group in _autoscaled(context):
             yield (
-                group_path(group, "scaling", "autoscaled"),
+                node_path(group, "scaling.autoscaled"),
                 "nothing of this strategy scales the group (Karpenter makes nodes of its own); set "
                 "kubernetes.cluster_autoscaler: true, or run an autoscaler of your own",
             )
 
 
-@rule(
-    "AUTOSCALER_TAKES_GROUP",
-    "Cluster Autoscaler scales a group whose size the strategy sets",
-    "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html",
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALER_TAKES_GROUP")
 def _takes(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.cluster_autoscaler:
         return
@@ -93,23 +64,19 @@ def _takes(context: Context) -> Iterator[Breach]:
         scaling = group.scaling
         if not scaling.autoscaled and scaling.min < scaling.max:
             yield (
-                group_path(group, "scaling"),
+                node_path(group, "scaling"),
                 "EKS marks every node group for Cluster Autoscaler, and the next apply sets back what it did; add "
                 "autoscaled: true, or make min and max the same",
             )
 
 
-@rule(
-    "AUTOSCALER_VERSION",
-    "no release of Cluster Autoscaler is known for the Kubernetes version",
-    "config/facts/charts.json (cluster_autoscaler_images)",
-    severity=Severity.WARNING,
-)
+@warning("AUTOSCALER_VERSION")
 def _version(context: Context) -> Iterator[Breach]:
     version = context.strategy.cluster.kubernetes_version
     if not context.strategy.kubernetes.cluster_autoscaler or facts.autoscaler_image(version):
         return
-    image = _values(context, "cluster-autoscaler").get("image")
+    chart = context.strategy.kubernetes.charts.get("cluster-autoscaler")
+    image = chart.values.get("image") if chart else None
     if not (isinstance(image, dict) and image.get("tag")):
         yield (
             _AUTOSCALER_PATH,
@@ -121,19 +88,19 @@ def _version(context: Context) -> Iterator[Breach]:
 # --- Kueue
 
 
-@rule("KUEUE_NO_NODES", "there are no nodes for jobs", _KUEUE)
+@error("KUEUE_NO_NODES")
 def _no_nodes(context: Context) -> Iterator[Breach]:
     usable = [
         node
         for node in context.nodes
         if node.purpose != "system" and any(kind.hardware is not Hardware.OTHER for kind in context.types(node))
     ]
-    # A type that the catalogue does not know is another rule's.
+    # Unknown types are reported by another rule.
     if context.strategy.kubernetes.kueue and not usable and all(context.types(node) for node in context.nodes):
         yield "kubernetes.kueue", "jobs get no queue: every group is a system group; add a group or pool for them"
 
 
-@rule("KUEUE_TAINTS", "a group or pool has more taints than a ResourceFlavor takes", _KUEUE)
+@error("KUEUE_TAINTS")
 def _taints(context: Context) -> Iterator[Breach]:
     if not context.strategy.kubernetes.kueue:
         return
@@ -160,10 +127,10 @@ def _team_path(team: Team, *rest: str) -> str:
 
 
 def _quota_path(team: Team, resource: str) -> str:
-    return _team_path(team, f"quota[{resource}]" if "/" in resource else f"quota.{resource}")
+    return field_paths.below(_team_path(team, "quota"), resource)
 
 
-@rule("TEAM_NAMESPACE_RESERVED", "a team takes a namespace that is there already", _NAMESPACES)
+@error("TEAM_NAMESPACE_RESERVED")
 def _reserved(context: Context) -> Iterator[Breach]:
     installed = {facts.chart(key)["namespace"] for key in charts(context)}
     if context.strategy.karpenter:
@@ -175,12 +142,7 @@ def _reserved(context: Context) -> Iterator[Breach]:
             yield _team_path(team, "name"), f"charts of this strategy run in {team.name!r}; choose another name"
 
 
-@rule(
-    "TEAM_QUOTA_UNUSED",
-    "a team has a quota for a resource that no node advertises",
-    _QUOTAS,
-    severity=Severity.WARNING,
-)
+@warning("TEAM_QUOTA_UNUSED")
 def _unused(context: Context) -> Iterator[Breach]:
     there = {resource for node in context.nodes for resource in _advertised(context, node)}
     for team in context.strategy.kubernetes.teams:
@@ -188,7 +150,7 @@ def _unused(context: Context) -> Iterator[Breach]:
             if "/" not in resource or resource in there:
                 continue
             domain = resource.partition("/")[0]
-            # How GPUs are shared decides what they are called.
+            # The name of a GPU's resource depends on how GPUs are shared.
             others = sorted(each for each in there - set(team.quota) if each.partition("/")[0] == domain)
             what = f"its nodes call it {' and '.join(others)}" if others else "remove the line"
             yield (
@@ -208,15 +170,10 @@ def _advertised(context: Context, node: NodeGroupSpec | NodePoolSpec) -> set[str
     }
 
 
-@rule(
-    "TEAM_QUOTA_NO_DEFAULT",
-    "pods that state no request are refused",
-    f"{_QUOTAS}#requests-vs-limits",
-    severity=Severity.WARNING,
-)
+@warning("TEAM_QUOTA_NO_DEFAULT")
 def _no_default(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
-        # A container's limit is its request, too, where it has none.
+        # A container without a request takes its limit as the request.
         given = {*team.container_defaults.requests, *team.container_defaults.limits}
         for resource in ("cpu", "memory"):
             if resource in team.quota and resource not in given:
@@ -227,11 +184,7 @@ def _no_default(context: Context) -> Iterator[Breach]:
                 )
 
 
-@rule(
-    "TEAM_LIMIT_RANGE",
-    "a team's containers ask for more than their limit by default",
-    "https://kubernetes.io/docs/concepts/policy/limit-range/",
-)
+@error("TEAM_LIMIT_RANGE")
 def _limit_range(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         defaults = team.container_defaults
@@ -245,11 +198,11 @@ def _limit_range(context: Context) -> Iterator[Breach]:
                 )
 
 
-# What is counted, and not measured.
+# Counted in whole numbers.
 _WHOLE = frozenset({"pods", "persistentvolumeclaims"})
 
 
-@rule("TEAM_QUOTA_QUANTITY", "a team's quota is no whole or no positive number", _QUOTAS)
+@error("TEAM_QUOTA_QUANTITY")
 def _quota_quantity(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         for resource, given in team.quota.items():
@@ -258,24 +211,21 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
             elif (resource in _WHOLE or "/" in resource) and amount(given).denominator != 1:
                 yield (
                     _quota_path(team, resource),
-                    (f"{given} is no whole number of {resource}; write for example {max(1, round(amount(given)))}"),
+                    f"{given} is no whole number of {resource}; write for example {max(1, round(amount(given)))}",
                 )
 
 
 # --- endpoints
 
-# Interface endpoints that a controller's own API calls go through where there is no other way out.
+# Interface endpoints that a controller's own API calls go through if there is no other way out.
 _ENDPOINTS = {"cluster-autoscaler": "autoscaling", "aws-load-balancer-controller": "elasticloadbalancing"}
 
 
-@rule("CONTROLLER_NO_WAY_OUT", "a controller reaches neither the internet nor the endpoint of its service", _PRIVATE)
+@error("CONTROLLER_NO_WAY_OUT")
 def _no_way_out(context: Context) -> Iterator[Breach]:
-    network = context.strategy.network
-    if network.existing or network.interface_endpoints is None or nat_mode(network) != "none":
+    endpoints = only_endpoints(context)
+    if endpoints is None:
         return
-    keys = sorted(
-        key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in network.interface_endpoints
-    )
-    if keys:
+    if keys := sorted(key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in endpoints):
         calls = " and ".join(f"{key} calls {_ENDPOINTS[key]}" for key in keys)
         yield "network.interface_endpoints", f"{calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}"

@@ -82,8 +82,7 @@ def _section(each: Explanation) -> Iterator[str]:
         yield "> " + said.replace("<", "&lt;") + "\n"
     if each.fixed:
         yield f"Better:\n\n```yaml\n{each.fixed.rstrip()}\n```\n"
-    linked = each.source.startswith("https://") and " " not in each.source
-    yield f"Source: {f'<{each.source}>' if linked else each.source}\n"
+    yield f"Source: {f'<{each.address}>' if each.address else each.source}\n"
 
 
 def _cell(text: str) -> str:

@@ -1,22 +1,25 @@
 """What a rule is, and the list of all rules.
 
 A rule is a generator over a :class:`Context` that yields ``(path, message)`` for each place that breaks it. The
-decorator gives it a stable code, a severity, a one-line summary and the source of the fact behind it.
+decorator gives it a stable code and a severity. Its summary, the source of the fact behind it, and the reason are in
+``explained/*.yaml``, under its code.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeAlias, cast
 
+from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.findings import Severity
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import pool_types, zones
 from eks_hardware.resolve.addresses import SubnetBudget, strategy_budgets
+from eks_hardware.suggestions import several
 
 Breach = tuple[str, str]
 """Path of the field at fault, and the message."""
@@ -52,7 +55,7 @@ class Context:
         return (*self.strategy.node_groups, *self.pools)
 
     def types(self, node: Node) -> tuple[InstanceType, ...]:
-        """The instance types of a group or pool that the catalogue knows; a pool's by family too."""
+        """The known instance types of a group or pool; of a pool, those of its families too."""
         found = self._types.get(node.name)
         if found is None:
             chosen = self.pool_types(node) if isinstance(node, NodePoolSpec) else ()
@@ -84,11 +87,11 @@ class Context:
 
     @cached_property
     def budgets(self) -> tuple[SubnetBudget, ...]:
-        """What takes addresses from each subnet that the stack makes."""
+        """The addresses that are taken from each subnet that the stack makes."""
         return strategy_budgets(self.strategy, self.catalogue)
 
     def pool_types(self, pool: NodePoolSpec) -> tuple[str, ...]:
-        """Names of the instance types that a pool can make; empty where a rule says why."""
+        """Names of the instance types that a pool can make; empty if a rule says why."""
         return self._types_of_pools[pool.name]
 
     @cached_property
@@ -97,7 +100,7 @@ class Context:
 
 
 class Watched:
-    """A strategy that remembers which of its sections were looked at."""
+    """A strategy that remembers which of its sections were read."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -123,9 +126,12 @@ class _WatchedContext(Context):
         return cast(Watched, self.strategy).node_pools()
 
 
+Check: TypeAlias = Callable[[Context], Iterator[Breach]]
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A rule with what is said about it in lists and documentation.
+    """A rule; what is said about it is in :mod:`explanations`.
 
     Examples:
         >>> RULES["EFA_UNSUPPORTED"].severity
@@ -134,8 +140,6 @@ class Rule:
 
     code: str
     severity: Severity
-    summary: str
-    source: str
     check: Callable[[Context], Iterator[Breach]]
     last: bool = False
     """Whether it is about what the other rules found."""
@@ -145,33 +149,53 @@ RULES: dict[str, Rule] = {}
 """Every rule by its code."""
 
 
-def rule(
-    code: str, summary: str, source: str, *, severity: Severity = Severity.ERROR, last: bool = False
-) -> Callable[[Callable[[Context], Iterator[Breach]]], Callable[[Context], Iterator[Breach]]]:
-    """Register a generator as the rule ``code``."""
-
-    def register(check: Callable[[Context], Iterator[Breach]]) -> Callable[[Context], Iterator[Breach]]:
-        if code in RULES:
-            raise ValueError(f"two rules are called {code}")
-        RULES[code] = Rule(code, severity, summary, source, check, last)
-        return check
-
-    return register
+def error(code: str) -> Callable[[Check], Check]:
+    """Register a generator as the rule ``code``, whose findings are errors."""
+    return partial(_register, code, Severity.ERROR, False)
 
 
-def group_path(group: NodeGroupSpec, *rest: str) -> str:
-    """Path of a field of a node group: ``node_groups[gpu].instance_types[0]``."""
-    return ".".join([f"node_groups[{group.name}]", *rest])
+def warning(code: str, *, last: bool = False) -> Callable[[Check], Check]:
+    """Register a generator as the rule ``code``, whose findings are warnings."""
+    return partial(_register, code, Severity.WARNING, last)
 
 
-def pool_path(pool: NodePoolSpec, *rest: str) -> str:
-    """Path of a field of a node pool: ``karpenter.node_pools[gpu].limits``."""
-    return ".".join([f"karpenter.node_pools[{pool.name}]", *rest])
+def _register(code: str, severity: Severity, last: bool, check: Check) -> Check:
+    if code in RULES:
+        raise ValueError(f"two rules are called {code}")
+    RULES[code] = Rule(code, severity, check, last)
+    return check
 
 
-def node_path(node: Node, *rest: str) -> str:
-    """Path of a field of a node group or node pool."""
-    return group_path(node, *rest) if isinstance(node, NodeGroupSpec) else pool_path(node, *rest)
+def node_path(node: Node, field: str = "") -> str:
+    """Path of a node group or pool, or of one of its fields: ``node_groups[gpu].instance_types[0]``."""
+    path = field_paths.item("node_groups" if isinstance(node, NodeGroupSpec) else "karpenter.node_pools", node.name)
+    return f"{path}.{field}" if field else path
+
+
+def label_path(node: Node, key: str) -> str:
+    """Path of a label: ``node_groups[gpu].labels[team]``."""
+    return field_paths.item(node_path(node, "labels"), key)
+
+
+def limit_path(pool: NodePoolSpec, resource: str) -> str:
+    """Path of a limit of a node pool: ``karpenter.node_pools[gpu].limits[nvidia.com/gpu]``."""
+    return field_paths.below(node_path(pool, "limits"), resource)
+
+
+def type_names(kinds: Iterable[InstanceType]) -> str:
+    """The names of the first few types."""
+    return several([kind.name for kind in kinds])
+
+
+def noun(node: Node) -> str:
+    """What a message calls a node group or pool."""
+    return "group" if isinstance(node, NodeGroupSpec) else "pool"
+
+
+def in_domain(key: str, domains: Iterable[str]) -> bool:
+    """Whether a label's key belongs to one of some domains, or to a subdomain."""
+    domain = key.rpartition("/")[0]
+    return any(f".{domain}".endswith(f".{each}") for each in domains)
 
 
 def hardware_field(node: Node) -> str:
@@ -182,13 +206,13 @@ def hardware_field(node: Node) -> str:
 
 
 def zones_given(node: Node) -> Iterator[tuple[str, str]]:
-    """Every zone that is written in a group or pool, with the path of its field."""
+    """Every zone that a group or pool states, with the path of its field."""
     if isinstance(node, NodeGroupSpec) and node.reservation:
-        yield group_path(node, "reservation.zone"), node.reservation.zone
+        yield node_path(node, "reservation.zone"), node.reservation.zone
     else:
         for zone in node.zones:
             yield node_path(node, "zones"), zone
     if isinstance(node, NodePoolSpec):
-        for index, reservation in enumerate(node.reservations):
+        for path, reservation in field_paths.items(node_path(node, "reservations"), node.reservations):
             if reservation.zone:
-                yield pool_path(node, f"reservations[{index}].zone"), reservation.zone
+                yield f"{path}.zone", reservation.zone

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.resolve import accelerator_resource
 from eks_hardware.versions import numbers
-
-if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.karpenter import KnownBad
 
 
 def variant(kinds: Sequence[InstanceType]) -> str:
@@ -24,7 +20,7 @@ def variant(kinds: Sequence[InstanceType]) -> str:
 
 
 def day(release: str) -> datetime.date | None:
-    """The day of an AL2023 release, ``v20260810``; None where no calendar has it."""
+    """The day of an AL2023 release, ``v20260810``; None if there is no such day."""
     try:
         return datetime.datetime.strptime(release, "v%Y%m%d").date()
     except ValueError:
@@ -32,17 +28,20 @@ def day(release: str) -> datetime.date | None:
 
 
 def day_fault(release: str, today: datetime.date) -> str | None:
-    """Why there can be no AL2023 release of this day."""
+    """Why there cannot be an AL2023 release of this day."""
     published = day(release)
     if published is None:
         return f"{release} is named after a day that is in no calendar"
     return f"{release} lies in the future" if published > today else None
 
 
-def known_faults(family: str, release: str, kinds: Sequence[InstanceType]) -> list[KnownBad]:
-    """Facts about what does not work with a release on nodes of some types."""
-    bad = facts.karpenter()["ami_aliases"]["known_bad"][family]
-    return [fact for fact in bad if fact["version"] == release and variant(kinds) in fact["variants"]]
+def known_faults(family: str, release: str, kinds: Sequence[InstanceType], *, doubtful: bool) -> list[str]:
+    """What does not work with a release on nodes of some types: always, or (``doubtful``) in some cases only."""
+    return [
+        f"{release}: {fact['problem']} ({'; '.join(filter(None, (fact.get('condition'), fact['source'])))})"
+        for fact in facts.karpenter()["ami_aliases"]["known_bad"][family]
+        if fact["version"] == release and variant(kinds) in fact["variants"] and ("condition" in fact) is doubtful
+    ]
 
 
 def kubernetes_fault(family: str, release: str, kubernetes: str) -> str | None:

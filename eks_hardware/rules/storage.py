@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family, zones
 from eks_hardware.resolve.storage import storage_addons
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
-
-_LUSTRE_CLIENT = "https://github.com/kubernetes-sigs/aws-fsx-csi-driver/pull/460"
-_LUSTRE_ZONE = "https://docs.aws.amazon.com/fsx/latest/LustreGuide/performance.html"
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 
 
-@rule(
-    "FSX_BOTTLEROCKET",
-    "Lustre is asked for on Bottlerocket, for which AWS documents no client",
-    "https://github.com/bottlerocket-os/bottlerocket/issues/4676",
-    severity=Severity.WARNING,
-)
+@warning("FSX_BOTTLEROCKET")
 def _bottlerocket(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre is None:
         return
@@ -43,7 +34,7 @@ def _workers(context: Context) -> list[Node]:
     return [node for node in context.nodes if node.purpose != "system"]
 
 
-@rule("FSX_NO_NODE", "Lustre is asked for where no node mounts it", _LUSTRE_CLIENT)
+@error("FSX_NO_NODE")
 def _no_node(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre and not _workers(context):
         yield (
@@ -52,7 +43,7 @@ def _no_node(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("FSX_ZONE", "the Lustre file system is in a zone that the network is not in", _LUSTRE_ZONE)
+@error("FSX_ZONE")
 def _fsx_zone(context: Context) -> Iterator[Breach]:
     fsx = context.strategy.storage.fsx_lustre
     if fsx is None or fsx.zone is None or not context.region_known:
@@ -65,18 +56,13 @@ def _fsx_zone(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "FSX_ZONE_FAR",
-    "the Lustre file system is in another zone than the nodes with EFA",
-    _LUSTRE_ZONE,
-    severity=Severity.WARNING,
-)
+@warning("FSX_ZONE_FAR")
 def _fsx_zone_far(context: Context) -> Iterator[Breach]:
     fsx = context.strategy.storage.fsx_lustre
     if fsx is None or fsx.zone is None or not context.region_known:
         return
     region, choice = context.strategy.region, context.zone_choice()
-    # A zone without a subnet is FSX_ZONE; what is wrong with other types is said elsewhere.
+    # FSX_ZONE is about a zone without a subnet; other rules are about unknown types.
     known = [each for each in context.nodes if each.efa and context.types(each)]
     known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
     found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
@@ -89,11 +75,7 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule(
-    "STORAGE_ADDON_OFF",
-    "storage is asked for, and the add-on that mounts it is off",
-    "https://docs.aws.amazon.com/eks/latest/userguide/storage.html",
-)
+@error("STORAGE_ADDON_OFF")
 def _addon_off(context: Context) -> Iterator[Breach]:
     given = {str(name): addon for name, addon in context.strategy.cluster.addons.items()}
     for name in storage_addons(context.strategy.storage):

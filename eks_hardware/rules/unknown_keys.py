@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from eks_hardware import facts
 from eks_hardware.suggestions import close
 
-# Helm hands these to every chart (https://helm.sh/docs/chart_template_guide/subcharts_and_globals/).
+# Helm passes these to every chart (https://helm.sh/docs/chart_template_guide/subcharts_and_globals/).
 _ALWAYS = frozenset({"global"})
 
 _ANYTHING = "*"
 _ANY_NAME = "<name>"
 
 
-@dataclass(frozen=True)
-class UnknownKey:
-    """A key that there is not.
-
-    Attributes:
-        path: the keys that lead to it, itself last.
-        close: keys beside it that look like it.
-    """
+class UnknownKey(NamedTuple):
+    """The path of an unknown key, and the known keys that look ``close`` to it."""
 
     path: tuple[str, ...]
     close: tuple[str, ...]
@@ -41,13 +34,9 @@ def unknown_keys(key: str, values: Mapping[str, Any]) -> list[UnknownKey]:
 def unknown_below(
     values: Mapping[str, Any], known: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[UnknownKey]:
-    """Every key of ``values`` that ``known`` lacks, at any depth.
+    """Every key of ``values`` that ``known`` lacks, at any depth; ``above`` are the keys that lead here.
 
-    Args:
-        values: nested as they are written.
-        known: the names there are, nested alike: a leaf is None, ``"*"`` stands for anything below it,
-            ``"<name>"`` for a name of one's own choice.
-        above: the keys that lead here.
+    ``known`` is nested like the values: a leaf is None, ``"*"`` means anything, ``"<name>"`` a name of choice.
     """
     if _ANYTHING in known:
         return

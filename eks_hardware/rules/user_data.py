@@ -6,40 +6,27 @@ AL2023 takes a NodeConfig, with a kubelet configuration in it, Bottlerocket its 
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware
-from eks_hardware.findings import Severity
 from eks_hardware.resolve import ami_family, has_pod_subnets
 from eks_hardware.resolve import node as nodes
 from eks_hardware.resolve.storage import node_shell
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, warning
 from eks_hardware.rules.unknown_keys import unknown_below
-from eks_hardware.suggestions import question
+from eks_hardware.suggestions import misspelt, question
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import KeyTree
 
 
-_NODE_CONFIG = "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/"
-_SETTINGS = "config/facts/bottlerocket_settings.json and config/facts/node_config.json"
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_SAME = 0.85
-"""From this likeness on a name is taken for another one misspelt, and not for one that is not recorded here."""
-
-
 def setting_path(node: Node, keys: Sequence[str]) -> str:
     """Path of a setting in a group's or pool's user data."""
-    path = "user_data"
-    for key in keys:
-        path += f".{key}" if _PLAIN.fullmatch(key) else f"[{key}]"
-    return node_path(node, path)
+    return reduce(field_paths.below, keys, node_path(node, "user_data"))
 
 
 def setting(settings: Any, keys: Sequence[str]) -> Any:
@@ -60,11 +47,7 @@ def with_user_data(context: Context, family: str) -> Iterator[Node]:
 
 
 class _Fault(NamedTuple):
-    """A name that the operating system does not have.
-
-    Attributes:
-        sure: whether it is wrong for certain, or may be newer than what is recorded here.
-    """
+    """A name that the operating system does not have; unless ``sure``, it may be newer than what is recorded here."""
 
     path: str
     message: str
@@ -72,24 +55,11 @@ class _Fault(NamedTuple):
 
 
 def _tree(fields: KeyTree) -> KeyTree:
-    """Names with types as leaves, as names alone."""
+    """The names of the fields, without their types."""
     return {
         name: _tree(below) if isinstance(below, dict) else ("*" if below in ("map", "*") else None)
         for name, below in fields.items()
     }
-
-
-def _misspelt(name: str, close: Sequence[str]) -> str | None:
-    """The name that was meant, where hardly anything else can have been."""
-    for other in close:
-        alike = difflib.SequenceMatcher(None, name, other).ratio()
-        if alike >= _SAME or _letters(name) == _letters(other):
-            return other
-    return None
-
-
-def _letters(name: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _node_config_faults(context: Context) -> Iterator[_Fault]:
@@ -99,7 +69,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
         for found in unknown_below(node.user_data, _tree(config)):
             *above, name = found.path
             beside = setting(config, above)
-            # A mapping in place of a text: USER_DATA_VALUE says it.
+            # For a mapping in place of a text, USER_DATA_VALUE says so.
             if not isinstance(beside, Mapping):
                 continue
             hint = question(found.close) if found.close else f"it has {', '.join(beside)}"
@@ -111,7 +81,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
             )
         settings = setting(node.user_data, ("kubelet", "config"))
         for found in unknown_below(settings, _tree(kubelet)) if isinstance(settings, Mapping) else ():
-            meant = _misspelt(found.path[-1], found.close)
+            meant = misspelt(found.path[-1], found.close)
             hint = question([meant]) if meant else "see the KubeletConfiguration of your version"
             yield _Fault(
                 setting_path(node, ("kubelet", "config", *found.path)),
@@ -132,7 +102,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
                     True,
                 )
                 continue
-            meant = _misspelt(found.path[-1], found.close)
+            meant = misspelt(found.path[-1], found.close)
             hint = question([meant]) if meant else "see the settings of your version"
             yield _Fault(
                 setting_path(node, found.path),
@@ -157,17 +127,12 @@ def _faults(context: Context, *, sure: bool) -> Iterator[Breach]:
             yield fault.path, fault.message
 
 
-@rule("USER_DATA_FIELD", "a setting of user data has a name that there is not", _NODE_CONFIG)
+@error("USER_DATA_FIELD")
 def _field(context: Context) -> Iterator[Breach]:
     yield from _faults(context, sure=True)
 
 
-@rule(
-    "USER_DATA_UNKNOWN",
-    "a setting of user data is not among those that are recorded",
-    _SETTINGS,
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_UNKNOWN")
 def _unknown(context: Context) -> Iterator[Breach]:
     yield from _faults(context, sure=False)
 
@@ -182,7 +147,7 @@ _TYPES: Mapping[str, tuple[type | tuple[type, ...], str]] = {
 }
 
 
-@rule("USER_DATA_VALUE", "a value of a NodeConfig is none that nodeadm takes", _NODE_CONFIG)
+@error("USER_DATA_VALUE")
 def _value(context: Context) -> Iterator[Breach]:
     fact = facts.node_config()["node_config"]
     for node in with_user_data(context, "al2023"):
@@ -216,29 +181,17 @@ def _typed(
             yield keys, value, "map"
 
 
-@rule(
-    "USER_DATA_SIZE",
-    "user data is larger than EC2 takes",
-    "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-add-user-data.html",
-)
+@error("USER_DATA_SIZE")
 def _size(context: Context) -> Iterator[Breach]:
     most = facts.nodes()["user_data"]["most_bytes"]
     for node in context.nodes:
         if node.user_data and (kinds := context.types(node)):
             bottlerocket = ami_family(node) == "bottlerocket"
             pods = nodes.max_pods(node, kinds, custom_networking=has_pod_subnets(context.strategy.network))
-            settings = nodes.system_settings(
-                node,
-                kinds[0],
-                bottlerocket=bottlerocket,
-                max_pods=pods,
-                store=nodes.instance_store(node, kinds),
-            )
-            text = (
-                bottlerocket_toml(settings)
-                if bottlerocket
-                else node_config(settings, node_shell(context.strategy.storage))
-            )
+            store = nodes.instance_store(node, kinds)
+            settings = nodes.system_settings(node, kinds[0], bottlerocket=bottlerocket, max_pods=pods, store=store)
+            shell = node_shell(context.strategy.storage)
+            text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, shell)
             if (size := len(text.encode())) > most:
                 yield (
                     node_path(node, "user_data"),

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from eks_hardware import facts
-from eks_hardware.findings import Severity
+from eks_hardware import facts, field_paths
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
-from eks_hardware.rules.registry import Breach, Context, Node, node_path, rule
+from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, noun, warning
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 
-_MERGING = "https://karpenter.sh/docs/concepts/nodeclasses/#specuserdata"
-_MNG_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data"
-
-# Settings -> what EKS, Karpenter or this project writes.
+# Settings that EKS, Karpenter or this project writes.
 _CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "al2023": (("cluster",),),
     "bottlerocket": (
@@ -26,15 +22,10 @@ _CLUSTER: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 
 
-@rule("USER_DATA_CLUSTER", "user data says which cluster to join", _MNG_TEMPLATES)
+@error("USER_DATA_CLUSTER")
 def _cluster(context: Context) -> Iterator[Breach]:
-    named = [
-        (node, keys)
-        for family, places in _CLUSTER.items()
-        for node in with_user_data(context, family)
-        for keys in places
-    ]
-    for node, keys in named:
+    nodes = [(node, places) for family, places in _CLUSTER.items() for node in with_user_data(context, family)]
+    for node, keys in ((node, keys) for node, places in nodes for keys in places):
         if setting(node.user_data, keys) is not None:
             yield (
                 setting_path(node, keys),
@@ -42,39 +33,29 @@ def _cluster(context: Context) -> Iterator[Breach]:
             )
 
 
+# Field of `kubelet` -> its names in a KubeletConfiguration and as a flag. Bottlerocket has the field with hyphens.
+_KUBELET = {
+    "cpu_manager_policy": ("cpuManagerPolicy", "--cpu-manager-policy"),
+    "image_gc_high_threshold_percent": ("imageGCHighThresholdPercent", "--image-gc-high-threshold"),
+    "image_gc_low_threshold_percent": ("imageGCLowThresholdPercent", "--image-gc-low-threshold"),
+    "kube_reserved": ("kubeReserved", "--kube-reserved"),
+    "max_pods": ("maxPods", "--max-pods"),
+    "system_reserved": ("systemReserved", "--system-reserved"),
+    "topology_manager_policy": ("topologyManagerPolicy", "--topology-manager-policy"),
+}
+_OWN_FLAGS = {flag: f"kubelet.{field}" for field, (_, flag) in _KUBELET.items()}
 # Setting -> the field of a group or pool that says it.
 _OWN_FIELDS: Mapping[str, Mapping[tuple[str, ...], str]] = {
     "al2023": {
         ("instance", "localStorage", "strategy"): "instance_store",
-        ("kubelet", "config", "cpuManagerPolicy"): "kubelet.cpu_manager_policy",
-        ("kubelet", "config", "imageGCHighThresholdPercent"): "kubelet.image_gc_high_threshold_percent",
-        ("kubelet", "config", "imageGCLowThresholdPercent"): "kubelet.image_gc_low_threshold_percent",
-        ("kubelet", "config", "kubeReserved"): "kubelet.kube_reserved",
-        ("kubelet", "config", "maxPods"): "kubelet.max_pods",
-        ("kubelet", "config", "systemReserved"): "kubelet.system_reserved",
-        ("kubelet", "config", "topologyManagerPolicy"): "kubelet.topology_manager_policy",
         ("kubelet", "maxPodsExpression"): "kubelet.max_pods",
+        **{("kubelet", "config", name): f"kubelet.{field}" for field, (name, _) in _KUBELET.items()},
     },
     "bottlerocket": {
         ("kubelet-device-plugins", "nvidia", "mig"): "gpu_sharing",
         ("kubelet-device-plugins", "nvidia", "time-slicing"): "gpu_sharing",
-        ("kubernetes", "cpu-manager-policy"): "kubelet.cpu_manager_policy",
-        ("kubernetes", "image-gc-high-threshold-percent"): "kubelet.image_gc_high_threshold_percent",
-        ("kubernetes", "image-gc-low-threshold-percent"): "kubelet.image_gc_low_threshold_percent",
-        ("kubernetes", "kube-reserved"): "kubelet.kube_reserved",
-        ("kubernetes", "max-pods"): "kubelet.max_pods",
-        ("kubernetes", "system-reserved"): "kubelet.system_reserved",
-        ("kubernetes", "topology-manager-policy"): "kubelet.topology_manager_policy",
+        **{("kubernetes", field.replace("_", "-")): f"kubelet.{field}" for field in _KUBELET},
     },
-}
-_OWN_FLAGS = {
-    "--cpu-manager-policy": "kubelet.cpu_manager_policy",
-    "--image-gc-high-threshold": "kubelet.image_gc_high_threshold_percent",
-    "--image-gc-low-threshold": "kubelet.image_gc_low_threshold_percent",
-    "--kube-reserved": "kubelet.kube_reserved",
-    "--max-pods": "kubelet.max_pods",
-    "--system-reserved": "kubelet.system_reserved",
-    "--topology-manager-policy": "kubelet.topology_manager_policy",
 }
 _RAID10 = "RAID10"
 
@@ -82,37 +63,28 @@ _RAID10 = "RAID10"
 def kubelet_flags(node: Node) -> Iterator[tuple[str, str, str]]:
     """Path, name and value of kubelet's command-line arguments in a NodeConfig."""
     flags = setting(node.user_data, ("kubelet", "flags")) if ami_family(node) == "al2023" else None
-    for index, flag in enumerate(flags if isinstance(flags, list | tuple) else ()):
+    listed = flags if isinstance(flags, list | tuple) else ()
+    for path, flag in field_paths.items(node_path(node, "user_data.kubelet.flags"), listed):
         name, _, value = str(flag).partition("=")
-        yield node_path(node, f"user_data.kubelet.flags[{index}]"), name, value.strip("\"'")
+        yield path, name, value.strip("\"'")
 
 
-@rule(
-    "USER_DATA_OVERRIDES",
-    "user data sets what the strategy has a field for",
-    _MERGING,
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_OVERRIDES")
 def _overrides(context: Context) -> Iterator[Breach]:
     for family, settings in _OWN_FIELDS.items():
         for node in with_user_data(context, family):
             found = {
                 setting_path(node, keys): field
                 for keys, field in settings.items()
-                # No field of the strategy says RAID10.
+                # The strategy has no field for RAID10.
                 if setting(node.user_data, keys) not in (None, _RAID10)
             }
             found |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
             for path, field in found.items():
-                what = (
-                    "Karpenter's own value wins over it, or Karpenter reckons with another"
-                    if isinstance(node, NodePoolSpec)
-                    else "it wins over the field, unseen by what is checked and derived here"
-                )
-                yield (
-                    path,
-                    f"{what}; set {field} of the {'pool' if isinstance(node, NodePoolSpec) else 'group'} instead",
-                )
+                what = "it wins over the field, unseen by what is checked and derived here"
+                if isinstance(node, NodePoolSpec):
+                    what = "Karpenter's own value wins over it, or Karpenter reckons with another"
+                yield path, f"{what}; set {field} of the {noun(node)} instead"
 
 
 _LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {
@@ -121,12 +93,7 @@ _LABELS_AND_TAINTS: Mapping[str, Mapping[tuple[str, ...], str]] = {
 }
 
 
-@rule(
-    "USER_DATA_LABELS",
-    "user data gives nodes labels or taints",
-    _MNG_TEMPLATES,
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_LABELS")
 def _labels(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         found = [
@@ -147,12 +114,7 @@ def _labels(context: Context) -> Iterator[Breach]:
             )
 
 
-@rule(
-    "USER_DATA_DROPPED",
-    "Karpenter leaves a setting of Bottlerocket out",
-    "https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/amifamily/bootstrap/bottlerocketsettings.go",
-    severity=Severity.WARNING,
-)
+@warning("USER_DATA_DROPPED")
 def _dropped(context: Context) -> Iterator[Breach]:
     kept = set(facts.bottlerocket_settings()["karpenter"]["kubernetes"])
     fields = facts.bottlerocket_settings()["settings"]["fields"]["kubernetes"]

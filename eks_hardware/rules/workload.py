@@ -6,15 +6,9 @@ from collections.abc import Iterator
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType
-from eks_hardware.findings import Severity
-from eks_hardware.rules.needs import called, choices
-from eks_hardware.rules.registry import Breach, Context, Node, hardware_field, node_path, rule
+from eks_hardware.rules.needs import called_all, choices
+from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, warning
 from eks_hardware.suggestions import several
-
-_CHIPS = "config/facts/software.json (neuron_chips)"
-_MIG = "https://docs.aws.amazon.com/eks/latest/userguide/device-management-nvidia-mig.html"
-_NCCL = "config/facts/software.json (collectives)"
-_TIME_SLICING = "https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus"
 
 # The Qualcomm and media accelerators of the catalogue.
 _INFERENCE_KINDS = ("inference", "media")
@@ -25,7 +19,7 @@ def _chip(kind: InstanceType) -> str:
 
 
 def _trains(kind: InstanceType) -> str | None:
-    """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None for what is no chip."""
+    """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None if it has no such chip."""
     if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
         return "unsupported"
     found: str | None = facts.software()["neuron_chips"]["training"].get(_chip(kind))
@@ -33,7 +27,7 @@ def _trains(kind: InstanceType) -> str | None:
 
 
 def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]:
-    """Groups and pools for training that have such chips, with the types and what would do."""
+    """Groups and pools for training with chips of this verdict, with the types and the alternatives."""
     for node in context.nodes:
         kinds = context.types(node) if node.purpose == "training" else ()
         if bad := [kind for kind in kinds if _trains(kind) == verdict]:
@@ -41,14 +35,10 @@ def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]
             def has(kind: InstanceType) -> bool:
                 return _trains(kind) in (None, "supported")
 
-            yield (
-                node,
-                several([called(each) for each in bad], 3),
-                choices(context, node, kinds, has, (Hardware.TRAINIUM,)),
-            )
+            yield node, called_all(bad), choices(context, node, kinds, has, (Hardware.TRAINIUM,))
 
 
-@rule("TRAINING_UNSUPPORTED", "training on an accelerator that only infers", _CHIPS)
+@error("TRAINING_UNSUPPORTED")
 def _unsupported(context: Context) -> Iterator[Breach]:
     for node, names, others in _training(context, "unsupported"):
         yield (
@@ -58,7 +48,7 @@ def _unsupported(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("TRAINING_INFERENTIA", "training on Inferentia2", _CHIPS, severity=Severity.WARNING)
+@warning("TRAINING_INFERENTIA")
 def _inferentia2(context: Context) -> Iterator[Breach]:
     for node, names, others in _training(context, "small"):
         yield (
@@ -68,7 +58,7 @@ def _inferentia2(context: Context) -> Iterator[Breach]:
         )
 
 
-@rule("INFERENTIA_ARCHIVED", "the first Inferentia, whose software is archived", _CHIPS, severity=Severity.WARNING)
+@warning("INFERENTIA_ARCHIVED")
 def _archived(context: Context) -> Iterator[Breach]:
     fact = facts.software()["neuron_chips"]
     for node in context.nodes:
@@ -92,7 +82,7 @@ def _reach(node: Node) -> tuple[str | None, str]:
     return ("multi-node" if node.purpose == "training" and node.efa else None), "efa"
 
 
-@rule("DISTRIBUTED_IMPOSSIBLE", "the nodes cannot run a job over several accelerators", _MIG)
+@error("DISTRIBUTED_IMPOSSIBLE")
 def _impossible(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         reach, field = _reach(node)
@@ -108,22 +98,17 @@ def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | 
     gpus = [kind for kind in kinds if kind.hardware is Hardware.NVIDIA_GPU]
     alone = [kind for kind in gpus if kind.accelerator and kind.accelerator.count == 1]
     if reach == "single-node" and alone:
-        names = several([called(each) for each in alone], 3)
+        names = called_all(alone)
         return f"a job over several GPUs of a node, and {names} has one; choose larger sizes"
     without = [kind for kind in kinds if kind.hardware.is_neuron and not (node.efa and kind.supports_efa)]
     if reach == "multi-node" and without:
-        names = several([called(each) for each in without], 3)
+        names = called_all(without)
         fix = "set efa: true" if all(each.supports_efa for each in without) else "choose trn1.32xlarge or trn2.48xlarge"
         return f"Neuron's collectives take EFA between nodes, which {names} does not have here; {fix}"
     return None
 
 
-@rule(
-    "DISTRIBUTED_SLOW",
-    "jobs over several nodes on GPUs that are slow at it",
-    _NCCL,
-    severity=Severity.WARNING,
-)
+@warning("DISTRIBUTED_SLOW")
 def _slow(context: Context) -> Iterator[Breach]:
     indirect = facts.software()["collectives"]["without_gpudirect_rdma"]
     for node in context.nodes:
@@ -134,11 +119,11 @@ def _slow(context: Context) -> Iterator[Breach]:
         if small := [kind for kind in kinds if _smallness(kind)]:
             yield (
                 node_path(node, field),
-                f"{several([called(each) for each in small], 3)} {_smallness(small[0])}: a job over several nodes "
+                f"{called_all(small)} {_smallness(small[0])}: a job over several nodes "
                 "takes many times the nodes, and most of them wait; choose p4d, p5 or trn1",
             )
         elif not node.efa:
-            names = several([called(each) for each in kinds], 3)
+            names = called_all(kinds)
             fix = "set efa: true" if all(each.supports_efa for each in kinds) else "choose types with it, and efa: true"
             yield (
                 node_path(node, field),
@@ -159,12 +144,7 @@ def _smallness(kind: InstanceType) -> str | None:
     return "computes neither in bf16 nor with FlashAttention-2" if software.computes(kind, "bf16") is False else None
 
 
-@rule(
-    "TIME_SLICING_TRAINING",
-    "training jobs take turns on one GPU",
-    _TIME_SLICING,
-    severity=Severity.WARNING,
-)
+@warning("TIME_SLICING_TRAINING")
 def _time_slicing(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         sliced = node.gpu_sharing and node.gpu_sharing.time_slicing

@@ -23,7 +23,7 @@ def as_json(validation: Validation) -> dict[str, Any]:
 
 
 def finding_as_json(finding: Finding) -> dict[str, Any]:
-    """A finding with stable keys; null where it has no place."""
+    """A finding with stable keys; null without a position."""
     position = finding.position
     return {
         "code": finding.code,

@@ -50,8 +50,8 @@ def _sarif_rule(code: str) -> dict[str, Any]:
         "help": {"text": f"{each.why}{better}", "markdown": _markdown(each)},
         "defaultConfiguration": {"level": each.severity.value},
     }
-    if each.source.startswith("https://") and " " not in each.source:
-        entry["helpUri"] = each.source
+    if each.address:
+        entry["helpUri"] = each.address
     return entry
 
 
@@ -75,7 +75,7 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
         },
     }
     if finding.position:
-        # What is about the file as a whole stands in its first line.
+        # A finding about the file as a whole is placed in its first line.
         region = {"startLine": max(1, finding.position.line), "startColumn": max(1, finding.position.column)}
         place = {"artifactLocation": {"uri": _uri(file)}, "region": region}
         result["locations"] = [{"physicalLocation": place}]

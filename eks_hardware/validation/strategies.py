@@ -33,7 +33,7 @@ Fill = Callable[..., Filled]
 
 @dataclass(frozen=True)
 class Validation:
-    """What became of some strategy files.
+    """Strategy files that were read and checked.
 
     Attributes:
         files: how findings name the files.
@@ -75,40 +75,36 @@ def validate(
     files: Sequence[Path | str] | None = None,
     overlays: Sequence[str] = (),
     *,
-    default_folder: Path | str | None = None,
     today: datetime.date | None = None,
     fill: Fill | None = None,
 ) -> Validation:
     """Read and check strategy files; raises nothing for what is in them.
 
     Args:
-        files: files and folders; None for ``default_folder``.
+        files: files and folders; None for ``strategies`` in the working folder, and in a checkout of this project
+            for its own.
         overlays: names of overlays, laid over each file in this order.
-        default_folder: folder of the strategies when nothing is named; by default ``strategies`` in the working
-            folder, and in a checkout of this project its own.
         today: the day for rules about dates.
         fill: puts instance types in place of ``workload: {...}``; by default those of the lock files.
     """
-    paths, not_there = find(files, default_folder)
+    paths, not_there = find(files)
     reading = read_strategies(paths, overlays)
     fill = partial(fill or _from_lock, overlays=tuple(overlays))
     strategies = tuple(_judged(fill(each), today) for each in reading.strategies)
-    in_order: dict[str, list[Finding]] = {}
-    for finding in (
+    found = (
         *not_there,
         *reading.findings,
         *(each for remains in reading.remains for each in _judged_remains(remains, fill(remains.loaded), today)),
         *(each for _, findings in strategies for each in findings),
-    ):
-        in_order.setdefault(finding.position.file if finding.position else "", []).append(finding)
+    )
     names = tuple(display_name(path) for path in paths)
     order = {name: index for index, name in enumerate(("", *names))}
-    findings = [
-        finding
-        for name in sorted(in_order, key=lambda name: (order.get(name, len(order)), name))
-        for finding in sorted(in_order[name], key=_place)
-    ]
-    return Validation(names, strategies, tuple(findings))
+
+    def place(finding: Finding) -> tuple[int, Position, str, str]:
+        position = finding.position or Position("")
+        return order.get(position.file, len(order)), position, finding.code, finding.path
+
+    return Validation(names, strategies, tuple(sorted(found, key=place)))
 
 
 def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy, tuple[Finding, ...]]:
@@ -121,7 +117,7 @@ def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy
 
 
 def _judged_remains(remains: Remains, filled: Filled, today: datetime.date | None) -> tuple[Finding, ...]:
-    # What seems not to be used may be what the faulty part of the file uses.
+    # What seems unused may be used by the faulty part of the file.
     errors = (each for each in filled.findings if each.severity is Severity.ERROR)
     return (*errors, *check_remains(_closed(remains, filled), today=today))
 
@@ -149,14 +145,14 @@ def load_strategy(file: Path | str, *, overlays: Sequence[str] = ()) -> LoadedSt
 def _from_lock(loaded: LoadedStrategy, overlays: tuple[str, ...]) -> Filled:
     if not _has_choices(loaded):
         return Filled(loaded)
-    # Only here: most strategies ask nothing, and a command starts without the recommender.
+    # Not at the top: few strategies ask for hardware, and other commands start without the recommender.
     from eks_hardware.advisor.strategies.fill import fill
 
     return fill(loaded, overlays=overlays)
 
 
 def _has_choices(loaded: LoadedStrategy) -> bool:
-    """Whether a strategy asks for hardware, or did."""
+    """Whether a strategy asks for hardware, or has a lock file from when it did."""
     if any(node.described for node in nodes_by_path(loaded.strategy).values()):
         return True
     if loaded.path is None:
@@ -164,7 +160,3 @@ def _has_choices(loaded: LoadedStrategy) -> bool:
     from eks_hardware.advisor.strategies.lock import lock_path
 
     return lock_path(loaded.path).is_file()
-
-
-def _place(finding: Finding) -> tuple[Position, str, str]:
-    return finding.position or Position(""), finding.code, finding.path

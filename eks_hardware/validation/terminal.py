@@ -24,7 +24,7 @@ _WORD = re.compile(r'"[^"]*"?|\'[^\']*\'?|\[[^\[\]]*\]?|\{[^{}]*\}?|[^\s,\[\]{}#
 
 
 def as_text(findings: Iterable[Finding]) -> str:
-    """The findings, each followed by its line of the file where that can be read."""
+    """The findings, each followed by its line of the file if that can be read."""
     return "\n".join(line for finding in findings for line in (str(finding), *_excerpt(finding.position)))
 
 
@@ -38,7 +38,7 @@ def _excerpt(position: Position | None) -> Iterator[str]:
     word = _WORD.match(line, start)
     end = word.end() if word else start + 1
     cut = max(0, start - _BEFORE) if start >= _WIDTH else 0
-    # A word of thousands of characters is not for reading.
+    # Nobody reads a word of thousands of characters.
     end = min(end, start + _WIDTH)
     before, at, after = (_plain(part) for part in (line[cut:start], line[start:end], line[end:]))
     dots = "..." if cut else ""
@@ -64,7 +64,7 @@ def _columns(text: str) -> int:
 
 @lru_cache(maxsize=16)
 def _lines(file: str) -> Sequence[str]:
-    """The lines of a file; none where it cannot be read (text from memory, an odd name, another folder)."""
+    """The lines of a file; none if it cannot be read (text from memory, an odd name, another folder)."""
     try:
         text = read_text(Path(file), file)
     except StrategyError:

@@ -6,7 +6,7 @@ import pytest
 
 from eks_hardware import field_paths, spellings
 from eks_hardware.printable import quoted, shown
-from eks_hardware.suggestions import close, did_you_mean, question
+from eks_hardware.suggestions import close, did_you_mean, misspelt, question
 
 
 def test_paths_are_taken_apart() -> None:
@@ -14,7 +14,7 @@ def test_paths_are_taken_apart() -> None:
     assert field_paths.split(path) == ["karpenter", "node_pools", "gpu", "taints", "0", "key"]
     assert field_paths.steps("node_groups[gpu].tags[a/b]") == ["node_groups", "[gpu]", "tags", "[a/b]"]
     assert (field_paths.list_of(path), field_paths.name_of_item(path)) == ("karpenter.node_pools", "gpu")
-    assert (field_paths.section(path), field_paths.last(path)) == ("karpenter", "key")
+    assert field_paths.section(path) == "karpenter"
     assert (field_paths.list_of("region"), field_paths.name_of_item("region")) == ("region", "")
     assert (field_paths.section("region"), field_paths.section("node_groups[a.b]")) == ("region", "node_groups")
 
@@ -25,6 +25,7 @@ def test_paths_are_put_together() -> None:
     assert field_paths.below("tags", "a/b") == "tags[a/b]"
     assert field_paths.item("node_groups", "gpu") == "node_groups[gpu]"
     assert field_paths.item("zones", 0) == "zones[0]"
+    assert dict(field_paths.items("zones", "ab")) == {"zones[0]": "a", "zones[1]": "b"}
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,12 @@ def test_the_question() -> None:
 
 def test_text_is_made_fit_for_a_line() -> None:
     assert (shown("a\nb"), shown("abcdefgh", 6), quoted("\x1b")) == ("a\\nb", "abc...", '"\\x1b"')
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("maxPodz", "maxPods"), ("max_pods", "maxPods"), ("podPidsLimit", None), ("maxPodsExpression", None)],
+)
+def test_a_misspelling_is_nearly_certain(word: str, meant: str | None) -> None:
+    """More alike than what a question offers: an error depends on it."""
+    assert misspelt(word, ["cpuManagerPolicy", "maxPods"]) == meant

@@ -14,8 +14,7 @@ from eks_hardware.advisor.model import Candidate, Recommendation
 from eks_hardware.advisor.strategies.choose import interchangeable, needs_of
 from eks_hardware.advisor.strategies.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
 from eks_hardware.catalogue import Catalogue, InstanceType
-from eks_hardware.loader.discovery import SUFFIXES
-from eks_hardware.loader.yaml_files import display_name
+from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.node_template import Capacity
 from eks_hardware.printable import shown

@@ -33,10 +33,11 @@ def names(files: list[Path]) -> list[str]:
     return [file.name for file in files]
 
 
-def test_the_default_is_every_strategy_in_the_folder(folder: Path) -> None:
-    assert names(discover(None, folder)) == ["C.YAML", "a.yml", "b.yaml"]
-    assert names(discover([], folder)) == ["C.YAML", "a.yml", "b.yaml"]
-    assert names(discover(["", " "], folder)) == ["C.YAML", "a.yml", "b.yaml"]
+def test_the_default_is_every_strategy_in_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "default_folder", lambda: folder)
+    assert names(discover(None)) == ["C.YAML", "a.yml", "b.yaml"]
+    assert names(discover([])) == ["C.YAML", "a.yml", "b.yaml"]
+    assert names(discover(["", " "])) == ["C.YAML", "a.yml", "b.yaml"]
 
 
 def test_a_checkout_has_strategies_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,26 +60,27 @@ def test_an_installed_package_takes_none_of_its_own(tmp_path: Path, monkeypatch:
 
 def test_named_files_and_folders_count_once(folder: Path) -> None:
     (folder / "link.yaml").symlink_to(folder / "b.yaml")
-    found = discover([str(folder / "b.yaml"), folder / "empty" / ".." / "b.yaml", folder / "link.yaml"], "unused")
+    found = discover([str(folder / "b.yaml"), folder / "empty" / ".." / "b.yaml", folder / "link.yaml"])
     assert names(found) == ["b.yaml"]
-    assert names(discover([folder / "notes.txt", folder / "b.yaml"], "unused")) == ["b.yaml", "notes.txt"]
+    assert names(discover([folder / "notes.txt", folder / "b.yaml"])) == ["b.yaml", "notes.txt"]
 
 
 def test_a_broken_link_is_kept_so_that_reading_it_says_so(folder: Path) -> None:
     (folder / "empty" / "x.yaml").symlink_to("gone")
-    assert names(discover([folder / "empty"], "unused")) == ["x.yaml"]
+    assert names(discover([folder / "empty"])) == ["x.yaml"]
 
 
 @pytest.mark.parametrize("default", ["empty", "gone"])
-def test_a_default_folder_without_strategies(folder: Path, default: str) -> None:
+def test_a_default_folder_without_strategies(folder: Path, default: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "default_folder", lambda: folder / default)
     with pytest.raises(StrategyError) as caught:
-        discover(None, folder / default)
+        discover(None)
     assert [finding.code for finding in caught.value.findings] == ["STRATEGY_PATH"]
 
 
 def test_every_bad_entry_is_reported(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StrategyError) as caught:
-        discover([folder / "gone.yaml", folder / "b.yaml", folder / "empty", "a\0b"], folder)
+        discover([folder / "gone.yaml", folder / "b.yaml", folder / "empty", "a\0b"])
     assert [finding.code for finding in caught.value.findings] == ["STRATEGY_PATH"] * 3
 
     def refuse(_: Path) -> None:
@@ -86,7 +88,7 @@ def test_every_bad_entry_is_reported(folder: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(Path, "iterdir", refuse)
     with pytest.raises(StrategyError, match="STRATEGY_PATH"):
-        discover(None, folder)
+        discover([folder])
 
 
 @pytest.mark.parametrize(

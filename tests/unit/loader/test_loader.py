@@ -339,7 +339,7 @@ def test_strategies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     selection = read_environment({"EKS_HARDWARE_STRATEGIES": "strategies", "EKS_HARDWARE_OVERLAY": "big"})
     (chosen,) = read_strategies(discover(selection.paths), selection.overlays).strategies
     assert chosen.strategy.node_groups[0].scaling.max == 9
-    (default,) = read_strategies(discover(None, "strategies")).strategies
+    (default,) = read_strategies(discover(["strategies"])).strategies
     assert default.strategy.node_groups[0].scaling.max == 4
 
 

@@ -165,9 +165,6 @@ def test_folders_are_searched_in_order() -> None:
     assert load("o").nat == 7
     overlay("o", "nat: 6\n")
     assert load("o").nat == 6
-    Path("mine").mkdir()
-    Path("mine/o.yaml").write_text("nat: 5\n")
-    assert load_document(Path("strategies/base.yaml"), Root, overlays=["o"], overlay_folders=["mine"]).value.nat == 5
 
 
 def test_a_broken_link_is_not_passed_over() -> None:

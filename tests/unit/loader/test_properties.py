@@ -108,8 +108,10 @@ def test_reads_as_the_parser_in_python_does(text: str) -> None:
         return  # what is refused, or read in another way, on purpose
     try:
         expected = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
-        assert syntax
+    except yaml.YAMLError as error:
+        # YAML lets an anchor be defined again; PyYAML's composer does not.
+        again = "found duplicate anchor" in str(error)
+        assert syntax or again
     else:
         assert not syntax
         assert parsed.root is not None

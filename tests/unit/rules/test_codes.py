@@ -22,15 +22,12 @@ MAKERS = {
     "LockError": 0,
     "PydanticCustomError": 0,
     "ShapeError": 0,
-    "_Translated": 1,
 }
 SHARED_HELPERS = {"refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
 # Functions that hand on what stands elsewhere: in the registry, in a table, or in a pair of code and message.
 FORWARDING = {
-    ("eks_hardware/loader/pydantic_errors.py", "_finding"),
-    ("eks_hardware/loader/pydantic_errors.py", "_union_findings"),
     ("eks_hardware/models/base.py", "_is_not_evaluated"),
     ("eks_hardware/models/base.py", "_json"),
     ("eks_hardware/models/base.py", "_no_control_characters_or_template"),
