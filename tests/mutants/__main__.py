@@ -141,7 +141,7 @@ def try_mutant(tree: Path, mutant: Mutant) -> str:
     """The first test that notices a mutant."""
     file = tree / mutant.file
     before = file.read_text(encoding="utf-8")
-    file.write_text(source(ROOT, mutant), encoding="utf-8")
+    file.write_text(source(tree, mutant), encoding="utf-8")
     try:
         return next(filter(None, (run_tests(tree, tests) for tests in _stages(mutant))), "")
     finally:
