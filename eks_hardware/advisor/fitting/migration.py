@@ -1,7 +1,7 @@
 """Whether a model can move to other hardware: what Neuron's libraries know of it, what fits, and what has to change.
 
-What is known of Neuron is in ``config/facts/neuron_models.json``; a library may compile more than its list names, so
-that a model which no list names is unknown, not refused.
+What is known of Neuron is in ``config/facts/neuron_models.json``. A library may compile more than its list names, so
+a model that no list names is unknown, not refused.
 """
 
 from __future__ import annotations
@@ -32,23 +32,14 @@ _HARDWARE = {"trainium": Hardware.TRAINIUM, "inferentia": Hardware.INFERENTIA, "
 
 @dataclass(frozen=True, kw_only=True)
 class ChipCheck:
-    """What stands for and against one accelerator.
-
-    Attributes:
-        accelerator: its name.
-        gates: conditions of software, passed or not.
-        libraries: Neuron's libraries that name the architecture, best first, a sentence each; empty elsewhere.
-        maturity: of the software.
-        maturity_text: why.
-        degrees: tensor parallel degrees by which the attention heads can be shared, in NeuronCores or GPUs.
-    """
+    """What speaks for and against one accelerator."""
 
     accelerator: str
-    gates: tuple[Gate, ...]
-    libraries: tuple[str, ...]
-    maturity: Maturity
+    gates: tuple[Gate, ...]  # conditions of software, passed or not
+    libraries: tuple[str, ...]  # Neuron's libraries that name the architecture, best first, a sentence each
+    maturity: Maturity  # of the software
     maturity_text: str
-    degrees: tuple[int, ...]
+    degrees: tuple[int, ...]  # tensor parallel degrees that divide the attention heads, in NeuronCores or GPUs
 
     @property
     def refused(self) -> bool:
@@ -58,37 +49,20 @@ class ChipCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCheck:
-    """The answer.
-
-    Attributes:
-        request: what was asked.
-        target: where the model is to go.
-        verdict: ``yes``, ``with changes``, ``no`` or ``unknown``.
-        reason: the verdict in a sentence.
-        chips: accelerators of the target, those that fit first.
-        fits: instance types that hold it, smallest first; for GPUs one of each family.
-        misses: instance types that do not.
-        changes: what has to change in code and containers, a sentence each.
-    """
+    """The answer."""
 
     request: Request
     target: Target
     verdict: Verdict
-    reason: str
-    chips: tuple[ChipCheck, ...]
-    fits: tuple[Fit, ...]
-    misses: tuple[Miss, ...]
-    changes: tuple[str, ...]
+    reason: str  # the verdict in a sentence
+    chips: tuple[ChipCheck, ...]  # accelerators of the target, those that fit first
+    fits: tuple[Fit, ...]  # instance types that hold it, smallest first; for GPUs one of each family
+    misses: tuple[Miss, ...]  # instance types that do not
+    changes: tuple[str, ...]  # what has to change in code and containers, a sentence each
 
 
 def check_model(request: Request, target: Target, catalogue: Catalogue | None = None) -> ModelCheck:
-    """Check whether a model runs on the accelerators of a target.
-
-    Args:
-        request: the model, and what is done with it; regions are not looked at.
-        target: ``trainium``, ``inferentia`` or ``gpu``.
-        catalogue: the types to look at; default: those that ship.
-    """
+    """Check whether a model runs on the accelerators of a target, wherever they are offered."""
     catalogue = catalogue or load()
     asked = request
     if target != "gpu" and request.shape.quantized_to in _CHECKPOINTS:
@@ -133,7 +107,7 @@ def _nearest(miss: Miss) -> tuple[bool, float, str]:
 
 
 def _size(fitted: Fit) -> tuple[int, float, int, str]:
-    """Few devices of few nodes before many: what is cheaper, as far as it can be said without prices."""
+    """Few devices of few nodes before many: what is cheaper, as far as that is known without prices."""
     held = fitted.kind.accelerator.memory_gib_total if fitted.kind.accelerator else None
     return fitted.nodes, held or 0.0, fitted.kind.vcpus, fitted.kind.name
 

@@ -41,7 +41,7 @@ def read_hf_config(path: Path) -> Shape:
     except ShapeError:
         raise
     except (ValueError, RecursionError):
-        # A null byte in the path, a number of thousands of digits, thousands of brackets.
+        # A null byte in the path, a number with thousands of digits, thousands of brackets.
         raise ShapeError("HF_CONFIG_JSON", f"{path} holds no configuration of a model") from None
     return from_hf_config(content)
 
@@ -166,12 +166,9 @@ def _dimensions(fields: Fields, row: ModelType) -> Dimensions:
         fields.flag(*given) if isinstance(given, list) else bool(given)
         for given in (row.get(name, False) for name in ("qkv_bias", "output_bias", "mlp_bias"))
     )
-    decoder_layers = 0
-    if kind == "encoder-decoder":
-        decoder_layers = fields.number("decoder layers") or layers
     return Dimensions(
         layers=layers,
-        decoder_layers=decoder_layers,
+        decoder_layers=(fields.number("decoder layers") or layers) if kind == "encoder-decoder" else 0,
         hidden=hidden,
         heads=heads,
         kv_heads=_kv_heads(fields, fields.text("model_type"), heads),
