@@ -70,7 +70,7 @@ def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
 
 
 def outdated(catalogue: Catalogue, type_name: str) -> str | None:
-    """Why no reserved price of a type holds any more: on demand it costs something else since; None where one does."""
+    """Why the reserved prices of a type are outdated: its on-demand price has changed since; None if it has not."""
     row = facts.reserved_prices()["types"].get(type_name)
     if row is None:
         return None

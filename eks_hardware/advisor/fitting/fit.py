@@ -1,4 +1,4 @@
-"""How a workload sits on an instance type: the smallest number of nodes and devices that works, or why none does."""
+"""How a workload fits on an instance type: the smallest number of nodes and devices that works, or why none does."""
 
 from __future__ import annotations
 

@@ -47,19 +47,18 @@ def compute_format(request: Request, kind: InstanceType) -> str:
 def weight_format(request: Request, kind: InstanceType) -> str:
     """The format that weights are kept in: what is said, what the checkpoint has, or what is computed in."""
     workload, quantized = request.workload, request.shape.quantized_to
-    if learns(workload):
-        return compute_format(request, kind)
-    if workload.precision is not None:
-        return workload.precision
-    if quantized is None or quantized in _widened(kind):
-        return compute_format(request, kind)
-    return quantized
+    if not learns(workload):
+        if workload.precision is not None:
+            return workload.precision
+        # Some checkpoints are widened to 16 bits when a chip's software loads them.
+        if quantized and quantized not in facts.memory()["weight_only"]["widened"].get(chip_of(kind), ()):
+            return quantized
+    return compute_format(request, kind)
 
 
-def _widened(kind: InstanceType) -> tuple[str, ...]:
-    """Formats of checkpoints whose weights a chip's software widens to 16 bits when it loads them."""
-    name = kind.accelerator.name if kind.accelerator else ""
-    return tuple(facts.memory()["weight_only"]["widened"].get(name, ()))
+def chip_of(kind: InstanceType) -> str:
+    """The name of a type's accelerator; empty for CPU."""
+    return kind.accelerator.name if kind.accelerator else ""
 
 
 # --- whether it can be had
@@ -70,8 +69,7 @@ def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
     if kind.withdrawn:
         yield Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source)
     if kind.hardware is Hardware.OTHER:
-        name = kind.accelerator.name if kind.accelerator else kind.name
-        text = f"{name} is neither an NVIDIA GPU, nor Trainium, Inferentia or a CPU"
+        text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU, nor Trainium, Inferentia or a CPU"
         yield Gate("HARDWARE", False, text, _CATALOGUE)
         return
     images = [each for each in kind.ami_types if each != "CUSTOM"]
@@ -203,7 +201,7 @@ def _attention(kernel: str, kind: InstanceType) -> Gate:
 
 
 def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    name = kind.accelerator.name if kind.accelerator else ""
+    name = chip_of(kind)
     if learns(request.workload):
         fact = facts.software()["neuron_chips"]
         status = fact["training"].get(name)
@@ -225,13 +223,10 @@ def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
 
 def neuron_libraries(request: Request, kind: InstanceType) -> tuple[NeuronLibrary, ...]:
     """Rows of Neuron's libraries that name the architecture for a chip and use, and go with the framework asked for."""
-    name = kind.accelerator.name if kind.accelerator else ""
-    framework = request.workload.framework
-    return tuple(
-        row
-        for row in facts.neuron_models()[use(request.workload)]["libraries"]
-        if name in row["chips"] and request.shape.architecture in row["types"] and framework in (None, row["framework"])
-    )
+    wanted = request.workload.framework
+    rows = facts.neuron_models()[use(request.workload)]["libraries"]
+    named = (row for row in rows if chip_of(kind) in row["chips"] and request.shape.architecture in row["types"])
+    return tuple(row for row in named if wanted in (None, row["framework"]))
 
 
 # --- how mature it is

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.devices import cores_of, degrees, pads_heads
 from eks_hardware.advisor.fitting.fit import Fitter
-from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
+from eks_hardware.advisor.fitting.gates import MATURITIES, chip_of, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Target = Literal["trainium", "inferentia", "gpu"]
 Verdict = Literal["yes", "with changes", "no", "unknown"]
+_Answer = TypeVar("_Answer", Fit, Miss)
 
 # Formats of checkpoints that Neuron's libraries do not load; the model is also there in 16 bits.
 _CHECKPOINTS = ("int4", "nvfp4")
@@ -40,11 +41,6 @@ class ChipCheck:
     maturity: Maturity  # of the software
     maturity_text: str
     degrees: tuple[int, ...]  # tensor parallel degrees that divide the attention heads, in NeuronCores or GPUs
-
-    @property
-    def refused(self) -> bool:
-        """Whether a gate was not passed."""
-        return any(gate.passed is False for gate in self.gates)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,12 +72,15 @@ def check_model(request: Request, target: Target, catalogue: Catalogue | None = 
         fits = _one_a_family(fits)
         held = {each.kind.family for each in fits}
         misses = _one_a_family([each for each in misses if each.kind.family not in held])
-    chips = tuple(_chips(request, kinds, {_chip(each) for each in fits}))
-    verdict, reason = _verdict(request, target, chips, {_chip(each) for each in fits})
-    order = [chip.accelerator for chip in chips]
-    fits = sorted(fits, key=lambda each: order.index(_chip(each))) if target != "gpu" else fits
-    able = [each.kind for chip in _listed_first(chips) for each in fits if _chip(each) == chip.accelerator]
-    changes = tuple(_changes(asked, able[0])) if able and target != "gpu" else ()
+    fitting = {chip_of(each.kind) for each in fits}
+    chips = tuple(_chips(request, kinds, fitting))
+    verdict, reason = _verdict(request, target, chips, fitting)
+    changes: tuple[str, ...] = ()
+    if target != "gpu":
+        order = [chip.accelerator for chip in chips]
+        fits = sorted(fits, key=lambda each: order.index(chip_of(each.kind)))
+        able = [each.kind for chip in _listed_first(chips) for each in fits if chip_of(each.kind) == chip.accelerator]
+        changes = tuple(_changes(asked, able[0])) if able else ()
     return ModelCheck(
         request=asked,
         target=target,
@@ -92,10 +91,6 @@ def check_model(request: Request, target: Target, catalogue: Catalogue | None = 
         misses=tuple(misses),
         changes=changes,
     )
-
-
-def _chip(answer: Fit | Miss) -> str:
-    return answer.kind.accelerator.name if answer.kind.accelerator else ""
 
 
 def _listed_first(chips: Sequence[ChipCheck]) -> list[ChipCheck]:
@@ -112,8 +107,8 @@ def _size(fitted: Fit) -> tuple[int, float, int, str]:
     return fitted.nodes, held or 0.0, fitted.kind.vcpus, fitted.kind.name
 
 
-def _one_a_family(answers: Sequence[Any]) -> list[Any]:
-    first: dict[str, Any] = {}
+def _one_a_family(answers: Sequence[_Answer]) -> list[_Answer]:
+    first: dict[str, _Answer] = {}
     for each in answers:
         first.setdefault(each.kind.family, each)
     return list(first.values())
@@ -121,31 +116,23 @@ def _one_a_family(answers: Sequence[Any]) -> list[Any]:
 
 def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -> Iterator[ChipCheck]:
     largest: dict[str, InstanceType] = {}
-    for kind in kinds:
-        name = kind.accelerator.name if kind.accelerator else ""
-        count = kind.accelerator.count if kind.accelerator else 0
-        known = largest.get(name)
-        if known is None or (known.accelerator and known.accelerator.count < count):
-            largest[name] = kind
+    for kind in sorted(kinds, key=lambda kind: -kind.accelerator.count if kind.accelerator else 0):
+        largest.setdefault(chip_of(kind), kind)
     archived = facts.software()["neuron_chips"]["archived"]
     stand = {name: maturity(_by_library(request, kind), kind) for name, kind in largest.items()}
     for name in sorted(
         largest, key=lambda each: (each not in fitting, each in archived, MATURITIES.index(stand[each][0]), each)
     ):
         kind, (stands, why) = largest[name], stand[name]
-        cores = cores_of(kind)
+        cores, heads = cores_of(kind), request.shape.attention_heads
         yield ChipCheck(
             accelerator=name,
             gates=tuple(software_gates(request, kind)),
             libraries=tuple(_library(row) for row in neuron_libraries(request, kind)),
             maturity=stands,
             maturity_text=why,
-            degrees=tuple(each * cores for each in _degrees(request, kind, cores)),
+            degrees=tuple(each * cores for each in degrees(kind, heads, cores=cores, padded=pads_heads(request))),
         )
-
-
-def _degrees(request: Request, kind: InstanceType, cores: int) -> tuple[int, ...]:
-    return degrees(kind, request.shape.attention_heads, cores=cores, padded=pads_heads(request))
 
 
 def _by_library(request: Request, kind: InstanceType) -> Request:
@@ -166,8 +153,9 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
     purpose = use(request.workload)
     able = [chip for chip in _listed_first(chips) if chip.accelerator in fitting]
     if not able:
-        if all(chip.refused for chip in chips):
-            return "no", "; ".join(_refusals(chips))
+        refusals = [[gate.text for gate in chip.gates if gate.passed is False] for chip in chips]
+        if all(refusals):
+            return "no", "; ".join(dict.fromkeys(text for each in refusals for text in each))
         return "no", f"no type with {' or '.join(chip.accelerator for chip in chips)} holds it"
     if target == "gpu":
         return "yes", f"it fits on {', '.join(chip.accelerator for chip in able)}"
@@ -175,10 +163,6 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
     if not able[0].libraries:
         return "unknown", f"it fits, and no list of Neuron's names {what} for {purpose}: compile it before you plan"
     return "with changes", f"{purpose} of {what} on {able[0].accelerator}: {able[0].libraries[0]}"
-
-
-def _refusals(chips: Sequence[ChipCheck]) -> list[str]:
-    return list(dict.fromkeys(gate.text for chip in chips for gate in chip.gates if gate.passed is False))
 
 
 def _changes(request: Request, kind: InstanceType) -> Iterator[str]:

@@ -38,7 +38,7 @@ class Branch:
     families: tuple[str, ...]  # patterns of the families that it names
     hardware: tuple[str, ...]  # kinds of hardware that it names
     instead: tuple[str, ...]  # families that stand in for them today
-    today: Today | None  # what became of the hardware that it names; None where all holds as written
+    today: Today | None  # what became of the hardware that it names; None where its words are still right
 
     def names_family(self, family: str) -> bool:
         """Whether it names a family, and not only a kind of hardware."""
@@ -58,7 +58,7 @@ class Branch:
 
 
 def branch(workload: WorkloadSpec, shape: Shape) -> Branch:
-    """The branch that a workload takes: the first whose conditions hold. There is always one."""
+    """The branch that a workload takes: the first whose conditions are met. There is always one."""
     asked = _Asked.by(workload, shape)
     return next(each for each in branches() if asked.meets(each.when))
 

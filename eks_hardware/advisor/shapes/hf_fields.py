@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 class Fields:
-    """Fields of a configuration, of which any may have a value of any type."""
+    """Fields of a configuration; each may have a value of any type."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = content

@@ -155,7 +155,7 @@ def _generating(
 ) -> tuple[Estimate, Estimate, float | None]:
     """Tokens per second, seconds to the first token, and milliseconds to each further one.
 
-    Half of the context is the question and half the answer, of which a sequence holds half on average.
+    Half of the context is the question and half the answer; on average a sequence has half of its answer.
     """
     shape, context = request.shape, context_length(request.workload)
     prompt = max(context // 2, 1)

@@ -76,7 +76,7 @@ class AtTheTime(_LockModel):
 
 
 class Entry(_LockModel):
-    """A question and its answer, which holds wherever the same question is asked."""
+    """A question and its answer, which counts wherever the same question is asked."""
 
     # The group or pool, as node_groups[llm].
     path: Annotated[str, StringConstraints(pattern=r"^(node_groups|karpenter\.node_pools)\[[a-z0-9-]{1,63}\]$")]
@@ -93,12 +93,12 @@ class _LockFile(_LockModel):
 
 
 def lock_path(strategy_file: Path) -> Path:
-    """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``; it is no strategy to whoever looks for these."""
+    """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``, which is not found as a strategy."""
     return strategy_file.with_name(f"{strategy_file.stem}.lock.json")
 
 
 def read(path: Path) -> tuple[Entry, ...]:
-    """The entries of a lock file; none where there is no file.
+    """The entries of a lock file; none if the file does not exist.
 
     Raises:
         LockError: LOCK_INVALID, for anything but a lock file of this version.
