@@ -20,9 +20,9 @@ def instance_figure(
     """
     if purchase == "on-demand":
         price = catalogue.price(type_name, region)
-        return price and Figure(
-            usd_per_hour=price.usd_per_hour, as_of=price.as_of, source=price.source, note=price.note
-        )
+        if price is None:
+            return None
+        return Figure(usd_per_hour=price.usd_per_hour, as_of=price.as_of, source=price.source, note=price.note)
     if purchase == "spot":
         return _spot(type_name, region)
     if purchase in ("reserved-1y", "reserved-3y"):

@@ -7,7 +7,7 @@ an error, which says what the recommender would choose today.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from eks_hardware import field_paths
@@ -62,35 +62,31 @@ def fill(
     return Filled(filled, frozenset(described) - set(filling.chosen), findings)
 
 
+@dataclass
 class _Filling:
     """Fills one strategy, group by group."""
 
-    def __init__(
-        self,
-        loaded: LoadedStrategy,
-        overlays: tuple[str, ...],
-        entries: Sequence[lock.Entry],
-        recommender: Recommender | None,
-        catalogue: Catalogue | None,
-    ) -> None:
-        self._loaded, self._overlays, self._entries = loaded, overlays, entries
-        self._recommender, self._catalogue = recommender, catalogue
-        self._used: list[lock.Entry] = []
-        self.chosen: dict[str, lock.Chosen] = {}
-        self.findings: list[Finding] = []
+    loaded: LoadedStrategy
+    overlays: tuple[str, ...]
+    entries: Sequence[lock.Entry]
+    recommender: Recommender | None
+    catalogue: Catalogue | None
+    chosen: dict[str, lock.Chosen] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    _used: list[lock.Entry] = field(default_factory=list)
 
     def take(self, path: str, node: Node) -> None:
         """Fill one group or pool, or say why not."""
         try:
-            question = question_of(self._loaded, path, node)
-            entry = answer_in(self._entries, question)
+            question = question_of(self.loaded, path, node)
+            entry = answer_in(self.entries, question)
             if entry:
                 chosen = self.chosen[path] = entry.chosen
                 self._used.append(entry)
             # For a region that the catalogue does not know, REGION_UNKNOWN says enough.
-            elif self._loaded.strategy.region in (self._catalogue or load()).regions:
-                network = self._loaded.strategy.network
-                today = choose(question, network, recommender=self._recommender, catalogue=self._catalogue)
+            elif self.loaded.strategy.region in (self.catalogue or load()).regions:
+                network = self.loaded.strategy.network
+                today = choose(question, network, recommender=self.recommender, catalogue=self.catalogue)
                 chosen = today.chosen
                 self._say(self._unlocked(question, chosen))
             else:
@@ -98,12 +94,12 @@ class _Filling:
         except QuestionError as error:
             self._say(error.finding)
             return
-        self._say(too_few_nodes(path, node, chosen, self._catalogue))
+        self._say(too_few_nodes(path, node, chosen, self.catalogue))
 
     def _unlocked(self, question: Question, today: lock.Chosen) -> Finding:
-        lock_name = lock.lock_path(self._loaded.path).name if self._loaded.path else "the lock file"
+        lock_name = lock.lock_path(self.loaded.path).name if self.loaded.path else "the lock file"
         command, path = f"run `{self._command}` and commit {lock_name}", field_paths.below(question.path, "workload")
-        others = [each for each in self._entries if each.path == question.path]
+        others = [each for each in self.entries if each.path == question.path]
         if not others:
             message = (
                 f"the hardware for it is not locked: the recommender would choose {today.instance_types[0]} today; "
@@ -123,15 +119,15 @@ class _Filling:
 
     @property
     def _command(self) -> str:
-        return " ".join(["eks-hardware lock", self._loaded.file, *(f"--overlay {name}" for name in self._overlays)])
+        return " ".join(["eks-hardware lock", self.loaded.file, *(f"--overlay {name}" for name in self.overlays)])
 
     def unused(self, described: Collection[str]) -> Iterator[Finding]:
         """Choices that nobody asks for any more; those made with other overlays are for other runs."""
         answered = {each.path for each in self._used}
-        position = Position(display_name(lock.lock_path(self._loaded.path))) if self._loaded.path else None
-        for each in self._entries:
+        position = Position(display_name(lock.lock_path(self.loaded.path))) if self.loaded.path else None
+        for each in self.entries:
             stale = each not in self._used and (each.path not in described or each.path in answered)
-            if stale and each.overlays == self._overlays:
+            if stale and each.overlays == self.overlays:
                 message = (
                     f"nothing asks for the choice of {each.chosen.instance_types[0]} for {each.path} any more; run "
                     f"`{self._command}` to remove it"
@@ -140,7 +136,7 @@ class _Filling:
 
     def _say(self, finding: Finding | None) -> None:
         if finding:
-            self.findings.append(replace(finding, position=self._loaded.source.locate(finding.path)))
+            self.findings.append(replace(finding, position=self.loaded.source.locate(finding.path)))
 
 
 # --- filling in
@@ -182,6 +178,6 @@ def _with_types(node: yn.Node, names: Sequence[str]) -> yn.Node:
     at = workload.key_position if workload.key_position.line != at.line else at
     types = yn.Sequence([yn.Scalar(name, name, True, at) for name in names], at)
     entries = {**node.entries}
-    for field in ("instance_types", "efa", "needs", "capacity"):
-        entries.setdefault(field, yn.Entry(at, types))
+    for key in ("instance_types", "efa", "needs", "capacity"):
+        entries.setdefault(key, yn.Entry(at, types))
     return yn.Mapping(entries, node.position, removed=node.removed)

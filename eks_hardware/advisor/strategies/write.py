@@ -71,8 +71,8 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
 
 def _bought(purchase: str) -> Capacity:
     """The capacity of a group: instances reserved for years are on demand in a strategy, and the account's business."""
-    ways: tuple[Capacity, ...] = ("spot", "capacity-block", "reserved")
-    return next((way for way in ways if way == purchase), "on-demand")
+    ways: dict[str, Capacity] = {"spot": "spot", "capacity-block": "capacity-block", "reserved": "reserved"}
+    return ways.get(purchase, "on-demand")
 
 
 def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
