@@ -45,10 +45,12 @@ class Scored:
 
 def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
     """The figure of cost by which candidates are compared: the first that suits the work and that any of them has."""
-    known = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
+    known: set[Basis] = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
     wanted = facts.ranking()["cost_basis"][way_of(workload)]["figures"]
-    suiting = [each for each in BASES if each in wanted and each in known]
-    return suiting[0] if suiting else "usd_per_hour"
+    for each in BASES:
+        if each in wanted and each in known:
+            return each
+    return "usd_per_hour"
 
 
 def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -> tuple[Scored, ...]:
