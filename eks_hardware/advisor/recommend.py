@@ -43,11 +43,7 @@ _REGIONS = 3
 def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()) -> Recommendation:
     """Which hardware suits a workload, best first, and why the rest does not.
 
-    Args:
-        request: what is asked.
-        catalogue: the packaged one by default.
-        only: families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from;
-            default: all.
+    ``only`` names families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from.
     """
     catalogue = catalogue or load()
     branch = policy.branch(request.workload, request.shape)

@@ -48,15 +48,7 @@ def short(number: int) -> str:
 
 
 def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cautions: Sequence[Branch]) -> Iterator[str]:
-    """Why a candidate ranks where it does.
-
-    Args:
-        draft: the candidate.
-        scored: its score.
-        basis: the figure of cost that was compared.
-        branch: the policy's branch that the workload takes.
-        cautions: what the documents say against hardware for it.
-    """
+    """Why a candidate ranks where it does, for the branch of the policy that the workload takes."""
     yield _cost(draft, scored, basis)
     yield _speed(draft, scored)
     kind = draft.fit.kind
@@ -126,15 +118,7 @@ def plain(quote: str) -> str:
 def notes_of(
     request: Request, branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection], basis: Basis
 ) -> Iterator[str]:
-    """What a user should know about the whole answer.
-
-    Args:
-        request: what was asked.
-        branch: the policy's branch that the workload takes.
-        best: the best candidate of each family, best first.
-        rejections: families without one.
-        basis: the figure of cost that was compared.
-    """
+    """What a user should know about the whole answer; ``best`` has one candidate of each family, best first."""
     workload, rules = request.workload, facts.ranking()
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {each}" for each in request.shape.estimated)

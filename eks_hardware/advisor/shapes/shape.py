@@ -159,12 +159,9 @@ def counted(shape: Shape) -> float:
 
 
 def _check_size(shape: Shape, said: Collection[str], *, share: float | None = None) -> None:
-    """Refuse width and depth that make far more or far fewer parameters than are said.
+    """Refuse width and depth, where they are said, that make far more or far fewer parameters than are said.
 
-    Args:
-        shape: the model.
-        said: the dimensions that are said, such as ``layers``; without width and depth nothing is refused.
-        share: parameters that the model has for each one that is counted; None where not all dimensions are known.
+    ``share`` is the parameters that the model has for each one counted; None where not all dimensions are known.
 
     Raises:
         ShapeError: MODEL_SIZE, with the first of the two as its field.

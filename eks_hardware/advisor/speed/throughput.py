@@ -165,13 +165,8 @@ def prefill_seconds(
     """Estimate the time in seconds to read one prompt.
 
     Per token 2 x active_parameters + 2 x attention_width x prompt_tokens FLOPs (https://arxiv.org/abs/2001.08361
-    table 1, forward pass), or reading the weights once if that takes longer.
-
-    Args:
-        devices: accelerators that share one copy of the model.
-        weights: of that copy.
-        prompt_tokens: length of the prompt.
-        attention_width: layers times attention heads times size of a head; without it attention is not counted.
+    table 1, forward pass), or reading the weights once if that takes longer. ``attention_width`` is layers times
+    attention heads times size of a head; without it attention is not counted.
     """
     flops_per_token = _FORWARD * weights.active_parameters + 2 * (attention_width or 0) * prompt_tokens
     step = _pass_seconds(devices, flops=flops_per_token * prompt_tokens, bytes_read=weights.bytes_read(prompt_tokens))
@@ -186,12 +181,8 @@ def prefill_seconds(
 def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode: Estimate) -> Estimate:
     """Estimate the output tokens per second of a server that reads a prompt for every answer.
 
-    A request takes the devices for the time of its prompt, and for its tokens' part of what `decode` gives.
-
-    Args:
-        output_tokens: length of an answer in tokens.
-        prefill: from `prefill_seconds`.
-        decode: from `decode_tokens_per_second`.
+    A request takes the devices for the time of its prompt, from `prefill_seconds`, and for its tokens' part of what
+    `decode_tokens_per_second` gives.
     """
     if prefill.value is None or decode.value is None:
         missing = [sentence for each in (prefill, decode) if each.value is None for sentence in each.assumptions]

@@ -60,13 +60,8 @@ def relock(
 ) -> Relocked:
     """Choose what is not locked, or what is asked otherwise now; keep the rest.
 
-    Args:
-        loaded: the strategy.
-        overlays: those that it was loaded with.
-        upgrade: names of groups and pools that are chosen anew although they are locked.
-        compare: ask the recommender about what is kept, too.
-        recommender: for tests.
-        catalogue: for tests.
+    Groups and pools named in ``upgrade`` are chosen anew although they are locked. With ``compare`` the recommender is
+    asked about what is kept, too. ``recommender`` and ``catalogue`` are for tests.
 
     Raises:
         StrategyError: with every group or pool for which nothing can be chosen.
