@@ -31,11 +31,11 @@ def is_word(key: str) -> bool:
     return bool(_WORD.fullmatch(key))
 
 
-def below(path: str, key: str) -> str:
-    """The path of a key of the mapping at ``path``: ``tags.team``, ``tags[a/b]``."""
-    if not is_word(key):
-        return item(path, key)
-    return f"{path}.{key}" if path else key
+def below(path: str, *keys: str) -> str:
+    """The path of a key of the mapping at ``path``, or of a key further below: ``tags.team``, ``tags[a/b]``."""
+    for key in keys:
+        path = item(path, key) if not is_word(key) else f"{path}.{key}" if path else key
+    return path
 
 
 def item(path: str, label: str | int) -> str:

@@ -15,56 +15,32 @@ from eks_hardware.models import WorkloadSpec
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """A model, as far as memory and time depend on it.
-
-    Attributes:
-        parameters: all parameters.
-        active_parameters: those that one token uses; fewer than all in a mixture of experts.
-        layers: transformer layers.
-        hidden_size: width of a layer.
-        attention_heads: query heads.
-        kv_heads: heads of keys and values; 1 for latent attention (MLA), whose cache all heads share, so that no
-            device can keep less than the whole of it.
-        head_dim: size of a head.
-        vocabulary: entries of the vocabulary, None where nobody said.
-        architecture: model type as Hugging Face writes it, None where nobody said.
-        max_context_length: the longest context that the model knows, None where nobody said.
-        generates: whether it writes tokens one by one, so that it keeps keys and values; None where unknown.
-        layers_with_cache: layers that keep keys and values over the whole context.
-        quantized_to: the format that the checkpoint's weights are in already (``int4``, ``fp8``), None for plain ones.
-        estimated: what was not said and had to be estimated, a sentence each: figures that follow are rough.
-        source: where the shape is from, such as ``config.json`` or ``the workload``.
-        layers_with_window: further layers that keep keys and values of the last ``window`` tokens only.
-        window: tokens of such a window.
-        latent_width: numbers that one token leaves in one layer's cache instead of keys and values: latent
-            attention (MLA); None elsewhere.
-        embedding_parameters: those of ``parameters`` that are the tables in front of the layers and behind them,
-            which no format of quantized weights touches; None where unknown.
-        intermediate_size: width of the MLP that one token goes through, experts together; None where unknown.
-        gated_mlp: whether that MLP has a gate (SwiGLU, GeGLU); None where unknown.
-    """
+    """A model, as far as memory and time depend on it."""
 
     parameters: int
-    active_parameters: int
+    active_parameters: int  # those that one token uses; fewer than all in a mixture of experts
     layers: int
     hidden_size: int
     attention_heads: int
+    # Heads of keys and values. 1 for latent attention (MLA): all heads share its cache, so no device can hold less
+    # than all of it.
     kv_heads: int
     head_dim: int
     vocabulary: int | None
-    architecture: str | None
+    architecture: str | None  # the model type as Hugging Face writes it
     max_context_length: int | None
-    generates: bool | None
-    layers_with_cache: int
-    quantized_to: str | None
-    estimated: tuple[str, ...]
-    source: str
-    layers_with_window: int = 0
+    generates: bool | None  # whether it writes tokens one by one, and so keeps keys and values
+    layers_with_cache: int  # layers that keep keys and values of the whole context
+    quantized_to: str | None  # the format of the checkpoint's weights: int4, fp8; None for plain ones
+    estimated: tuple[str, ...]  # what had to be estimated, a sentence each: figures that follow are rough
+    source: str  # config.json, or the workload
+    layers_with_window: int = 0  # further layers, which keep keys and values of the last `window` tokens only
     window: int | None = None
-    latent_width: int | None = None
+    latent_width: int | None = None  # MLA: numbers that a token leaves in a layer's cache instead of keys and values
+    # Those of `parameters` that are tables before and after the layers; quantized formats leave them as they are.
     embedding_parameters: int | None = None
-    intermediate_size: int | None = None
-    gated_mlp: bool | None = None
+    intermediate_size: int | None = None  # width of the MLP that one token goes through, all its experts together
+    gated_mlp: bool | None = None  # whether that MLP has a gate (SwiGLU, GeGLU)
 
     @property
     def kv_width(self) -> int:
@@ -76,14 +52,24 @@ class Shape:
         windowed = min(tokens, self.window or tokens)
         return self.kv_width * (self.layers_with_cache * tokens + self.layers_with_window * windowed)
 
+    @property
+    def mlp_width(self) -> int:
+        """The width of the MLP; where it is unknown, the usual four times the width of a layer."""
+        return self.intermediate_size or 4 * self.hidden_size
+
+    @property
+    def attention_size(self) -> int:
+        """Attention heads times the size of a head."""
+        return self.attention_heads * self.head_dim
+
 
 class ShapeError(ValueError):
-    """A model of which no shape can be told.
+    """A model whose shape cannot be told.
 
     Attributes:
-        code: ``MODEL_TYPE_UNKNOWN`` or ``HF_CONFIG_...``.
+        code: ``MODEL_TYPE_UNKNOWN``, ``MODEL_SIZE`` or ``HF_CONFIG_...``.
         message: what is wrong and how to mend it; no full stop.
-        field: field of ``model`` that it is about, such as ``hf_config``.
+        field: the field of ``model`` at fault, such as ``hf_config``.
     """
 
     def __init__(self, code: str, message: str, field: str = "hf_config") -> None:
@@ -91,36 +77,23 @@ class ShapeError(ValueError):
         super().__init__(f"{code}: {message}")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class MemoryPart:
-    """One part of what a device has to hold.
+    """One part of what a device has to hold."""
 
-    Attributes:
-        name: ``weights``, ``gradients``, ``optimizer``, ``activations``, ``KV cache``, ``overhead``.
-        gib: GiB on one device.
-        how: how it is computed, with its numbers: ``8.03e9 x 2 bytes / 8 devices``.
-    """
-
-    name: str
-    gib: float
-    how: str
+    name: str  # weights, gradients, optimizer, activations, KV cache, overhead
+    gib: float  # on one device
+    how: str  # how it is computed, with its numbers: 8.03e9 x 2 bytes / 8 devices
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parallelism:
-    """How one model, or one copy of it, is laid over devices.
+    """How one model, or one copy of it, is laid over devices."""
 
-    Attributes:
-        data: copies that work on different sequences (with sharding they share what is sharded).
-        tensor: devices that share every layer.
-        pipeline: stages of layers.
-        sharding: ``none``, ``zero-1``, ``zero-2`` or ``zero-3`` (FSDP); ``none`` for inference.
-    """
-
-    data: int
-    tensor: int
-    pipeline: int
-    sharding: str
+    data: int  # copies that work on different sequences; with sharding they share what is sharded
+    tensor: int  # devices that share every layer
+    pipeline: int  # stages of layers
+    sharding: str  # none, zero-1, zero-2 or zero-3 (FSDP); none for inference
 
     @property
     def devices(self) -> int:
@@ -128,168 +101,99 @@ class Parallelism:
         return self.data * self.tensor * self.pipeline
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Gate:
-    """A condition that hardware has to meet, whatever it costs.
+    """A condition that hardware has to meet, whatever it costs."""
 
-    Attributes:
-        code: ``BF16``, ``FP8``, ``FLASH_ATTENTION``, ``FRAMEWORK``, ``EFA``, ``OFFERED``, ``WITHDRAWN``, ``AMI``, ...
-        passed: None where no source says.
-        text: what was asked and what is so, in a sentence.
-        source: where the fact is from.
-    """
-
-    code: str
+    code: str  # BF16, FP8, FLASH_ATTENTION, FRAMEWORK, EFA, OFFERED, WITHDRAWN, AMI, ...
     passed: bool | None
-    text: str
+    text: str  # what was asked and what is so, in a sentence
     source: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Fit:
-    """How a workload sits on one instance type.
-
-    Attributes:
-        kind: the instance type.
-        nodes: instances that one job, or one replica, takes.
-        devices: accelerators that it uses of them; 0 on CPU.
-        parallelism: how it is laid over them.
-        memory: parts of what one device has to hold (on CPU: one node).
-        memory_gib: what one device has to hold in all.
-        available_gib: what one device has for it, after what driver and framework keep.
-        replicas_per_node: independent copies that one node takes (inference on few of its devices); 1 otherwise.
-        notes: what a user should know, a sentence each.
-    """
+    """How a workload fits on one instance type."""
 
     kind: InstanceType
-    nodes: int
-    devices: int
+    nodes: int  # instances that one job, or one replica, takes
+    devices: int  # accelerators that it uses on them; 0 on CPU
     parallelism: Parallelism
-    memory: tuple[MemoryPart, ...]
-    memory_gib: float
-    available_gib: float
-    replicas_per_node: int
-    notes: tuple[str, ...]
+    memory: tuple[MemoryPart, ...]  # what one device has to hold (on CPU: one node)
+    memory_gib: float  # the sum of these parts
+    available_gib: float  # what one device has for it, after what driver and framework keep
+    replicas_per_node: int  # copies that one node takes (inference on few of its devices); 1 otherwise
+    notes: tuple[str, ...]  # what a user should know, a sentence each
+    batch_size: int | None = None  # training: sequences that a device works on in one pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Miss:
-    """Why a workload does not sit on an instance type at all.
-
-    Attributes:
-        kind: the instance type.
-        missing_gib: GiB a device by which it misses at the most devices that were tried; None where memory is not it.
-        gates: gates that were not passed.
-        text: the reason in a sentence.
-        remedy: what to change so that it would fit, None where nothing is known.
-        detail: the reason without the name of the type, None where ``text`` does not begin with it.
-    """
+    """Why a workload does not fit on an instance type at all."""
 
     kind: InstanceType
-    missing_gib: float | None
-    gates: tuple[Gate, ...]
+    missing_gib: float | None = None  # GiB a device, at the most devices that were tried; None if memory is not it
+    gates: tuple[Gate, ...] = ()  # those that were not passed
     text: str
-    remedy: str | None
-    detail: str | None = None
+    remedy: str | None = None  # what to change so that it would fit
+    detail: str | None = None  # the text without the name of the type, None where it does not begin with it
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is asked of the advisor.
-
-    Attributes:
-        workload: what is to run.
-        shape: its model.
-        regions: where it may run.
-        efa: whether several nodes have to be joined by EFA; None lets the advisor decide.
-    """
+    """What is asked of the advisor."""
 
     workload: WorkloadSpec
     shape: Shape
     regions: tuple[str, ...]
-    efa: bool | None = None
+    efa: bool | None = None  # whether EFA has to join several nodes; None lets the advisor decide
 
 
 Maturity = Literal["mature", "maintenance", "beta", "archived", "unknown"]
+ScorePart = Literal["cost", "policy", "maturity", "speed"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """An instance type on which the workload fits, with what it costs and how it scores.
-
-    Attributes:
-        fit: how it sits there.
-        region: where.
-        zone_ids: zones of the region that offer it.
-        purchase: how it is bought: ``on-demand``, ``spot``, ...
-        usd_per_hour: of all nodes, None where the price is unknown.
-        price_as_of: day, or month, of the price.
-        price_at_most: the price is an upper bound: that of on demand, for spot of which no source has a price.
-        tokens_per_second: estimate for all nodes, None where too little is known.
-        hours: estimate of the whole training run, None where too little is known.
-        usd_per_million_tokens: from the two.
-        usd_per_run: from the two.
-        assumptions: behind the estimates, a sentence each.
-        policy: name of the policy's branch that names its family, None for none.
-        maturity: of the software on it.
-        scores: parts of the score from 0 to 1, by name: ``cost``, ``policy``, ``maturity``, ``speed``.
-        score: from 0 to 100.
-        reasons: why it stands where it stands, a sentence each.
-    """
+    """An instance type on which the workload fits, with what it costs and how it scores."""
 
     fit: Fit
     region: str
-    zone_ids: tuple[str, ...]
-    purchase: str
-    usd_per_hour: float | None
-    price_as_of: str | None
-    price_at_most: bool
-    tokens_per_second: float | None
-    hours: float | None
+    zone_ids: tuple[str, ...]  # zones of the region that offer it
+    purchase: str  # on-demand, spot, ...
+    usd_per_hour: float | None  # all nodes together
+    price_as_of: str | None  # day or month
+    price_at_most: bool  # the price is the on-demand one, because no source has a spot price
+    tokens_per_second: float | None  # estimate for all nodes
+    hours: float | None  # estimate for the whole training run
     usd_per_million_tokens: float | None
     usd_per_run: float | None
-    assumptions: tuple[str, ...]
-    policy: str | None
-    maturity: Maturity
-    scores: Mapping[str, float]
-    score: float
-    reasons: tuple[str, ...]
+    assumptions: tuple[str, ...]  # behind the estimates, a sentence each
+    policy: str | None  # the policy's branch that names its family
+    maturity: Maturity  # of the software on it
+    scores: Mapping[ScorePart, float]  # 0 to 1
+    score: float  # 0 to 100
+    reasons: tuple[str, ...]  # why it ranks where it does, a sentence each
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Rejection:
-    """A family of which nothing is left, and why.
+    """A family without a candidate."""
 
-    Attributes:
-        family: ``p3``.
-        accelerator: name of its accelerator, None for CPU.
-        code: of the gate or cause: ``WITHDRAWN``, ``MEMORY``, ``BF16``, ``OFFERED``, ...
-        text: why, in a sentence.
-    """
-
-    family: str
-    accelerator: str | None
-    code: str
+    family: str  # p3
+    accelerator: str | None  # its name, None for CPU
+    code: str  # the gate or cause: WITHDRAWN, MEMORY, BF16, OFFERED, ...
     text: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """The advisor's answer.
-
-    Attributes:
-        request: what was asked.
-        branch: name of the policy's branch that the workload takes, with ``branch_quote`` from its document.
-        candidates: best first; empty where nothing fits.
-        rejections: families without a candidate.
-        nearest: for an empty answer, what comes nearest, by how much it misses and what to change, best first.
-        notes: what a user should know of the whole answer, a sentence each.
-    """
+    """The advisor's answer."""
 
     request: Request
-    branch: str
-    branch_quote: str
-    candidates: tuple[Candidate, ...]
+    branch: str  # the policy's branch that the workload takes
+    branch_quote: str  # the words of its document
+    candidates: tuple[Candidate, ...]  # best first; empty where nothing fits
     rejections: tuple[Rejection, ...]
-    nearest: tuple[Miss, ...]
-    notes: tuple[str, ...]
+    nearest: tuple[Miss, ...]  # for an empty answer: what misses by the least, best first
+    notes: tuple[str, ...]  # on the whole answer, a sentence each

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from eks_hardware import facts
 from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.fitting.gates import maturity, type_gates
 from eks_hardware.advisor.model import Candidate, Gate, Miss, Recommendation, Request
@@ -35,7 +36,6 @@ _PRICED_AS: Mapping[str, Purchase | None] = {
     "reserved": "on-demand",
     "capacity-block": None,
 }
-_POLICY = "config/policy/ranking.json"
 _CPU_SIZES = 2
 _REGIONS = 3
 
@@ -43,11 +43,7 @@ _REGIONS = 3
 def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()) -> Recommendation:
     """Which hardware suits a workload, best first, and why the rest does not.
 
-    Args:
-        request: what is asked.
-        catalogue: the packaged one by default.
-        only: families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from;
-            default: all.
+    ``only`` names families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from.
     """
     catalogue = catalogue or load()
     branch = policy.branch(request.workload, request.shape)
@@ -55,8 +51,9 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
     search = _Search(request, catalogue, cpu_wanted=all(kind.hardware is Hardware.CPU for kind in kinds))
     for kind in kinds:
         search.take(kind)
-    candidates = _ranked(search.drafts, request, branch, catalogue)
+    basis, candidates = _ranked(search.drafts, request, branch, catalogue)
     rejections = rejections_of(search.misses, {each.fit.kind.family for each in candidates})
+    notes = notes_of(request, branch, best_of_families(candidates), rejections, basis)
     return Recommendation(
         request=request,
         branch=branch.id,
@@ -64,7 +61,7 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
         candidates=candidates,
         rejections=rejections,
         nearest=() if candidates else tuple(_remedied(nearest_of(search.misses), request, catalogue)),
-        notes=notes_of(request, branch, best_of_families(candidates), rejections),
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 
@@ -107,12 +104,9 @@ def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
 
 
 class _Search:
-    """Tries instance types; what works, and what does not, is kept in the order of the trials.
+    """Tries instance types, and keeps what works and what does not in the order of the trials.
 
-    Args:
-        request: what is asked.
-        catalogue: for offerings and prices.
-        cpu_wanted: whether CPU types are tried whatever the policy says: nothing else was asked for.
+    With ``cpu_wanted`` it tries CPU types whatever the policy says, because nothing else was asked for.
     """
 
     def __init__(self, request: Request, catalogue: Catalogue, *, cpu_wanted: bool) -> None:
@@ -132,7 +126,7 @@ class _Search:
             return
         offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
         if not offering:
-            # Another region is no help to what does not work there either.
+            # No other region helps a type that does not work there either.
             anywhere = self._fitter.on(kind)
             self.misses.append(anywhere if isinstance(anywhere, Miss) else self._not_offered(kind))
             return
@@ -145,30 +139,25 @@ class _Search:
 
     def _refused(self, kind: InstanceType) -> Miss | None:
         """Why a type is not even tried."""
-        rules = policy.load()
         refusing = tuple(each for each in type_gates(self._request, kind) if each.passed is False)
         if refusing:
-            return Miss(kind=kind, missing_gib=None, gates=refusing, text=refusing[0].text, remedy=None)
-        for each in rules.exclusions:
-            if each.holds(kind):
-                return _miss(kind, each.code, each.why)
+            return Miss(kind=kind, gates=refusing, text=refusing[0].text)
+        if excluded := policy.exclusion(kind):
+            return _miss(kind, *excluded)
         if kind.hardware is not Hardware.CPU:
             return None
-        parameters = self._request.shape.parameters
-        if parameters > rules.cpu_parameters_at_most and not self._cpu_wanted:
-            most = rules.cpu_parameters_at_most
-            return _miss(
-                kind,
-                "CPU",
-                f"CPU types are for models of up to {short(most)} parameters, this one has {short(parameters)}",
-            )
-        if not any(fnmatchcase(kind.family, each) for each in rules.cpu_families):
-            return _miss(kind, "CPU", f"not among the CPU families that are proposed: {rules.cpu_why}")
-        if kind.vcpus < rules.cpu_vcpus_at_least:
-            return _miss(kind, "CPU", f"{kind.vcpus} vCPUs are fewer than {rules.cpu_vcpus_at_least}")
-        if self._cpu_sizes[kind.family] >= _CPU_SIZES:
-            return _miss(kind, "CPU", "a smaller size of the family does it")
-        return None
+        rules, parameters = facts.ranking()["cpu"], self._request.shape.parameters
+        most = rules["parameters_at_most"]
+        text = None
+        if parameters > most and not self._cpu_wanted:
+            text = f"CPU types are for models of up to {short(most)} parameters, this one has {short(parameters)}"
+        elif not any(fnmatchcase(kind.family, each) for each in rules["families"]):
+            text = f"not among the CPU families that are proposed: {rules['why']}"
+        elif kind.vcpus < rules["vcpus_at_least"]:
+            text = f"{kind.vcpus} vCPUs are fewer than {rules['vcpus_at_least']}"
+        elif self._cpu_sizes[kind.family] >= _CPU_SIZES:
+            text = "a smaller size of the family does it"
+        return None if text is None else _miss(kind, "CPU", text)
 
     def _not_offered(self, kind: InstanceType) -> Miss:
         """That no region has it, and which others do."""
@@ -181,9 +170,8 @@ class _Search:
         where = f"only in {', '.join(elsewhere[:_REGIONS])}{more}" if elsewhere else "in no region that is known"
         here = asked[0] if len(asked) == 1 else f"any of the {len(asked)} regions"
         text = f"{kind.name} is not offered in {here}, {where}"
-        gate = Gate(code="OFFERED", passed=False, text=text, source="config/catalogue/offerings.json")
-        remedy = f"take {elsewhere[0]}" if elsewhere else None
-        return Miss(kind=kind, missing_gib=None, gates=(gate,), text=text, remedy=remedy)
+        gate = Gate("OFFERED", False, text, "config/catalogue/offerings.json")
+        return Miss(kind=kind, gates=(gate,), text=text, remedy=f"take {elsewhere[0]}" if elsewhere else None)
 
     def _in_region(self, kind: InstanceType, region: str) -> list[Draft] | Miss:
         fitted = self._fitter.fit(kind, region)
@@ -196,8 +184,8 @@ class _Search:
         sold = [each for each in self._request.workload.purchase if CAPACITY[each].usage_class in kind.usage_classes]
         stands, why = maturity(self._request, kind)
         unsure = tuple(each for each in latency_gates(self._request, estimated) if each.passed is None)
-        if unsure:  # what has to answer in time is not proposed on hardware of which nobody knows
-            return Miss(kind=kind, missing_gib=None, gates=unsure, text=unsure[0].text, remedy=None)
+        if unsure:  # what has to answer in time is not proposed on hardware of unknown speed
+            return Miss(kind=kind, gates=unsure, text=unsure[0].text)
         drafts = []
         for purchase in sold:
             priced_as = _PRICED_AS[purchase]
@@ -223,12 +211,11 @@ class _Search:
 
 
 def _miss(kind: InstanceType, code: str, text: str) -> Miss:
-    gate = Gate(code=code, passed=False, text=text, source=_POLICY)
-    return Miss(kind=kind, missing_gib=None, gates=(gate,), text=text, remedy=None)
+    return Miss(kind=kind, gates=(Gate(code, False, text, "config/policy/ranking.json"),), text=text)
 
 
 def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) -> Iterator[Miss]:
-    """Misses of memory again, with what would fit: that takes longer, and only the nearest are shown."""
+    """Misses of memory with what would fit: only the nearest, which are shown, because that takes longer."""
     for miss in misses:
         region = next((each for each in request.regions if catalogue.offered(miss.kind.name, each)), None)
         again = fit(request, miss.kind, region) if region and not miss.gates else miss
@@ -240,7 +227,8 @@ def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) ->
 
 def _ranked(
     drafts: Sequence[Draft], request: Request, branch: policy.Branch, catalogue: Catalogue
-) -> tuple[Candidate, ...]:
+) -> tuple[Basis, tuple[Candidate, ...]]:
+    """The figure of cost that is compared, and the candidates, best first."""
     workload = request.workload
     cautions = policy.cautions(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
@@ -251,11 +239,11 @@ def _ranked(
         zip(drafts, weighed, scored, strict=True),
         key=lambda row: order(row[1], row[2], budget=workload.budget, basis=basis),
     )
-    return tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
+    return basis, tuple(_candidate(draft, found, basis, branch, cautions, catalogue) for draft, _, found in rows)
 
 
 def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
-    """The sizes of each family that do it on the fewest nodes: what devices exchange is quickest within a node."""
+    """The sizes of each family that need the fewest nodes: devices exchange data fastest within a node."""
     fewest: dict[str, int] = {}
     for each in drafts:
         family, nodes = each.fit.kind.family, each.fit.nodes
@@ -308,5 +296,5 @@ def _candidate(
         maturity=draft.maturity,
         scores=found.parts,
         score=found.total,
-        reasons=reasons_of(draft, found, basis, branch, cautions),
+        reasons=tuple(dict.fromkeys(reasons_of(draft, found, basis, branch, cautions))),
     )

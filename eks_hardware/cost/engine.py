@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.cost import nodes, rates
-from eks_hardware.cost.model import LEVELS, CostLine, Figure, Level, StrategyCost
+from eks_hardware.cost.model import LEVELS, CostLine, Figure, StrategyCost
 from eks_hardware.resolve import (
     ResolvedCluster,
     ResolvedNetwork,
@@ -48,10 +48,9 @@ def cost_of(
 
 
 def _line(path: str, name: str, kind: str, figure: Figure | None, units: float, note: str | None = None) -> CostLine:
-    """A line of what there is the same number of at every level."""
-    each: Mapping[Level, float] = dict.fromkeys(LEVELS, units)
+    """A line with the same number of units at every level."""
     said = note or (figure.note if figure else None)
-    return CostLine(path=path, name=name, kind=kind, figure=figure, units=each, note=said)
+    return CostLine(path=path, name=name, kind=kind, figure=figure, units=dict.fromkeys(LEVELS, units), note=said)
 
 
 # --- control plane
@@ -110,8 +109,7 @@ def _of_network(network: ResolvedNetwork) -> Iterator[CostLine]:
 
 
 def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
-    lustre = storage.fsx_lustre
-    if lustre:
+    if lustre := storage.fsx_lustre:
         throughput = f", {lustre.throughput_mibps_per_tib} MB/s per TiB" if lustre.throughput_mibps_per_tib else ""
         kind = lustre.deployment_type.lower().replace("_", "-")
         name = f"FSx for Lustre {lustre.size_gib} GiB, {kind}{throughput}"
@@ -122,10 +120,9 @@ def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
 
 
 def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[str]:
-    """What else is billed, as far as the strategy leads to it."""
+    """What else is billed because of the strategy."""
     network, storage, cluster = resolved.network, resolved.storage, resolved.cluster
     every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
-    kinds = {name: catalogue.get(name) for each in every for name in each.instance_types}
     through = " and through NAT gateways and interface endpoints" if network.existing is None else ""
     yield f"data transfer: between zones, out of AWS{through}"
     yield "load balancers, volumes and snapshots that pods ask for"
@@ -139,7 +136,7 @@ def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[s
         yield "S3: what is stored in the buckets, and requests"
     if resolved.karpenter and resolved.karpenter.queue_name:
         yield "SQS and EventBridge of Karpenter (cents)"
-    if any(kind.burstable for kind in kinds.values()):
+    if any(catalogue.get(name).burstable for each in every for name in each.instance_types):
         yield "CPU credits of burstable types"
     yield "nodes that an update starts beside those that it replaces"
     yield "taxes and support; discounts, such as savings plans and private pricing"

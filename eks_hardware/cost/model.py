@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 HOURS_PER_MONTH = 730
 """Hours of a month, as AWS's own calculator has it: 365 x 24 / 12."""
@@ -12,20 +12,13 @@ HOURS_PER_MONTH = 730
 Level = Literal["min", "desired", "max"]
 """How many nodes there are: the fewest, as many as asked for, or the most; node pools count 0, 0, and their limits."""
 
-LEVELS: tuple[Level, ...] = ("min", "desired", "max")
+LEVELS: tuple[Level, ...] = get_args(Level)
 """Every level, in this order."""
 
 Purchase = Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y"]
 """How an instance is bought."""
 
-PURCHASES: tuple[Purchase, ...] = (
-    "on-demand",
-    "spot",
-    "reserved-1y",
-    "reserved-3y",
-    "savings-plan-1y",
-    "savings-plan-3y",
-)
+PURCHASES: tuple[Purchase, ...] = get_args(Purchase)
 """Every way, in this order."""
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Catalogue, InstanceType
 from eks_hardware.cost import rates
 from eks_hardware.cost.model import CostLine, Figure, Level
@@ -32,11 +32,11 @@ _POOL_RESERVED = f"{_RESERVED}; {_BLOCK}"
 def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
     """The instances of a node group, and their volumes.
 
-    EKS takes the first instance type of an on-demand group for as long as there is capacity, so that it counts at
-    ``min`` and ``desired``; at ``max`` the most expensive counts.
+    EKS takes the first instance type of an on-demand group as long as there is capacity, so it counts at ``min`` and
+    ``desired``; at ``max`` the most expensive counts.
     https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types
     """
-    path = f"node_groups[{group.name}]"
+    path = field_paths.item("node_groups", group.name)
     units: dict[Level, float] = {"min": group.min_size, "desired": group.desired_size, "max": group.max_size}
     bought = {name: instance_figure(catalogue, name, region) for name in group.instance_types}
     first, *others = group.instance_types
@@ -44,7 +44,6 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
     known = [figure for figure in bought.values() if figure]
     most_expensive = max(known, key=lambda each: each.usd_per_hour, default=None)
     figure = (instance_figure(catalogue, first, region, "spot") if spot else None) or bought[first]
-    note = _group_note(group, figure, others, bought)
     yield CostLine(
         path=path,
         name=f"{first}, {CAPACITY[group.capacity].words}",
@@ -52,7 +51,7 @@ def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Ite
         instance_type=first,
         figure=None if block else figure,
         units=units,
-        note=note,
+        note=_group_note(group, figure, others, bought),
         figure_at_max=None if block or most_expensive == figure else most_expensive,
         unpriced=group.instance_types if block else tuple(name for name, each in bought.items() if each is None),
     )
@@ -80,16 +79,16 @@ def _group_note(
 
 
 def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
-    """The instances of a node pool, and their volumes: none are sure to run, and at ``max`` all that its limits allow.
+    """The instances of a node pool, and their volumes: none is sure to run, and at ``max`` all that its limits allow.
 
-    That is an upper bound: as if all nodes were of the type with the highest price for what a limit counts. What
-    Karpenter makes is cheaper, since it chooses the cheapest type that the pods fit on, and spot before on demand.
+    That is an upper bound, as if all nodes were of the type with the highest price for what a limit counts. Karpenter
+    makes cheaper nodes: it chooses the cheapest type that the pods fit on, and spot before on demand.
     """
-    path = f"karpenter.node_pools[{pool.name}]"
+    path = field_paths.item("karpenter.node_pools", pool.name)
     bought = " or ".join(CAPACITY[each].words for each in pool.capacity_types)
     limits = {name: amount(limit) for name, limit in pool.limits.items()}
     counted = {name: _counted(pool, catalogue.get(name)) for name in pool.instance_types}
-    # What is larger than the limits is never launched.
+    # A type that is larger than the limits is never launched.
     types = {
         name: each
         for name, each in counted.items()
@@ -121,8 +120,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
     yield _volumes(path, pool.block_devices, units, volumes)
 
 
-@dataclass(frozen=True)
-class _Most:
+class _Most(NamedTuple):
     """The nodes that cost the most within the limits of a pool."""
 
     type_name: str
@@ -137,14 +135,9 @@ def _most(
 ) -> _Most | None:
     """An upper bound of what all nodes cost, as a number of nodes of one type; None where no limit bounds it.
 
-    Whatever types are mixed, each limit bounds their cost by the limit times the highest price of what it counts; the
-    least of these bounds holds. With one type nodes are whole. Types without a price are left out, unless none has one.
-
-    Args:
-        limits: the pool's limits.
-        types: what a node of each type takes of them.
-        prices: price of an instance, by type.
-        volumes: price of the volumes of a node.
+    ``types`` says what a node of each type takes of the limits. Whatever types are mixed, each limit bounds their cost
+    by the limit times the highest price of what it counts; the least of these bounds counts. With one type nodes are
+    whole. Types without a price are left out, unless none has one.
     """
     disks = volumes.usd_per_hour if volumes else 0.0
     usd = {name: figure.usd_per_hour + disks for name, figure in prices.items() if figure}
@@ -162,7 +155,7 @@ def _most(
 
 
 def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
-    """What a node takes of each limit, as Karpenter sees it: shared GPUs, and memory less what the hypervisor keeps."""
+    """What a node takes of each limit for Karpenter: shared GPUs, and memory less what the hypervisor keeps."""
     counted: dict[str, Fraction] = node_capacity(kind)
     kept = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
     counted["memory"] *= 1 - kept
@@ -177,7 +170,7 @@ def _volumes(
 ) -> CostLine:
     """The volumes of all nodes; one unit is all volumes of a node."""
     name = " + ".join(_volume_name(device) for device in devices)
-    return CostLine(path=f"{path}.disk", name=name, kind="volumes", figure=figure, units=units)
+    return CostLine(path=field_paths.below(path, "disk"), name=name, kind="volumes", figure=figure, units=units)
 
 
 def _volume_name(device: BlockDevice) -> str:

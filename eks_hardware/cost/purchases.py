@@ -15,11 +15,14 @@ def instance_figure(
 ) -> Figure | None:
     """The price of an instance type (Linux, shared tenancy), or None where no source has it.
 
-    Reserved instances are standard ones without an upfront payment. Of spot it is the median of the region's zones.
+    Reserved instances are standard ones without an upfront payment. The spot price is the median of the region's zones.
     ``why_unknown`` says why there is none.
     """
     if purchase == "on-demand":
-        return _on_demand(catalogue, type_name, region)
+        price = catalogue.price(type_name, region)
+        if price is None:
+            return None
+        return Figure(usd_per_hour=price.usd_per_hour, as_of=price.as_of, source=price.source, note=price.note)
     if purchase == "spot":
         return _spot(type_name, region)
     if purchase in ("reserved-1y", "reserved-3y"):
@@ -34,13 +37,6 @@ def why_unknown(catalogue: Catalogue, type_name: str, region: str, purchase: Pur
     if purchase in ("reserved-1y", "reserved-3y") and (changed := outdated(catalogue, type_name)):
         return changed
     return f"no source has the price of {type_name} in {region}"
-
-
-def _on_demand(catalogue: Catalogue, type_name: str, region: str) -> Figure | None:
-    price = catalogue.price(type_name, region)
-    if price is None:
-        return None
-    return Figure(usd_per_hour=price.usd_per_hour, as_of=price.as_of, source=price.source, note=price.note)
 
 
 def _spot(type_name: str, region: str) -> Figure | None:
@@ -74,7 +70,7 @@ def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
 
 
 def outdated(catalogue: Catalogue, type_name: str) -> str | None:
-    """Why no reserved price of a type holds any more: on demand it costs something else since; None where one does."""
+    """Why the reserved prices of a type are outdated: its on-demand price has changed since; None if it has not."""
     row = facts.reserved_prices()["types"].get(type_name)
     if row is None:
         return None

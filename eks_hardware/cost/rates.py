@@ -71,7 +71,7 @@ def volumes(region: str, devices: Sequence[BlockDevice]) -> Figure | None:
 
 
 def standard_support_until(kubernetes_version: str) -> datetime.date | None:
-    """The last day of a Kubernetes version's standard support; None for a version of which nothing is known."""
+    """The last day of a Kubernetes version's standard support; None for an unknown version."""
     dates = facts.eks()["versions"]["supported"].get(kubernetes_version)
     return datetime.date.fromisoformat(dates["standard_until"]) if dates else None
 

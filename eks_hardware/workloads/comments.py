@@ -10,7 +10,7 @@ from eks_hardware.kubernetes.yaml_text import yaml_text
 
 Path = tuple[str | int, ...]
 Notes = dict[Path, str]
-"""A short sentence for each path; one for a path that is not there is left out."""
+"""A short sentence for each path; one for a path that does not exist is left out."""
 
 _WIDTH = 100
 
@@ -21,34 +21,29 @@ def below(prefix: Path, notes: Mapping[Path, str]) -> Notes:
 
 
 def commented(value: Mapping[str, Any], notes: Mapping[Path, str], *, head: Sequence[str] = ()) -> str:
-    """One YAML document.
-
-    Args:
-        head: sentences above it.
-    """
+    """One YAML document below some sentences."""
     lines = [line for text in head for line in textwrap.wrap(text, _WIDTH)]
     return "".join(f"# {line}\n" for line in lines) + _text(value, notes, ())
 
 
+def _has_notes_below(notes: Mapping[Path, str], at: Path) -> bool:
+    return any(path[: len(at)] == at and len(path) > len(at) for path in notes)
+
+
 def _text(value: Any, notes: Mapping[Path, str], at: Path) -> str:
-    if not any(path[: len(at)] == at and len(path) > len(at) for path in notes):
+    if not _has_notes_below(notes, at):
         return yaml_text(value)
     if isinstance(value, Mapping):
         return "".join(_field(key, each, notes, (*at, key)) for key, each in value.items())
-    return "".join(_item(each, notes, (*at, index)) for index, each in enumerate(value))
+    items = (textwrap.indent(_text(each, notes, (*at, index)), "  ") for index, each in enumerate(value))
+    return "".join(f"- {item[2:]}" for item in items)
 
 
 def _field(key: str, value: Any, notes: Mapping[Path, str], at: Path) -> str:
     note = f"# {notes[at]}\n" if at in notes else ""
-    nested = isinstance(value, Mapping | list) and value
-    if not nested or not any(path[: len(at)] == at and len(path) > len(at) for path in notes):
+    if not isinstance(value, Mapping | list) or not value or not _has_notes_below(notes, at):
         return note + yaml_text({key: value})
     # The key as the writer writes it, with its value below.
     name = yaml_text({key: None}).partition(":")[0]
     inside = _text(value, notes, at)
     return f"{note}{name}:\n{inside if isinstance(value, list) else textwrap.indent(inside, '  ')}"
-
-
-def _item(value: Any, notes: Mapping[Path, str], at: Path) -> str:
-    inside = textwrap.indent(_text(value, notes, at), "  ")
-    return f"- {inside[2:]}"

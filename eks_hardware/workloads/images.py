@@ -9,16 +9,8 @@ from eks_hardware.workloads.request import Kind, WorkloadError
 from eks_hardware.workloads.target import Target
 
 
-def nvidia_smi_image() -> str:
-    """An image for ``nvidia-smi``, which comes from the node."""
-    return facts.workload_images()["nvidia_smi"]["image"]
-
-
 def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
-    """An image with PyTorch for the target's hardware.
-
-    Args:
-        efa: whether it needs the EFA software: libfabric with its provider, and ``fi_info``.
+    """An image with PyTorch for the target's hardware; ``efa`` needs libfabric with its provider, and ``fi_info``.
 
     Raises:
         WorkloadError: WORKLOAD_IMAGE_UNKNOWN.
@@ -41,7 +33,7 @@ def _pytorch(target: Target, *, efa: bool) -> str:
 
 
 def _runs(target: Target, cuda: str | None) -> bool:
-    """Whether every GPU and the driver know a CUDA version; what is not known does not speak against it."""
+    """Whether every GPU and the driver know a CUDA version, as far as it is known."""
     if cuda is None:
         return False
     floor, driver = software.driver_for_cuda(cuda), target.driver

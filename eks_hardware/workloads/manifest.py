@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.catalogue import Catalogue, Hardware, load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 from eks_hardware.workloads.comments import commented
 from eks_hardware.workloads.objects import Part, parts
 from eks_hardware.workloads.queues import placement
 from eks_hardware.workloads.request import Request
-from eks_hardware.workloads.sizing import Size, over_tcp, size
+from eks_hardware.workloads.sizing import Size, size
 from eks_hardware.workloads.target import Target, find_target
 
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What is printed.
+    """What is printed."""
 
-    Attributes:
-        parts: objects with the notes that stand above their fields, in the order in which they are applied.
-        head: sentences above the first object.
-        warnings: what is likely not meant.
-    """
-
-    parts: tuple[Part, ...]
-    head: tuple[str, ...]
-    warnings: tuple[str, ...]
+    parts: tuple[Part, ...]  # in the order in which they are applied
+    head: tuple[str, ...]  # sentences above the first object
+    warnings: tuple[str, ...]  # what is likely not meant
 
     @property
     def objects(self) -> tuple[Mapping[str, Any], ...]:
@@ -39,19 +33,14 @@ class Manifest:
     @property
     def yaml(self) -> str:
         """The objects as one YAML text with comments."""
-        heads = [self.head, *((),) * (len(self.parts) - 1)]
-        texts = [commented(part.object, part.notes, head=head) for part, head in zip(self.parts, heads, strict=True)]
+        texts = (commented(part.object, part.notes, head=() if at else self.head) for at, part in enumerate(self.parts))
         return "---\n".join(texts)
 
 
 def manifest(
     strategy: Strategy, resolved: ResolvedStrategy, request: Request, catalogue: Catalogue | None = None
 ) -> Manifest:
-    """The manifest of a workload.
-
-    Args:
-        strategy: one that passed the rules.
-        resolved: the same, resolved.
+    """The manifest of a workload for a strategy that passed the rules.
 
     Raises:
         WorkloadError: with the code and the option at fault.
@@ -61,40 +50,34 @@ def manifest(
     found = size(target, request)
     return Manifest(
         parts=parts(target, found, request, placement(target, found, request)),
-        head=_head(target, found, request),
+        head=tuple(_head(target, found, request)),
         warnings=tuple(_warnings(target, found, request)),
     )
 
 
-def _head(target: Target, found: Size, request: Request) -> tuple[str, ...]:
+def _head(target: Target, found: Size, request: Request) -> Iterator[str]:
     pods = "1 pod" if request.nodes == 1 else f"{request.nodes} pods"
     what = f"{found.devices} {found.resource}" if found.resource else f"{found.requests['cpu']} CPUs"
-    head = [f"{request.kind} on {target.called} of {target.resolved.name}: {pods} with {what}."]
+    yield f"{request.kind} on {target.called} of {target.resolved.name}: {pods} with {what}."
     if request.kind == "pytorchjob":
-        head.append(f"Needs Kubeflow's Training Operator ({facts.workload_images()['training_operator']['version']}).")
+        yield f"Needs Kubeflow's Training Operator ({facts.workload_images()['training_operator']['version']})."
     node = target.node
     if isinstance(node, ResolvedNodeGroup) and node.desired_size < request.nodes and not node.autoscaled:
-        head.append(
+        yield (
             f"The group begins with {node.desired_size} nodes, and nothing raises it but you: set its scaling.desired "
             f"to {request.nodes} and deploy, and back when you are done."
         )
-    return tuple(head)
 
 
-def _warnings(target: Target, found: Size, request: Request) -> list[str]:
-    warnings = []
-    if over_tcp(target, request, found):
-        warnings.append("these pods have no EFA: NCCL goes over TCP between nodes, and GPUs wait for the network")
-    if request.image and (request.image.endswith(":latest") or not _is_pinned(request.image)):
-        warnings.append(f"{request.image} may be another image tomorrow; name a tag, or a digest")
+def _warnings(target: Target, found: Size, request: Request) -> Iterator[str]:
+    if request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa:
+        yield "these pods have no EFA: NCCL goes over TCP between nodes, and GPUs wait for the network"
+    image = request.image
+    if image and (image.endswith(":latest") or ":" not in image.rpartition("/")[2]):
+        yield f"{image} may be another image tomorrow; name a tag, or a digest"
     if request.kind == "pytorchjob":
         operator = facts.workload_images()["training_operator"]
-        warnings.append(
+        yield (
             "PyTorchJobs take Kubeflow's Training Operator, which no strategy installs; "
             f"{operator['version']}: {operator['install']}"
         )
-    return warnings
-
-
-def _is_pinned(image: str) -> bool:
-    return ":" in image.rpartition("/")[2]

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from eks_hardware import facts
 from eks_hardware.aws_names import limited
 from eks_hardware.workloads.comments import Notes, Path, below
-from eks_hardware.workloads.images import framework_image, nvidia_smi_image
-from eks_hardware.workloads.pod import pod_notes, pod_spec
+from eks_hardware.workloads.images import framework_image
+from eks_hardware.workloads.pod import env_list, pod_notes, pod_spec
 from eks_hardware.workloads.queues import QUEUE_LABEL, Placement
 from eks_hardware.workloads.request import NAME_LENGTH, Check, Request
 from eks_hardware.workloads.sizing import Size
@@ -26,14 +27,14 @@ _DEFAULT_PORT = 8000
 _KEPT_SECONDS = 86_400
 _SMOKE_SECONDS = 3_600
 
-# They do nothing but run: what a workload does is the user's.
+# They only run: what a workload does is up to the user.
 _SHOWS_ITSELF = ("torchrun", "-m", "torch.utils.collect_env")
 _LISTENS = ("python3", "-m", "http.server", str(_DEFAULT_PORT))
 
 
 @dataclass(frozen=True)
 class Part:
-    """An object, and what stands above its fields."""
+    """An object, and the comments above its fields."""
 
     object: Mapping[str, Any]
     notes: Notes
@@ -68,24 +69,15 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     name, several, smoke = name_of(target, request), request.is_distributed, request.kind == "smoke-test"
     master = f"{name}-0.{name}" if several else "localhost"
     env = _torchrun(master, request.nodes if several else 1, size.ranks)
-    image = request.image
-    if smoke:
-        checks = chosen(target, size, request)
-        image = image or (
-            nvidia_smi_image() if checks == ("nvidia-smi",) else _framework(target, size, request, checks)
-        )
-        command: tuple[str, ...] = ("/bin/bash", "-c")
-        args: tuple[str, ...] = (script(checks, nodes=request.nodes),)
-        env += _values(environment(target, size, checks, nodes=request.nodes))
-    else:
-        image, command, args = image or _framework(target, size, request), _command(request), ()
+    checks = chosen(target, size, request) if smoke else ()
+    env += env_list(environment(target, size, checks, nodes=request.nodes))
     spec = pod_spec(
         target,
         size,
         container="smoke-test" if smoke else "worker",
-        image=image,
-        command=command,
-        args=args,
+        image=_image(target, size, request, checks),
+        command=("/bin/bash", "-c") if smoke else _command(request),
+        args=(script(checks, nodes=request.nodes),) if smoke else (),
         env=env,
         subdomain=name if several else None,
         placed=placed,
@@ -98,12 +90,7 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     if request.nodes > 1 or request.independent:
         job |= {"completions": request.nodes, "parallelism": request.nodes, "completionMode": "Indexed"}
     job["template"] = {"metadata": _pod_metadata(target, name), "spec": spec}
-    found = {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": _metadata(name, placed),
-        "spec": job,
-    }
+    found = {"apiVersion": "batch/v1", "kind": "Job", "metadata": _metadata(name, placed), "spec": job}
     notes: Notes = {
         ("spec", "backoffLimit"): "a failed pod ends the job: nodes that wait cost as much as nodes that work",
         ("spec", "activeDeadlineSeconds"): "counts from the start, nodes that are still being made among it",
@@ -121,11 +108,8 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
 def _service(job: Mapping[str, Any]) -> Part:
     """Names for the pods of an Indexed Job, also before they are ready: ``train-0.train``."""
     metadata = {key: value for key, value in job["metadata"].items() if key in ("name", "namespace")}
-    spec = {
-        "clusterIP": "None",
-        "publishNotReadyAddresses": True,
-        "selector": {_JOB_LABEL: metadata["name"]},
-    }
+    selector = {_JOB_LABEL: metadata["name"]}
+    spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
     found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
     note = f"names for the pods: {metadata['name']}-0.{metadata['name']} is the master"
     return Part(found, {("spec", "clusterIP"): note})
@@ -140,7 +124,7 @@ def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
     address = {"MASTER_ADDR": master, "MASTER_PORT": str(_MASTER_PORT)}
     counts = {"PET_NNODES": str(nodes), "PET_NPROC_PER_NODE": str(ranks)}
     torch = {f"PET_{name}": value for name, value in address.items()}
-    return [*_values(address), *_values(counts), {"name": "PET_NODE_RANK", **rank}, *_values(torch)]
+    return [*env_list(address | counts), {"name": "PET_NODE_RANK", **rank}, *env_list(torch)]
 
 
 # --- deployment ---------------------------------------------------------------------------------------------------
@@ -149,14 +133,13 @@ def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
 def _deployment(target: Target, size: Size, request: Request, placed: Placement) -> Part:
     name = name_of(target, request)
     own = bool(request.image or request.command)
-    env = _values({"NEURON_RT_NUM_CORES": str(size.ranks)}) if target.hardware.is_neuron else []
+    env = env_list({"NEURON_RT_NUM_CORES": str(size.ranks)}) if target.hardware.is_neuron else []
     spec = pod_spec(
         target,
         size,
         container="server",
-        image=request.image or _framework(target, size, request),
+        image=_image(target, size, request),
         command=request.command if own else _LISTENS,
-        args=(),
         env=env,
         restart_policy=None,
         port=request.port or (None if own else _DEFAULT_PORT),
@@ -195,10 +178,8 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
         target,
         size,
         container="pytorch",
-        image=request.image or _framework(target, size, request),
+        image=_image(target, size, request),
         command=_command(request),
-        args=(),
-        env=[],
         restart_policy=None,
         placed=placed,
     )
@@ -231,19 +212,24 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
 # --- shared -------------------------------------------------------------------------------------------------------
 
 
-def _framework(target: Target, size: Size, request: Request, checks: tuple[Check, ...] = ()) -> str:
-    """An image with what the pods need: of those that ask for EFA its software, unless no check looks at it."""
+def _image(target: Target, size: Size, request: Request, checks: tuple[Check, ...] = ()) -> str:
+    """The user's image, or one with what the pods need: for EFA its software, unless no check looks at it."""
+    if request.image:
+        return request.image
+    if checks == ("nvidia-smi",):
+        # The program comes from the node.
+        return facts.workload_images()["nvidia_smi"]["image"]
     local = checks and "efa" not in checks and not request.is_distributed
     return framework_image(target, request.kind, efa=bool(size.efa) and not local)
 
 
 def _command(request: Request) -> tuple[str, ...]:
-    """The user's command; the image's own with an image of the user's."""
+    """The user's command; with the user's image its own."""
     return request.command or (() if request.image else _SHOWS_ITSELF)
 
 
 def _yours(request: Request, container: Path, what: str) -> Notes:
-    """What is there for want of something of the user's."""
+    """Notes on what is there because the user named nothing."""
     if request.image:
         return {}
     command: Notes = {} if request.command else {("command",): f"yours: --command, such as {what}"}
@@ -266,7 +252,3 @@ def _metadata(name: str, placed: Placement) -> dict[str, Any]:
 def _pod_metadata(target: Target, name: str) -> dict[str, Any]:
     keep = {"annotations": dict(_KEEP)} if target.is_pool else {}
     return {"labels": {_NAME_LABEL: name}, **keep}
-
-
-def _values(values: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [{"name": name, "value": value} for name, value in values.items()]

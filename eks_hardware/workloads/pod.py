@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eks_hardware import facts
@@ -20,6 +21,8 @@ _SHARED_MEMORY = "shm"
 _PINS_MEMORY = "IPC_LOCK"
 # What Kueue compares a job's selector with: without these a job may get the flavor of other nodes.
 _FLAVOR_LABELS = ("hardware-type", "accelerator", "workload-type")
+# Python finds neither name nor home of a user without an entry in the image's /etc/passwd.
+_HOME = {"HOME": "/tmp", "USER": "worker"}
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
@@ -29,9 +32,9 @@ def pod_spec(
     *,
     container: str,
     image: str,
-    command: tuple[str, ...],
-    args: tuple[str, ...],
-    env: list[dict[str, Any]],
+    command: Sequence[str],
+    args: Sequence[str] = (),
+    env: Sequence[dict[str, Any]] = (),
     restart_policy: str | None = "Never",
     port: int | None = None,
     subdomain: str | None = None,
@@ -41,7 +44,7 @@ def pod_spec(
 
     Args:
         container: name of the one container.
-        restart_policy: None where the kind of workload knows one alone.
+        restart_policy: None where the kind of workload has only one.
         port: that it listens on.
         subdomain: headless service that names the pods.
         placed: namespace, whose team may limit containers, and queue, in which Kueue holds the pods back.
@@ -51,11 +54,13 @@ def pod_spec(
         main["command"] = list(command)
     if args:
         main["args"] = list(args)
-    main["env"] = [*_home(), *(_named(_environment(target, size))), *env]
+    main["env"] = [*env_list(_HOME), *env_list(_environment(target, size)), *env]
     if port is not None:
         main["ports"] = [{"containerPort": port}]
         main["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 10}
-    main["resources"] = {"requests": size.requests, "limits": _limits(size, placed)}
+    # The API refuses a limit below the request, as a LimitRange may fill one in.
+    cpu = {"cpu": size.requests["cpu"]} if placed.limits_cpu else {}
+    main["resources"] = {"requests": size.requests, "limits": {**cpu, **size.limits}}
     added = {"add": [_PINS_MEMORY]} if _pins_memory(target, size) else {}
     main["securityContext"] = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], **added}}
     main["volumeMounts"] = [{"name": _SHARED_MEMORY, "mountPath": "/dev/shm"}]
@@ -114,16 +119,11 @@ def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
     return found
 
 
-def _limits(size: Size, placed: Placement) -> dict[str, str | int]:
-    """The limits, that of CPU only where a LimitRange would fill one in: the API refuses less than is asked for."""
-    return {"cpu": size.requests["cpu"], **size.limits} if placed.limits_cpu else size.limits
-
-
 def _pins_memory(target: Target, size: Size) -> bool:
     """Whether pods need a capability to pin memory for EFA.
 
-    A container inherits containerd's limit of locked memory, 8 MiB unless a node says otherwise, and a capability is of
-    no use to a user other than root: https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037. EKS's AL2023
+    A container inherits containerd's limit of locked memory, 8 MiB unless a node says otherwise, and a capability helps
+    only root: https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037. EKS's AL2023
     images set no limit (nodeadm/internal/containerd/base-runtime-spec.json of
     https://github.com/awslabs/amazon-eks-ami); Bottlerocket raises it where it finds EFA
     (https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/CHANGELOG.md, 2.7.0).
@@ -137,12 +137,8 @@ def _user(target: Target, size: Size) -> dict[str, Any]:
     return {"runAsNonRoot": True, "runAsUser": _USER, "runAsGroup": _USER, "fsGroup": _USER}
 
 
-def _home() -> list[dict[str, Any]]:
-    # Of a user without an entry in the image's /etc/passwd Python finds neither name nor home.
-    return _named({"HOME": "/tmp", "USER": "worker"})
-
-
-def _named(values: dict[str, str]) -> list[dict[str, Any]]:
+def env_list(values: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The environment of a container."""
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
@@ -157,7 +153,7 @@ def _environment(target: Target, size: Size) -> dict[str, str]:
 
 
 def _needs_scheduler(target: Target, size: Size) -> bool:
-    """Whether the devices have to be neighbours, which EKS's own scheduler does not see to."""
+    """Whether the devices have to be neighbours, which EKS's own scheduler does not ensure."""
     runs = is_installed(target.resolved, NEURON) and has_several_devices(nodes_with(target.resolved, is_neuron))
     return target.hardware.is_neuron and size.devices > 1 and runs
 

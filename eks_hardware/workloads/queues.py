@@ -18,17 +18,11 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a workload is put.
+    """Where a workload is put."""
 
-    Attributes:
-        namespace: None for that of the context, of which nothing is known.
-        queue: None for none.
-        team: whose namespace it is, if it is a team's.
-    """
-
-    namespace: str | None
+    namespace: str | None  # None for that of the context, about which nothing is known
     queue: str | None
-    team: ResolvedTeam | None
+    team: ResolvedTeam | None  # whose namespace it is
 
     @property
     def limits_cpu(self) -> bool:
@@ -60,7 +54,9 @@ def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
     if not over:
         return
     alone = any(amount(one[name]) > amount(team.quota[name]) for name in over)
-    asked = ", ".join(f"{_times(request.nodes, one[name])} {_shown(name)} of {team.quota[name]}" for name in over)
+    times = f"{request.nodes} x " if request.nodes > 1 else ""
+    # A strategy's quota names resources without the prefix.
+    asked = ", ".join(f"{times}{one[name]} {name.removeprefix('requests.')} of {team.quota[name]}" for name in over)
     fewer = "fewer --nodes" if not alone else "fewer --accelerators" if size.devices > 1 else None
     raise WorkloadError(
         "WORKLOAD_QUOTA",
@@ -68,15 +64,6 @@ def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
         f"it asks for more than the quota of team {team.name} has: {asked}; "
         f"{f'ask for {fewer}, or ' if fewer else ''}raise kubernetes.teams[{team.name}].quota",
     )
-
-
-def _times(nodes: int, each: str | int) -> str:
-    return f"{nodes} x {each}" if nodes > 1 else str(each)
-
-
-def _shown(name: str) -> str:
-    """A resource as a strategy's quota names it."""
-    return name.removeprefix("requests.")
 
 
 def _namespace_of_queue(target: Target, request: Request) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 Kind = Literal["job", "deployment", "pytorchjob", "smoke-test"]
 Check = Literal["nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective"]
 
-KINDS: tuple[Kind, ...] = ("job", "deployment", "pytorchjob", "smoke-test")
-CHECKS: tuple[Check, ...] = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective")
-"""Smoke tests, in the order in which they run: what a later one needs, an earlier one has seen."""
+KINDS: tuple[Kind, ...] = get_args(Kind)
+CHECKS: tuple[Check, ...] = get_args(Check)
+"""Smoke tests, in the order in which they run: an earlier one has seen what a later one needs."""
 
 # Services and PyTorchJobs begin with a letter, and a pod's name adds `-worker-` and a number to it:
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#rfc-1035-label-names
@@ -19,7 +19,7 @@ NAME_LENGTH = 48
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LABEL_LENGTH = 63
-# https://github.com/distribution/reference/blob/main/reference.go, without the Docker Hub's short forms being judged.
+# https://github.com/distribution/reference/blob/main/reference.go, without the Docker Hub's short forms.
 _IMAGE = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[a-z0-9][a-z0-9._-]*)*(:[A-Za-z0-9_][A-Za-z0-9._-]{0,127})?"
     r"(@sha256:[0-9a-f]{64})?"
@@ -47,31 +47,20 @@ class WorkloadError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A workload as the command line asks for it; None leaves a choice to the hardware.
-
-    Attributes:
-        group: name of a node group or a node pool.
-        nodes: pods of a job or PyTorchJob, replicas of a deployment.
-        accelerators: GPUs, Neuron devices, shares or slices of each pod.
-        command: words of the container's command; empty for the image's own.
-        port: that a deployment's containers listen on.
-        queue: local queue of Kueue.
-        checks: smoke tests; empty for every one that fits.
-        independent: whether the pods of a job do not talk to each other.
-    """
+    """A workload as the command line asks for it; None leaves a choice to the hardware."""
 
     kind: Kind
-    group: str
-    nodes: int = 1
-    accelerators: int | None = None
+    group: str  # name of a node group or a node pool
+    nodes: int = 1  # pods of a job or PyTorchJob, replicas of a deployment
+    accelerators: int | None = None  # GPUs, Neuron devices, shares or slices of each pod
     image: str | None = None
-    command: tuple[str, ...] = ()
-    port: int | None = None
+    command: tuple[str, ...] = ()  # words of the container's command; empty for the image's own
+    port: int | None = None  # that a deployment's containers listen on
     name: str | None = None
     namespace: str | None = None
-    queue: str | None = None
-    checks: tuple[Check, ...] = ()
-    independent: bool = False
+    queue: str | None = None  # local queue of Kueue
+    checks: tuple[Check, ...] = ()  # smoke tests; empty for every one that fits
+    independent: bool = False  # whether the pods of a job do not talk to each other
 
     @property
     def is_distributed(self) -> bool:
@@ -90,16 +79,12 @@ class Request:
             if given is not None and not (_LABEL.fullmatch(given) and len(given) <= _LABEL_LENGTH):
                 _refuse(option, given, f"at most {_LABEL_LENGTH} lower-case letters, digits and hyphens")
         if self.image is not None and not (_IMAGE.fullmatch(self.image) and len(self.image) <= _IMAGE_LENGTH):
-            raise WorkloadError(
-                "WORKLOAD_IMAGE",
-                "--image",
-                f"{shown(self.image)} is no image; write REGISTRY/NAME:TAG, such as registry.example/train:1.0",
-            )
+            message = f"{shown(self.image)} is no image; write REGISTRY/NAME:TAG, such as registry.example/train:1.0"
+            raise WorkloadError("WORKLOAD_IMAGE", "--image", message)
         for word in self.command:
             if _CONTROL.search(word):
-                raise WorkloadError(
-                    "WORKLOAD_COMMAND", "--command", f"{shown(word)} has a control character; write it without"
-                )
+                message = f"{shown(word)} has a control character; write it without"
+                raise WorkloadError("WORKLOAD_COMMAND", "--command", message)
         for option, number, most in (
             ("--nodes", self.nodes, _MOST),
             ("--accelerators", self.accelerators, _MOST),

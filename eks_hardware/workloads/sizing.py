@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from eks_hardware import facts
-from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
 from eks_hardware.resolve import ResolvedNodeGroup, extended_resources_of
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
@@ -23,7 +23,7 @@ from eks_hardware.workloads.target import Target
 # Ours: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node ask for together.
 _FOR_DAEMONSETS = Fraction(5, 100)
 _DAEMONSETS_CPU = Fraction(4, 10)
-_DAEMONSETS_MEMORY = 1024 * MIB
+_DAEMONSETS_MEMORY = Fraction(1024 * MIB)
 # CoreDNS, Karpenter and every controller run there too.
 _OF_SYSTEM = Fraction(1, 2)
 # Ours: data loaders and NCCL share memory through it. It is a limit, and what is used of it counts as the pod's memory.
@@ -32,29 +32,19 @@ _SHARED_MEMORY = Fraction(1, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """What one pod of a workload asks for.
+    """What one pod of a workload asks for."""
 
-    Attributes:
-        resource: extended resource of its accelerators; None on CPU nodes.
-        devices: how many of it, 0 on CPU nodes.
-        whole: whether the pod has its node for itself.
-        ranks: processes of a distributed job in the pod: GPUs, NeuronCores, or 1.
-        efa: EFA interfaces.
-        kind: the smallest instance type that the pod may come to.
-        most: pods that the group or pool has room for at the same time, at its most.
-    """
-
-    resource: str | None
-    devices: int
-    whole: bool
-    ranks: int
-    efa: int
+    resource: str | None  # extended resource of its accelerators; None on CPU nodes
+    devices: int  # how many of it; 0 on CPU nodes
+    whole: bool  # whether the pod has its node for itself
+    ranks: int  # processes of a distributed job in the pod: GPUs, NeuronCores, or 1
+    efa: int  # interfaces
     huge_pages_mib: int
     cpu_millicores: int
     memory_mib: int
     shared_memory_mib: int
-    kind: InstanceType
-    most: int
+    kind: InstanceType  # the smallest that the pod may come to
+    most: int  # pods that the group or pool has room for at its largest
 
     @property
     def requests(self) -> dict[str, str]:
@@ -81,18 +71,20 @@ def size(target: Target, request: Request) -> Size:
     Raises:
         WorkloadError: WORKLOAD_ACCELERATORS, WORKLOAD_NODES.
     """
-    resource = _resource(target)
+    gpu_shares = target.node.gpu_shares
+    resource = gpu_shares.resource if gpu_shares else accelerator_resource(target.hardware)
     counts = {kind: _devices(target, kind, resource) for kind in target.kinds}
     devices = _wanted(target, request, counts, resource)
     fitting = [kind for kind in target.kinds if counts[kind] >= devices]
     if resource and target.is_pool:
-        # Karpenter makes a larger node where a pod needs one: the pod is cut for the smallest.
+        # Karpenter makes a larger node where a pod needs one: the pod gets the size of the smallest.
         least = min(counts[kind] for kind in fitting)
         fitting = [kind for kind in fitting if counts[kind] == least]
     shares = {kind: Fraction(devices, counts[kind]) if resource else Fraction(1) for kind in fitting}
     whole = all(share == 1 for share in shares.values())
-    cpu = min(_cpu(target, kind) * shares[kind] for kind in fitting)
-    memory = min(_memory(target, kind) * shares[kind] for kind in fitting)
+    room = {kind: allocatable(target.node, kind) for kind in fitting}
+    cpu = min(_left(target, room[kind]["cpu"], _DAEMONSETS_CPU) * shares[kind] for kind in fitting)
+    memory = min(_left(target, room[kind]["memory"], _DAEMONSETS_MEMORY) * shares[kind] for kind in fitting)
     smallest = min(fitting, key=lambda kind: (kind.vcpus, kind.memory_gib, kind.name))
     # Pods that do not talk to each other need no EFA, nor what comes with it: huge pages, and root to pin memory.
     efa = 0 if request.independent else min(math.floor(target.node.efa_count * share) for share in shares.values())
@@ -119,11 +111,6 @@ def _rounded(value: int, unit: int, from_units: int) -> int:
     return value // unit * unit if value >= from_units * unit else value // 10 * 10
 
 
-def _resource(target: Target) -> str | None:
-    shares = target.node.gpu_shares
-    return shares.resource if shares else accelerator_resource(target.hardware)
-
-
 def _devices(target: Target, kind: InstanceType, resource: str | None) -> int:
     offered = extended_resources_of(kind, efa_count=target.node.efa_count, shares=target.node.gpu_shares)
     return offered.get(resource, 0) if resource else 0
@@ -145,14 +132,14 @@ def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], r
         )
     limit = most if target.is_pool else least
     if asked > limit:
-        largest = max(counts, key=lambda kind: counts[kind]) if target.is_pool else min(counts, key=counts.__getitem__)
+        largest = (max if target.is_pool else min)(counts, key=counts.__getitem__)
         _refuse(f"a pod runs on one node, and {largest.name} has {limit} {resource}; ask for at most {limit}")
     _check_allocation(asked, counts)
     return asked
 
 
 def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
-    """Devices of some chips are handed out with their neighbours, which not every number has."""
+    """Devices of some chips are handed out with their neighbours, which not every number of them has."""
     sizes_of = facts.workload_images()["neuron_allocations"]["sizes"]
     for kind in counts:
         chip = kind.accelerator.name if kind.accelerator else ""
@@ -171,28 +158,19 @@ def _ranks(kind: InstanceType, devices: int, count: int, resource: str | None) -
     return extended_resources_of(kind).get(NEURON_CORE, count) * devices // count
 
 
-def _cpu(target: Target, kind: InstanceType) -> Fraction:
-    whole = allocatable(target.node, kind)["cpu"]
-    return _part(target, whole, _DAEMONSETS_CPU)
-
-
-def _memory(target: Target, kind: InstanceType) -> Fraction:
-    whole = allocatable(target.node, kind)["memory"]
-    return _part(target, whole, Fraction(_DAEMONSETS_MEMORY))
-
-
-def _part(target: Target, whole: Fraction, least: Fraction) -> Fraction:
+def _left(target: Target, whole: Fraction, least: Fraction) -> Fraction:
+    """What daemonsets, which take at least so much, leave for the pods of a workload."""
     if target.runs_system:
         return whole * _OF_SYSTEM
-    # Of a small node a fixed part would be most of it.
+    # A fixed part would be most of a small node.
     return whole - min(max(whole * _FOR_DAEMONSETS, least), whole / 2)
 
 
 def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
     """MiB of huge pages: the pod's share of what the node is known to set aside, and no more than AWS asks for."""
-    there = efa_huge_pages(target.node, kind).promised_mib
+    promised = efa_huge_pages(target.node, kind).promised_mib
     page = facts.eks()["efa_huge_pages"]["page_mib"]
-    wanted: int = min(facts.workload_images()["efa_pod"]["huge_pages_mib"], math.floor(there * share))
+    wanted: int = min(facts.workload_images()["efa_pod"]["huge_pages_mib"], math.floor(promised * share))
     return wanted // page * page
 
 
@@ -217,11 +195,8 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
     if request.nodes > found.most:
         pods = "pods of this size" if not found.whole else "nodes"
         field = "its limits" if target.is_pool else "scaling.max"
-        raise WorkloadError(
-            "WORKLOAD_NODES",
-            "--nodes",
-            f"{target.called} has room for {found.most} {pods} at most; ask for fewer, or raise {field}",
-        )
+        message = f"{target.called} has room for {found.most} {pods} at most; ask for fewer, or raise {field}"
+        raise WorkloadError("WORKLOAD_NODES", "--nodes", message)
     if not request.is_distributed:
         return
     if target.node.gpu_shares:
@@ -235,13 +210,5 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
         fix = "ask for whole nodes" if target.node.efa_count else "choose trn1.32xlarge or trn2 with efa: true"
         if request.kind == "job":
             fix += ", or --independent for pods that do not talk to each other"
-        raise WorkloadError(
-            "WORKLOAD_EFA",
-            "--nodes",
-            f"Neuron's collectives take EFA between nodes, and these pods have none; {fix}",
-        )
-
-
-def over_tcp(target: Target, request: Request, found: Size) -> bool:
-    """Whether GPUs of several nodes would talk over TCP."""
-    return request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa
+        message = f"Neuron's collectives take EFA between nodes, and these pods have none; {fix}"
+        raise WorkloadError("WORKLOAD_EFA", "--nodes", message)

@@ -1,7 +1,7 @@
 """Smoke tests: what each looks at, where it applies, and the script that fails where something is missing.
 
-One pod a node runs every check in turn, so that a node is paid for once. What is expected is in the environment and not
-in the script, so that the script can be read, and run by hand.
+One pod a node runs every check in turn, so that a node is paid for once. What is expected is in the environment, not in
+the script, which can be read, and run by hand.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.target import Target
 
 _SCRIPTS = files("eks_hardware.workloads").joinpath("scripts")
-_START = "start.sh"
-# The line of a script that a program stands for.
+# Programs that a line of a script, such as @all_reduce.py.in@, is replaced by.
 _PROGRAMS = ("all_reduce.py.in", "neuron_all_reduce.py.in")
 
 # As `nvidia-smi -L` lists them.
@@ -57,19 +56,18 @@ def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None
         return "NCCL does not run on shares and slices of GPUs"
     if check in ("nccl", "neuron-collective") and size.ranks * nodes < 2:
         return "an all-reduce takes at least two; add --nodes 2"
-    if check == "neuron-collective" and _is_first_generation(target):
+    if check == "neuron-collective" and any(
+        kind.accelerator and kind.accelerator.name == "Inferentia" for kind in target.kinds
+    ):
         return "nccom-test does not know Inferentia of the first generation"
     return None
 
 
-def _is_first_generation(target: Target) -> bool:
-    return any(kind.accelerator and kind.accelerator.name == "Inferentia" for kind in target.kinds)
-
-
 def script(checks: tuple[Check, ...], *, nodes: int) -> str:
     """The bash script of some checks."""
-    parts = [_START, *(_file(check, nodes) for check in checks)]
-    text = "\n".join(_read(part) for part in parts)
+    # nccom-test reaches other nodes only over ssh.
+    own = {"neuron-collective": "neuron-collective-node" if nodes == 1 else "neuron-collective-nodes"}
+    text = "\n".join(_read(f"{own.get(part, part)}.sh") for part in ("start", *checks))
     for program in _PROGRAMS:
         marker = f"@{program}@\n"
         if marker in text:
@@ -91,13 +89,6 @@ def environment(target: Target, size: Size, checks: tuple[Check, ...], *, nodes:
     if "nccl" in checks or "neuron-collective" in checks:
         found["EXPECTED_RANKS"] = str(size.ranks * nodes)
     return found
-
-
-def _file(check: Check, nodes: int) -> str:
-    if check == "neuron-collective":
-        # nccom-test reaches other nodes over ssh only.
-        return f"{check}-{'node' if nodes == 1 else 'nodes'}.sh"
-    return f"{check}.sh"
 
 
 def _read(name: str) -> str:

@@ -22,18 +22,11 @@ _POOL_LABEL = "karpenter.sh/nodepool"
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The nodes that a workload is for.
-
-    Attributes:
-        resolved: the strategy that they belong to.
-        node: the group or pool.
-        template: the same as the strategy's file says it.
-        kinds: its instance types.
-    """
+    """The nodes that a workload is for."""
 
     resolved: ResolvedStrategy
     node: Node
-    template: NodeTemplate
+    template: NodeTemplate  # the group or pool as the strategy's file says it
     kinds: tuple[InstanceType, ...]
 
     @property
@@ -68,7 +61,7 @@ class Target:
 
     @property
     def driver(self) -> str | None:
-        """The version of the accelerator's driver in its image; None where it is not known."""
+        """The version of the accelerator's driver in its image."""
         if self.node.image_id or not (self.hardware is Hardware.NVIDIA_GPU or self.hardware.is_neuron):
             return None
         found = software.image_driver(
@@ -90,7 +83,7 @@ class Target:
 
 
 def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catalogue: Catalogue) -> Target:
-    """The group or pool of a name.
+    """The group or pool with a name.
 
     Raises:
         WorkloadError: WORKLOAD_GROUP_UNKNOWN, WORKLOAD_HARDWARE.

@@ -1,4 +1,4 @@
-"""What a workload is taken to ask for where it does not say (``config/facts/memory.json``, ``inference``)."""
+"""What a workload asks for where it says nothing (``config/facts/memory.json``, ``inference``)."""
 
 from __future__ import annotations
 

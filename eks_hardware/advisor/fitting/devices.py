@@ -56,18 +56,18 @@ def host_gib(kind: InstanceType) -> float:
 
 def cores_of(kind: InstanceType) -> int:
     """Cores of a device as software sees them, each with memory of its own; 1 for GPUs and CPUs."""
-    chip = _chip(kind)
+    chip = _neuron_chip(kind)
     return 1 if chip is None else chip["cores"]
 
 
-def _chip(kind: InstanceType) -> NeuronChip | None:
+def _neuron_chip(kind: InstanceType) -> NeuronChip | None:
     if not kind.hardware.is_neuron or kind.accelerator is None:
         return None
     return facts.memory()["neuron"]["chips"].get(kind.accelerator.name)
 
 
 def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
-    """How many cores of a device share one copy, in the order to try: a NeuronCore may have a copy of its own."""
+    """How many cores of a device share one copy, in the order to try: a NeuronCore may hold a copy of its own."""
     cores = cores_of(kind)
     if cores == 1:
         return (1,)
@@ -75,44 +75,31 @@ def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
     return (1, cores) if alone_first else (cores, 1)
 
 
-def pool_of(
-    request: Request,
-    kind: InstanceType,
-    *,
-    training: bool,
-    available_gib: float,
-    cores: int,
-    many: bool,
-) -> Pool:
+def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores: int, many: bool) -> Pool:
     """The devices of a type as a layout sees them.
 
     Args:
         request: what is asked.
         kind: the type.
-        training: whether weights change.
         available_gib: of a device.
         cores: cores of a device that share a copy; with fewer than it has, each has a share of its memory.
         many: whether several nodes may be joined.
     """
-    fact = facts.memory()["training" if training else "inference"]
-    neuron = kind.hardware.is_neuron
-    known = facts.memory()["neuron"]["training"]
-    wanted = request.workload.sharding
-    shardings, pipeline = tuple(facts.memory()["training"]["shards"]), not neuron
+    training, neuron, fact = learns(request.workload), kind.hardware.is_neuron, facts.memory()
+    shardings, pipeline = tuple(fact["training"]["shards"]), not neuron
     if neuron and training:
-        default = known[facts.memory()["neuron"]["default_framework"]]
-        way = known.get(request.workload.framework or "", default)
+        known = fact["neuron"]["training"]
+        way = known.get(request.workload.framework or "", known[fact["neuron"]["default_framework"]])
         shardings, pipeline = tuple(way["sharding"]), way["pipeline"]
-    if not training:
-        shardings = ("none",)
-    elif wanted is not None:
+    most_nodes = fact["training" if training else "inference"]["most_nodes"]
+    wanted = request.workload.sharding if training else "none"
+    if wanted is not None:
         shardings = (wanted,) if wanted in shardings else ()
-    count = kind.accelerator.count if kind.accelerator else 1
     return Pool(
-        devices=count,
+        devices=kind.accelerator.count if kind.accelerator else 1,
         degrees=degrees(kind, request.shape.attention_heads, cores=cores, padded=pads_heads(request)),
         available_gib=available_gib * cores / cores_of(kind),
-        most_nodes=fact["most_nodes"] if many and (training or pipeline) else 1,
+        most_nodes=most_nodes if many and (training or pipeline) else 1,
         pipeline=pipeline,
         stages_in_node=neuron and training and cores == cores_of(kind),
         shardings=shardings,
@@ -128,16 +115,11 @@ def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False)
     """Tensor parallel degrees in devices: those that a node has and that share the attention heads.
 
     Source for Neuron: ``config/facts/memory.json`` (neuron); elsewhere the heads decide
-    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/).
-
-    Args:
-        kind: the type.
-        heads: attention heads.
-        cores: cores of a device that share a copy.
-        padded: whether empty heads may be added until they share evenly, on Neuron; no core has empty ones only.
+    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/). With ``padded``, Neuron may get empty heads until
+    all are shared evenly, but no core gets only empty ones.
     """
     count = kind.accelerator.count if kind.accelerator else 1
-    chip = _chip(kind)
+    chip = _neuron_chip(kind)
     if chip is None:
         return tuple(each for each in _DEGREES if each <= count and heads % each == 0)
     if cores < chip["cores"]:
@@ -146,6 +128,3 @@ def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False)
         each for each in chip["degrees"] if each % cores == 0 and (heads % each == 0 or (padded and each <= heads))
     )
     return tuple(each // cores for each in in_cores if each // cores <= count)
-
-
-__all__ = ["available", "cores_of", "degrees", "host_gib", "pads_heads", "pool_of", "usable_gib", "ways"]

@@ -1,10 +1,9 @@
-"""How a workload sits on an instance type: the smallest number of nodes and devices that works, or why none does."""
+"""How a workload fits on an instance type: the smallest number of nodes and devices that works, or why none does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 from eks_hardware import software
 from eks_hardware.advisor.fitting import remedy
@@ -19,7 +18,6 @@ from eks_hardware.advisor.fitting.gates import (
     weight_format,
 )
 from eks_hardware.advisor.fitting.layout import Layout, Pool, Short, others, serve, train
-from eks_hardware.advisor.fitting.layout_notes import layout_notes, short_text
 from eks_hardware.advisor.fitting.memory_inference import InferenceMemory, Serving
 from eks_hardware.advisor.fitting.memory_training import TrainingMemory, TrainingRun
 from eks_hardware.advisor.model import Fit, Gate, Miss, Request
@@ -33,17 +31,6 @@ Choose = Callable[[Request, Iterator[Fit]], Fit]
 
 # Gates that say something nobody asked for although they are passed.
 _SAID = {"FP16": "without bf16", "FP8": "16 bits", "INT8": "16 bits", "INT4": "16 bits", "NEURON_TRAINING": "no EFA"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainingFit(Fit):
-    """How training sits on one instance type.
-
-    Attributes:
-        batch_size: sequences that a device works on in one pass.
-    """
-
-    batch_size: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,20 +52,15 @@ class _Missed:
     text: str
 
 
-def _smallest(_: Request, fits: Iterator[Fit]) -> Fit:
-    return next(fits)
-
-
 class Fitter:
     """Fits one request on many types: what types share is worked out once.
 
-    Args:
-        request: what is asked.
-        catalogue: where types are looked up; default: the one that ships.
-        choose: which layout is taken of those that fit; default: that on the fewest nodes.
+    ``choose`` takes one of the layouts that fit; the default is that on the fewest nodes.
     """
 
-    def __init__(self, request: Request, catalogue: Catalogue | None = None, *, choose: Choose = _smallest) -> None:
+    def __init__(
+        self, request: Request, catalogue: Catalogue | None = None, *, choose: Choose = lambda _, fits: next(fits)
+    ) -> None:
         self.request = request
         self._catalogue = catalogue or load()
         self._learns = learns(request.workload)
@@ -89,18 +71,16 @@ class Fitter:
         self._fits: dict[str, Fit | Miss] = {}
 
     def fit(self, kind: InstanceType, region: str) -> Fit | Miss:
-        """How the request sits on a type in a region, see :func:`fit`; without the remedy of a miss."""
+        """How the request fits on a type in a region, see :func:`fit`; without the remedy of a miss."""
         if not self._catalogue.offered(kind.name, region):
-            text = f"{kind.name} is not offered in {region}"
-            return _refused(kind, (Gate(code="OFFERED", passed=False, text=text, source="offerings.json"),))
+            return _refused(kind, Gate("OFFERED", False, f"{kind.name} is not offered in {region}", "offerings.json"))
         return self.on(kind)
 
     def on(self, kind: InstanceType) -> Fit | Miss:
-        """How the request sits on a type, wherever it is offered; without the remedy of a miss."""
-        fitted = self._fits.get(kind.name)
-        if fitted is None:
-            fitted = self._fits[kind.name] = self._fit(kind)
-        return fitted
+        """How the request fits on a type, wherever it is offered; without the remedy of a miss."""
+        if kind.name not in self._fits:
+            self._fits[kind.name] = self._fit(kind)
+        return self._fits[kind.name]
 
     def remedied(self, miss: Miss) -> Miss:
         """The same miss with what would make it fit, tried out; as it is where a gate refuses it."""
@@ -118,21 +98,21 @@ class Fitter:
 
     def _fit(self, kind: InstanceType) -> Fit | Miss:
         family = _family(kind)
-        of_software = self._gates.get(family)
-        if of_software is None:
-            of_software = self._gates[family] = tuple(software_gates(self.request, kind))
-        refusing = tuple(each for each in (*type_gates(self.request, kind), *of_software) if each.passed is False)
+        if family not in self._gates:
+            self._gates[family] = tuple(software_gates(self.request, kind))
+        of_software = self._gates[family]
+        refusing = [each for each in (*type_gates(self.request, kind), *of_software) if each.passed is False]
         if refusing:
-            return _refused(kind, refusing)
+            return _refused(kind, *refusing)
         chip, many = kind.accelerator, _may_be_several(self.request, kind)
         devices = (chip.count, chip.memory_gib_each) if chip else (host_gib(kind),)
         key = (*family, *devices, many)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = self._find(kind, many)
+        if key not in self._found:
+            self._found[key] = self._find(kind, many)
+        found = self._found[key]
         if isinstance(found, _Missed):
             text = f"{kind.name}: {found.text}"
-            return Miss(kind=kind, missing_gib=found.missing_gib, gates=(), text=text, remedy=None, detail=found.text)
+            return Miss(kind=kind, missing_gib=found.missing_gib, text=text, detail=found.text)
         return self._choose(self.request, self._fits_of(kind, found, of_software))
 
     def _find(self, kind: InstanceType, many: bool) -> _Found | _Missed:
@@ -144,7 +124,7 @@ class Fitter:
         best: _Found | None = None
         for cores in ways(self.request, kind):
             memory = self._memory(kind, cores)
-            pool = pool_of(self.request, kind, training=self._learns, available_gib=room, cores=cores, many=many)
+            pool = pool_of(self.request, kind, available_gib=room, cores=cores, many=many)
             tried = train(memory, pool) if isinstance(memory, TrainingMemory) else serve(memory, pool)
             if isinstance(tried, Layout):
                 if best is None or tried.nodes < best.layout.nodes:
@@ -155,16 +135,15 @@ class Fitter:
                 short = tried
         if best is not None:
             return best
-        text = short_text(self.request, kind, short, many) if short else ""
+        text = _short_text(self.request, kind, short, many) if short else ""
         missing = short.missing_gib if short and short.missing_gib != float("inf") else None
         return _Missed(missing_gib=missing, text=text)
 
     def _memory(self, kind: InstanceType, cores: int) -> Memory:
         key = (*_family(kind), cores)
-        memory = self._memories.get(key)
-        if memory is None:
-            memory = self._memories[key] = memory_of(self.request, kind, cores=cores)
-        return memory
+        if key not in self._memories:
+            self._memories[key] = memory_of(self.request, kind, cores=cores)
+        return self._memories[key]
 
     def _fits_of(self, kind: InstanceType, found: _Found, of_software: tuple[Gate, ...]) -> Iterator[Fit]:
         """The smallest layout, and of training others that may be quicker."""
@@ -180,14 +159,15 @@ class Fitter:
         alone = chip is not None and not self._learns and layout.nodes == 1
         said = tuple(each.text for each in of_software if each.passed and _SAID.get(each.code, "\n") in each.text)
         unknown = tuple(f"unknown: {each.text}" for each in of_software if each.passed is None)
+        batch: int | None = None
         if isinstance(memory, TrainingMemory):
-            kept = memory.parts(parallelism, batches=layout.batches)
-            make: Callable[..., Fit] = partial(TrainingFit, batch_size=memory.run.batch_size * layout.batches)
+            parts, batch = memory.parts(parallelism, batches=layout.batches), memory.run.batch_size * layout.batches
         else:
-            kept, make = memory.parts(parallelism), Fit
+            parts = memory.parts(parallelism)
         copies = cores_of(kind) // found.cores
-        parts = tuple(replace(part, gib=part.gib * copies) for part in kept) if copies > 1 else kept
-        return make(
+        if copies > 1:
+            parts = tuple(replace(part, gib=part.gib * copies) for part in parts)
+        return Fit(
             kind=kind,
             nodes=layout.nodes,
             devices=0 if chip is None else parallelism.devices,
@@ -196,40 +176,45 @@ class Fitter:
             memory_gib=sum(part.gib for part in parts),
             available_gib=found.available_gib,
             replicas_per_node=max(1, chip.count // parallelism.tensor) if chip and alone else 1,
-            notes=(
-                *layout_notes(self.request, kind, layout, cores=found.cores),
-                *said,
-                *unknown,
-                *self._more_notes(kind, layout),
-            ),
+            notes=(*self._layout_notes(kind, layout, found.cores), *said, *unknown, *self._more_notes(kind, layout)),
+            batch_size=batch,
         )
 
-    def _more_notes(self, kind: InstanceType, layout: Layout) -> tuple[str, ...]:
-        request, notes = self.request, list[str]()
-        longest, asked = request.shape.max_context_length, request.workload.context_length
+    # --- what is said of a layout that fits
+
+    def _layout_notes(self, kind: InstanceType, layout: Layout, cores: int) -> Iterator[str]:
+        """What to know of a layout on Neuron, where so many cores of a device share a copy."""
+        if not kind.hardware.is_neuron:
+            return
+        shares, heads = layout.parallelism.tensor * cores, self.request.shape.attention_heads
+        if cores < cores_of(kind):
+            yield f"each of a device's {cores_of(kind)} NeuronCores holds a copy of its own"
+        else:
+            yield f"tensor parallel over {shares} NeuronCores"
+        if heads % shares:
+            yield f"{heads} attention heads are padded to {-(-heads // shares) * shares} for {shares} NeuronCores"
+        fixed = "sequence length" if self._learns else "context length and number of sequences"
+        yield f"Neuron compiles for a fixed {fixed}: choose it when the model is compiled"
+
+    def _more_notes(self, kind: InstanceType, layout: Layout) -> Iterator[str]:
+        shape = self.request.shape
+        longest, asked = shape.max_context_length, self.request.workload.context_length
         if asked and longest and asked > longest:
-            notes.append(f"the model knows {longest} tokens of context, and {asked} are asked for")
-        if self._learns and request.shape.quantized_to:
-            notes.append(f"the checkpoint has {request.shape.quantized_to} weights; training starts from wider ones")
+            yield f"the model knows {longest} tokens of context, and {asked} are asked for"
+        if self._learns and shape.quantized_to:
+            yield f"the checkpoint has {shape.quantized_to} weights; training starts from wider ones"
         if kind.accelerator and not self._learns:
             memory = self._memory(kind, cores_of(kind))
             if isinstance(memory, InferenceMemory) and memory.weights / layout.nodes / GIB > kind.memory_gib:
-                notes.append(f"its host has {kind.memory_gib:g} GiB, less than the weights: load them piece by piece")
-        return tuple(notes)
+                yield f"its host has {kind.memory_gib:g} GiB, less than the weights: load them piece by piece"
 
 
 def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
-    """How a workload sits on an instance type of a region.
+    """How a workload fits on an instance type of a region, with a remedy where it does not.
 
     Training uses every device of as few nodes as hold it; inference as few devices of one node as hold a replica.
-    Several nodes take EFA. For many types keep a :class:`Fitter`: it works out once what types share.
-
-    Memory is estimated: ``config/facts/memory.json`` has each figure with its source, and what is assumed.
-
-    Args:
-        request: what is asked.
-        kind: the type.
-        region: where.
+    Several nodes need EFA. Memory is estimated: ``config/facts/memory.json`` has each figure with its source, and what
+    is assumed. For many types keep a :class:`Fitter`.
     """
     fitter = Fitter(request)
     fitted = fitter.fit(kind, region)
@@ -237,13 +222,7 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
 
 
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
-    """What a device of a type has to hold for a request, under any layout.
-
-    Args:
-        request: what is asked.
-        kind: the type.
-        cores: cores of a device that share a copy.
-    """
+    """What a device of a type has to hold for a request under any layout, if ``cores`` of its cores share a copy."""
     workload, shape = request.workload, request.shape
     if learns(workload):
         run = TrainingRun(
@@ -259,7 +238,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         )
         return TrainingMemory(run)
     length = context_length(workload)
-    # What reads a whole text at once takes no more than it knows; what writes may be stretched on purpose.
+    # A model that reads a whole text at once takes no more than it knows; one that writes may be stretched on purpose.
     stretched = workload.context_length is not None and shape.generates is not False
     serving = Serving(
         shape=shape,
@@ -273,7 +252,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
 
 
 def _family(kind: InstanceType) -> tuple[str | None, ...]:
-    """What types have in common for whom the same software and memory are in question."""
+    """What types have in common to which the same software and memory apply."""
     if kind.accelerator is None:
         return None, kind.architecture
     return kind.family, kind.accelerator.name
@@ -286,6 +265,21 @@ def _may_be_several(request: Request, kind: InstanceType) -> bool:
     return efa_gate(request, kind, 2).passed is True
 
 
-def _refused(kind: InstanceType, refusing: tuple[Gate, ...]) -> Miss:
-    text = "; ".join(each.text for each in refusing)
-    return Miss(kind=kind, missing_gib=None, gates=refusing, text=text, remedy=None)
+def _refused(kind: InstanceType, *gates: Gate) -> Miss:
+    return Miss(kind=kind, gates=gates, text="; ".join(each.text for each in gates))
+
+
+def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) -> str:
+    """Why the best layout misses, where ``many`` says whether nodes may be joined."""
+    trains, chip, heads = learns(request.workload), kind.accelerator, request.shape.attention_heads
+    if short.missing_gib == float("inf"):
+        if trains and request.workload.sharding:
+            return f"the software for training on it has no sharding {request.workload.sharding}"
+        return f"no way to share {heads} attention heads goes with it"
+    missing = f"{'training' if trains else 'a replica'} misses {short.missing_gib:.1f} GiB"
+    if chip is None:
+        return f"{missing} of what a pod can have of the node's memory"
+    why = ", and nodes cannot be joined without EFA" if trains and not many else ""
+    if not trains and short.devices < chip.count:
+        why = f" of {chip.count}, the most that share {heads} attention heads"
+    return f"{missing} a device on {short.devices} x {chip.name}{why}"

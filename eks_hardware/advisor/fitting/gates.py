@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from eks_hardware import facts, software
 from eks_hardware.advisor.model import Gate, Maturity, Request
-from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.versions import parts
@@ -32,7 +32,7 @@ def learns(workload: WorkloadSpec) -> bool:
 
 
 def use(workload: WorkloadSpec) -> Literal["training", "inference"]:
-    """What a framework is used for, as the facts name it: ``training`` or ``inference``."""
+    """What a framework is used for, as the facts name it."""
     return "training" if learns(workload) else "inference"
 
 
@@ -47,36 +47,18 @@ def compute_format(request: Request, kind: InstanceType) -> str:
 def weight_format(request: Request, kind: InstanceType) -> str:
     """The format that weights are kept in: what is said, what the checkpoint has, or what is computed in."""
     workload, quantized = request.workload, request.shape.quantized_to
-    if learns(workload):
-        return compute_format(request, kind)
-    if workload.precision is not None:
-        return workload.precision
-    if quantized is None or quantized in _widened(kind):
-        return compute_format(request, kind)
-    return quantized
+    if not learns(workload):
+        if workload.precision is not None:
+            return workload.precision
+        # Some checkpoints are widened to 16 bits when a chip's software loads them.
+        if quantized and quantized not in facts.memory()["weight_only"]["widened"].get(chip_of(kind), ()):
+            return quantized
+    return compute_format(request, kind)
 
 
-def _widened(kind: InstanceType) -> tuple[str, ...]:
-    """Formats of checkpoints whose weights a chip's software makes 16 bits wide when it loads them."""
-    name = kind.accelerator.name if kind.accelerator else ""
-    return tuple(facts.memory()["weight_only"]["widened"].get(name, ()))
-
-
-def gates(
-    request: Request, kind: InstanceType, region: str, *, nodes: int, catalogue: Catalogue | None = None
-) -> tuple[Gate, ...]:
-    """Every gate of a type for a request; one whose ``passed`` is None is unknown, and refuses nothing.
-
-    Args:
-        request: what is asked.
-        kind: the type.
-        region: where.
-        nodes: nodes that one job, or one replica, takes.
-        catalogue: the catalogue that ``kind`` is of; default: the one that ships.
-    """
-    catalogue = catalogue or load()
-    of_place = _place(request, kind, region, nodes, catalogue)
-    return (*type_gates(request, kind), *software_gates(request, kind), *of_place)
+def chip_of(kind: InstanceType) -> str:
+    """The name of a type's accelerator; empty for CPU."""
+    return kind.accelerator.name if kind.accelerator else ""
 
 
 # --- whether it can be had
@@ -85,32 +67,23 @@ def gates(
 def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
     """Gates that depend on the type itself: withdrawn, no image, a part of a GPU."""
     if kind.withdrawn:
-        yield Gate(code="WITHDRAWN", passed=False, text=f"{kind.name}: {kind.withdrawn}", source=kind.source)
+        yield Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source)
     if kind.hardware is Hardware.OTHER:
-        name = kind.accelerator.name if kind.accelerator else kind.name
-        text = f"{name} is neither an NVIDIA GPU, nor Trainium, Inferentia or a CPU"
-        yield Gate(code="HARDWARE", passed=False, text=text, source=_CATALOGUE)
+        text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU, nor Trainium, Inferentia or a CPU"
+        yield Gate("HARDWARE", False, text, _CATALOGUE)
         return
     images = [each for each in kind.ami_types if each != "CUSTOM"]
     if not images:
         needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
         text = f"no image of EKS works on {kind.family}{needs}"
-        yield Gate(code="AMI", passed=False, text=text, source="config/catalogue/ami_types.json")
+        yield Gate("AMI", False, text, "config/catalogue/ami_types.json")
     if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
         text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training takes whole ones"
-        yield Gate(code="FRACTION", passed=False, text=text, source=_CATALOGUE)
+        yield Gate("FRACTION", False, text, _CATALOGUE)
     wanted = request.workload.purchase
     if not any(CAPACITY[each].usage_class in kind.usage_classes for each in wanted):
         text = f"{kind.name} is not sold {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
-        yield Gate(code="PURCHASE", passed=False, text=text, source=_CATALOGUE)
-
-
-def _place(request: Request, kind: InstanceType, region: str, nodes: int, catalogue: Catalogue) -> Iterator[Gate]:
-    zones = catalogue.offered(kind.name, region)
-    where = f"in {', '.join(zones)}" if zones else f"not offered in {region}"
-    yield Gate(code="OFFERED", passed=bool(zones), text=f"{kind.name} is {where}", source="offerings.json")
-    if nodes > 1:
-        yield efa_gate(request, kind, nodes)
+        yield Gate("PURCHASE", False, text, _CATALOGUE)
 
 
 def efa_gate(request: Request, kind: InstanceType, nodes: int) -> Gate:
@@ -118,15 +91,15 @@ def efa_gate(request: Request, kind: InstanceType, nodes: int) -> Gate:
     has = kind.supports_efa
     text = f"{kind.name} has {'EFA' if has else 'no EFA'} to join {nodes} nodes"
     if request.efa is False:
-        return Gate(code="EFA", passed=True, text=f"{text}; plain TCP was asked for", source=_CATALOGUE)
-    return Gate(code="EFA", passed=has, text=text, source=_CATALOGUE)
+        return Gate("EFA", True, f"{text}; plain TCP was asked for", _CATALOGUE)
+    return Gate("EFA", has, text, _CATALOGUE)
 
 
 # --- what software asks of it
 
 
 def software_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    """Gates that are the same for all types with an accelerator and a family."""
+    """Gates that are the same for all types of a family with the same accelerator."""
     if kind.hardware is Hardware.OTHER:
         return
     yield from _framework(request, kind)
@@ -166,22 +139,23 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
     else:
         ranges = software.sdk_ranges(kind, framework, use(request.workload))
         passed = None if ranges is None else bool(ranges)
-        known = {None: "whether Neuron has {} is unknown", True: "Neuron has {}", False: "Neuron does not have {}"}
         what = f"{row['neuron_name']} for {use(request.workload)} on {_name(kind)}"
-        text = known[passed].format(what)
-    yield Gate(code="FRAMEWORK", passed=passed, text=text, source=fact["source"])
+        text = {
+            None: f"whether Neuron has {what} is unknown",
+            True: f"Neuron has {what}",
+            False: f"Neuron does not have {what}",
+        }[passed]
+    yield Gate("FRAMEWORK", passed, text, fact["source"])
 
 
 def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    workload, kept = request.workload, weight_format(request, kind)
-    computed = compute_format(request, kind)
-    fact = facts.software()["precision"]
+    workload, kept, computed = request.workload, weight_format(request, kind), compute_format(request, kind)
     if kept in _COMPUTED or learns(workload):
         passed = software.computes(kind, computed)
         text = f"{_name(kind)} {_DOES[passed]} in {computed}"
         if computed == "fp16" and workload.precision is None:
             text += ", without bf16"
-        yield Gate(code=computed.upper(), passed=passed, text=text, source=fact["source"])
+        yield Gate(computed.upper(), passed, text, facts.software()["precision"]["source"])
     else:
         yield _quantized(kind, kept)
     if workload.method == "qlora":
@@ -193,7 +167,7 @@ def _qlora(kind: InstanceType) -> Gate:
     passed = gate.passed if kind.hardware is Hardware.NVIDIA_GPU else None if kind.accelerator is None else False
     said = {True: "has", False: "has no", None: "may or may not have"}[passed]
     text = f"{_name(kind)} {said} kernels of bitsandbytes, which QLoRA's 4-bit weights take"
-    return Gate(code="QLORA", passed=passed, text=text, source=facts.memory()["weight_only"]["source"])
+    return Gate("QLORA", passed, text, facts.memory()["weight_only"]["source"])
 
 
 _DOES = {True: "computes", False: "does not compute", None: "may or may not compute"}
@@ -201,11 +175,9 @@ _DOES = {True: "computes", False: "does not compute", None: "may or may not comp
 
 def _quantized(kind: InstanceType, kept: str) -> Gate:
     """Weights of fewer bits: computed in as they are, or made 16 bits wide on the way (weight-only)."""
-    fact = facts.memory()["weight_only"]
-    code = kept.upper()
+    fact, code = facts.memory()["weight_only"], kept.upper()
     if kept in ("fp8", "int8") and software.computes(kind, kept):
-        text = f"{_name(kind)} computes in {kept}"
-        return Gate(code=code, passed=True, text=text, source=facts.software()["precision"]["source"])
+        return Gate(code, True, f"{_name(kind)} computes in {kept}", facts.software()["precision"]["source"])
     passed: bool | None
     if kind.hardware is Hardware.NVIDIA_GPU:
         gate = fact["nvidia"].get(kept)
@@ -216,27 +188,27 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
         passed = fact["others"][kind.architecture].get(kept)
     said = {True: "kernels", False: "no kernels", None: "perhaps kernels"}[passed]
     text = f"{_name(kind)}: {said} for {kept} weights" + (", computed in 16 bits" if passed else "")
-    return Gate(code=code, passed=passed, text=text, source=fact["source"])
+    return Gate(code, passed, text, fact["source"])
 
 
 def _attention(kernel: str, kind: InstanceType) -> Gate:
     fact = facts.software()["attention"]
     if kind.hardware is not Hardware.NVIDIA_GPU:
         text = f"{kernel} is a CUDA kernel, and {_name(kind)} is no NVIDIA GPU"
-        return Gate(code="FLASH_ATTENTION", passed=False, text=text, source=fact["source"])
+        return Gate("FLASH_ATTENTION", False, text, fact["source"])
     text = f"{kernel} takes {software.shown(fact['kernels'][kernel])}: {_name(kind)}"
-    return Gate(code="FLASH_ATTENTION", passed=software.attends(kind, kernel), text=text, source=fact["source"])
+    return Gate("FLASH_ATTENTION", software.attends(kind, kernel), text, fact["source"])
 
 
 def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    name = kind.accelerator.name if kind.accelerator else ""
+    name = chip_of(kind)
     if learns(request.workload):
         fact = facts.software()["neuron_chips"]
         status = fact["training"].get(name)
         passed = None if status is None else status != "unsupported"
         words = {"small": "runs training, but has no EFA and is sold for inference", "supported": "trains"}
         text = f"{name} {words.get(status or '', 'does not train')}"
-        yield Gate(code="NEURON_TRAINING", passed=passed, text=text, source=fact["source"])
+        yield Gate("NEURON_TRAINING", passed, text, fact["source"])
     listed = facts.neuron_models()[use(request.workload)]
     libraries = neuron_libraries(request, kind)
     architecture = request.shape.architecture
@@ -246,18 +218,15 @@ def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
         text = f"no list of Neuron's names {architecture} for {use(request.workload)} on {name}"
     else:
         text = "the architecture is not said, so that Neuron's lists of models cannot be asked"
-    yield Gate(code="NEURON_MODEL", passed=True if libraries else None, text=text, source=listed["source"])
+    yield Gate("NEURON_MODEL", True if libraries else None, text, listed["source"])
 
 
 def neuron_libraries(request: Request, kind: InstanceType) -> tuple[NeuronLibrary, ...]:
     """Rows of Neuron's libraries that name the architecture for a chip and use, and go with the framework asked for."""
-    name = kind.accelerator.name if kind.accelerator else ""
-    framework = request.workload.framework
-    return tuple(
-        row
-        for row in facts.neuron_models()[use(request.workload)]["libraries"]
-        if name in row["chips"] and request.shape.architecture in row["types"] and framework in (None, row["framework"])
-    )
+    wanted = request.workload.framework
+    rows = facts.neuron_models()[use(request.workload)]["libraries"]
+    named = (row for row in rows if chip_of(kind) in row["chips"] and request.shape.architecture in row["types"])
+    return tuple(row for row in named if wanted in (None, row["framework"]))
 
 
 # --- how mature it is
@@ -293,7 +262,7 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
 
 
 def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, str] | None:
-    """Where a framework stands on a Neuron chip in the newest SDK; None for one that the chip does not have."""
+    """How mature a framework is on a Neuron chip in the newest SDK; None for one that the chip does not have."""
     fact = facts.software()["frameworks"]
     ranges = software.sdk_ranges(kind, framework, purpose)
     if not ranges:

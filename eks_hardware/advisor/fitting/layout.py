@@ -1,7 +1,7 @@
 """Searches the smallest layout of a model over the devices of one instance type, by memory alone.
 
-The order is that of the least trouble: one device before several, sharding before tensor parallelism, both before a
-pipeline, one node before several. The smallest need not be the cheapest: `others` has more of them.
+The simplest comes first: one device before several, sharding before tensor parallelism, both before a pipeline, one
+node before several. The smallest need not be the cheapest: `others` has more of them.
 """
 
 from __future__ import annotations
@@ -20,57 +20,36 @@ _NODE_STEPS = 8
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """The devices of one instance type, as a layout sees them.
+    """The devices of one instance type, as a layout sees them."""
 
-    Attributes:
-        devices: of a node.
-        degrees: tensor parallel degrees, in devices, ascending; those that the heads can be shared by.
-        available_gib: of a device.
-        most_nodes: nodes that can be joined.
-        pipeline: whether stages of layers may be spread over nodes.
-        stages_in_node: whether a node may hold several of the stages.
-        shardings: what may be sharded, the least first; training only.
-    """
-
-    devices: int
-    degrees: tuple[int, ...]
-    available_gib: float
-    most_nodes: int
-    pipeline: bool
-    stages_in_node: bool = False
-    shardings: tuple[str, ...] = ("none",)
+    devices: int  # of a node
+    degrees: tuple[int, ...]  # tensor parallel degrees that divide the heads, in devices, ascending
+    available_gib: float  # of a device
+    most_nodes: int  # that can be joined
+    pipeline: bool  # whether stages of layers may be spread over nodes
+    stages_in_node: bool  # whether a node may hold several of the stages
+    shardings: tuple[str, ...]  # what may be sharded, the least first; training only
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """A layout that fits.
-
-    Attributes:
-        nodes: instances.
-        parallelism: how the model is laid over their devices.
-        batches: batches of the run's size that a device works on in one pass, as one of so much more.
-    """
+    """A layout that fits."""
 
     nodes: int
     parallelism: Parallelism
-    batches: int = 1
+    batches: int = 1  # batches of the run's size that a device works on together in one pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Short:
-    """By how much the best layout misses.
+    """By how much the best layout misses."""
 
-    Attributes:
-        missing_gib: on one device.
-        devices: of that layout.
-    """
-
-    missing_gib: float
-    devices: int
+    missing_gib: float  # on one device
+    devices: int  # of that layout
 
 
 def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
-    """The fewest nodes, all of whose devices are used, and on them the layout of the least trouble."""
+    """The first layout that fits on the fewest nodes, all of whose devices are used."""
     room = pool.available_gib * GIB
     if not pool.shardings:
         return Short(missing_gib=float("inf"), devices=pool.devices)
@@ -86,7 +65,7 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
         else:
             few = middle
     for layout in _training_layouts(memory, pool, enough):
-        if sum(memory.need(layout.data, layout.tensor, layout.pipeline, layout.sharding)) <= room:
+        if sum(memory.need(layout)) <= room:
             return Layout(nodes=enough, parallelism=layout)
     raise AssertionError("the layouts that were just found to fit")
 
@@ -94,14 +73,9 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
 def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batches: bool) -> Iterator[Layout]:
     """Further layouts of training that fit, fewest nodes first: up to twice the nodes of the smallest one.
 
-    Every tensor parallel degree with the least sharding that does, and where weights are gathered in every pass, the
-    largest batch, a power of two, that the memory left over takes. No pipeline where the smallest needs none.
-
-    Args:
-        memory: of the run.
-        pool: the devices.
-        smallest: the layout that :func:`train` found.
-        larger_batches: whether batches may be larger than the run's.
+    Every tensor parallel degree with the least sharding that does. Where weights are gathered in every pass and
+    ``larger_batches`` are allowed, the largest batch, a power of two, that the memory left over takes. No pipeline
+    where ``smallest``, the layout from :func:`train`, needs none.
     """
     room, fewest = pool.available_gib * GIB, smallest.nodes
     most = min(2 * fewest, pool.most_nodes)
@@ -111,8 +85,7 @@ def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batch
             degrees = each.tensor, each.pipeline
             if degrees in tried or (each.pipeline > 1 and smallest.parallelism.pipeline == 1):
                 continue
-            need = memory.need(each.data, each.tensor, each.pipeline, each.sharding)
-            if sum(need) > room:
+            if sum(memory.need(each)) > room:
                 continue
             tried.add(degrees)
             batches = memory.most_batches(each, room) if larger_batches and each.sharding == "zero-3" else 1
@@ -120,10 +93,7 @@ def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batch
 
 
 def _least(memory: TrainingMemory, pool: Pool, nodes: int) -> float:
-    return min(
-        sum(memory.need(each.data, each.tensor, each.pipeline, each.sharding))
-        for each in _training_layouts(memory, pool, nodes)
-    )
+    return min(sum(memory.need(each)) for each in _training_layouts(memory, pool, nodes))
 
 
 def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterator[Parallelism]:
@@ -153,21 +123,16 @@ def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
-    """The fewest devices of one node that hold one replica; several nodes, as stages, only where one does not."""
+    """The fewest devices of one node that hold a replica; several nodes, as stages, only where one does not."""
     room = pool.available_gib * GIB
     best = Short(missing_gib=float("inf"), devices=0)
-    for tensor, nodes in (*((degree, 1) for degree in pool.degrees), *_over_nodes(memory, pool)):
-        need = sum(memory.need(tensor, nodes))
+    most = min(pool.most_nodes, memory.serving.shape.layers) if pool.pipeline else 1
+    joined = [(pool.degrees[-1], nodes) for nodes in range(2, most + 1)] if pool.degrees else []
+    for tensor, nodes in (*((degree, 1) for degree in pool.degrees), *joined):
+        layout = Parallelism(data=1, tensor=tensor, pipeline=nodes, sharding="none")
+        need = sum(memory.need(layout))
         if need <= room:
-            parallelism = Parallelism(data=1, tensor=tensor, pipeline=nodes, sharding="none")
-            return Layout(nodes=nodes, parallelism=parallelism)
-        best = min(
-            best, Short(missing_gib=(need - room) / GIB, devices=tensor * nodes), key=lambda each: each.missing_gib
-        )
+            return Layout(nodes=nodes, parallelism=layout)
+        tried = Short(missing_gib=(need - room) / GIB, devices=layout.devices)
+        best = min(best, tried, key=lambda each: each.missing_gib)
     return best
-
-
-def _over_nodes(memory: InferenceMemory, pool: Pool) -> Iterator[tuple[int, int]]:
-    if pool.pipeline and pool.degrees:
-        for nodes in range(2, min(pool.most_nodes, memory.serving.shape.layers) + 1):
-            yield pool.degrees[-1], nodes

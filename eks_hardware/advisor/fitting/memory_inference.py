@@ -39,23 +39,14 @@ def kv_value_bytes(weight_format: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What inference is like.
-
-    Attributes:
-        shape: the model.
-        weight_format: ``bf16``, ``fp8``, ``int4``, ...
-        context_length: tokens of question and answer of one sequence.
-        sequences: sequences at once.
-        cores: cores of a device that share what it holds, each with a memory of its own; 1 for GPUs and CPUs.
-        graphs: whether CUDA graphs are kept.
-    """
+    """What a replica serves."""
 
     shape: Shape
-    weight_format: str
-    context_length: int
-    sequences: int
-    cores: int = 1
-    graphs: bool = True
+    weight_format: str  # bf16, fp8, int4, ...
+    context_length: int  # tokens of question and answer of one sequence
+    sequences: int  # at once
+    cores: int = 1  # cores of a device that share what it holds, each with its own memory; 1 for GPUs and CPUs
+    graphs: bool = True  # whether CUDA graphs are kept
 
 
 class Bytes(NamedTuple):
@@ -86,9 +77,8 @@ class InferenceMemory:
         tokens = serving.context_length * serving.sequences
         self.tokens = min(tokens, fact["batched_tokens"]) if self._caches else tokens
         inner = facts.memory()["activations"]["inner_gated" if shape.gated_mlp is not False else "inner_plain"]
-        width = shape.intermediate_size or 4 * shape.hidden_size
         self._outer = self.tokens * self.value_bytes * fact["width_of_token"] * shape.hidden_size * serving.cores
-        self._inner = self.tokens * self.value_bytes * inner * width
+        self._inner = self.tokens * self.value_bytes * inner * shape.mlp_width
         self._scores = 4.0 * serving.sequences * (shape.vocabulary or 0) if self._caches else 0.0
         self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
 
@@ -98,7 +88,7 @@ class InferenceMemory:
         return cores * _heads_held(shape, tensor * cores)[1] / (tensor * cores * shape.kv_heads)
 
     def padding(self, tensor: int) -> float:
-        """Bytes of the weights of heads that are there so that every core has as many, on all devices together.
+        """Bytes of the weights of heads that only make every core have as many, on all devices together.
 
         Padded query heads are in two matrices of a layer, those of the queries and of the output; heads of keys and
         values that several cores hold are in two others. Latent attention has other matrices, and is not counted.
@@ -109,17 +99,17 @@ class InferenceMemory:
         queries, keys = _heads_held(shape, tensor * self.serving.cores)
         return self._attention_head * 2 * (queries - shape.attention_heads + keys - shape.kv_heads)
 
-    def need(self, tensor: int, pipeline: int = 1) -> Bytes:
+    def need(self, layout: Parallelism) -> Bytes:
         """Bytes of one device under a layout."""
-        layers = self.serving.shape.layers
-        stage = -(-layers // pipeline) / layers
+        layers, tensor = self.serving.shape.layers, layout.tensor
+        stage = -(-layers // layout.pipeline) / layers
         weights = ((self.weights - self._tables + self.padding(tensor)) * stage + self._tables) / tensor
         cache = self.cache * stage * self.cache_share(tensor)
         return Bytes(weights, cache, self._outer + self._inner / tensor + self._scores, self._graphs)
 
     def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
         """The same with words, in GiB."""
-        need, serving, shape = self.need(layout.tensor, layout.pipeline), self.serving, self.serving.shape
+        serving, shape = self.serving, self.serving.shape
         devices = layout.tensor * layout.pipeline
         each = f" / {devices} devices" if devices > 1 else ""
         share = self.cache_share(layout.tensor) / layout.pipeline
@@ -128,15 +118,14 @@ class InferenceMemory:
         padded = f" and {more / GIB:.3g} GiB of repeated or empty heads" if more else ""
         how = {
             "weights": f"{billions(shape.parameters)} parameters in {serving.weight_format}{padded}{each}",
-            "cache": f"{serving.sequences} x {serving.context_length} tokens x {per_token} bytes{_window(shape)}"
+            "KV cache": f"{serving.sequences} x {serving.context_length} tokens x {per_token} bytes{_window(shape)}"
             + (f" x {share:.3g} a device" if devices > 1 else ""),
             "activations": f"{self.tokens} tokens at once",
             "overhead": "CUDA graphs and libraries",
         }
-        named = {"cache": "KV cache"}
         return tuple(
-            MemoryPart(name=named.get(name, name), gib=value / GIB, how=how[name])
-            for name, value in need._asdict().items()
+            MemoryPart(name, value / GIB, text)
+            for (name, text), value in zip(how.items(), self.need(layout), strict=True)
             if value
         )
 

@@ -19,27 +19,16 @@ from eks_hardware.units import GIB
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """What training is like.
-
-    Attributes:
-        shape: the model.
-        precision: of the weights that are computed with: ``fp32``, ``bf16`` or ``fp16``.
-        method: ``full``, ``lora`` or ``qlora``.
-        optimizer: ``adamw``, ``adamw-8bit``, ``sgd-momentum`` or ``sgd``.
-        sequence_length: tokens of a sequence.
-        batch_size: sequences of a device.
-        checkpointing: whether activations are computed again.
-        fused_attention: whether the attention kernel keeps no matrix of scores.
-    """
+    """What is trained, and how."""
 
     shape: Shape
-    precision: str
-    method: str
-    optimizer: str
-    sequence_length: int
-    batch_size: int
-    checkpointing: bool
-    fused_attention: bool
+    precision: str  # of the weights that are computed with: fp32, bf16 or fp16
+    method: str  # full, lora or qlora
+    optimizer: str  # adamw, adamw-8bit, sgd-momentum or sgd
+    sequence_length: int  # tokens
+    batch_size: int  # sequences of a device
+    checkpointing: bool  # whether activations are computed again
+    fused_attention: bool  # whether the attention kernel keeps no matrix of scores
 
 
 class Bytes(NamedTuple):
@@ -82,10 +71,11 @@ class TrainingMemory:
             self._gradient_each = known["bytes"]["gradients"]
         self._boundaries, self._working, self._output = _activations(run)
 
-    def need(self, data: int, tensor: int, pipeline: int, sharding: str, *, batches: int = 1) -> Bytes:
+    def need(self, layout: Parallelism, *, batches: int = 1) -> Bytes:
         """Bytes of one device under a layout; ``batches`` of the run's size are worked on in one pass."""
-        sharded, shape = self._shards[sharding], self.run.shape
-        stage = -(-shape.layers // pipeline) / shape.layers
+        sharded, shape = self._shards[layout.sharding], self.run.shape
+        data, tensor = layout.data, layout.tensor
+        stage = -(-shape.layers // layout.pipeline) / shape.layers
         held = (self._layers_parameters * stage + self._tables) / tensor
         spread = {part: data if part in sharded else 1 for part in ("weights", "gradients", "optimizer")}
         weights = held * self._weight_each / spread["weights"]
@@ -94,21 +84,20 @@ class TrainingMemory:
         optimizer = trained * self._optimizer_each / spread["optimizer"]
         weights += self._adapter_weights * stage / tensor / spread["weights"]
         gathered = self._unit * self._gathered_each / tensor if spread["weights"] > 1 else 0.0
-        # The first of the stages has as many batches in flight as there are stages, so that they spare nothing here.
+        # The first stage has as many batches in flight as there are stages, so stages save nothing here.
         activations = batches * (self._boundaries + self._working + self._output) / tensor
         held_in_all = weights + gathered + gradients + optimizer + activations
         return Bytes(weights, gathered, gradients, optimizer, activations, self._reserve * held_in_all)
 
     def most_batches(self, layout: Parallelism, room: float) -> int:
         """The most batches of the run's size, a power of two, that one pass can have in so many bytes of a device."""
-        need = self.need(layout.data, layout.tensor, layout.pipeline, layout.sharding)
+        need = self.need(layout)
         left = room - sum(need)
         more = int(left / (need.activations * (1 + self._reserve)))
         return 1 << (max(more, 0) + 1).bit_length() - 1
 
     def parts(self, layout: Parallelism, *, batches: int = 1) -> tuple[MemoryPart, ...]:
         """The same with words, in GiB."""
-        need = self.need(layout.data, layout.tensor, layout.pipeline, layout.sharding, batches=batches)
         run, sharded = self.run, self._shards[layout.sharding]
         held = f"{billions(run.shape.parameters)} parameters" + _over(layout.tensor * layout.pipeline, "devices")
         trained = held if run.method == "full" else f"{billions(self.trained)} parameters of adapters"
@@ -119,16 +108,15 @@ class TrainingMemory:
         scores = "" if run.fused_attention else ", with the scores of attention"
         how = {
             "weights": f"{held} x {self._weight_each:.3g} bytes{data['weights']}{adapters}",
-            "gathered": f"{self._gathered_each:.3g} bytes of the largest unit, {billions(self._unit)} parameters",
+            "gathered layer": f"{self._gathered_each:.3g} bytes of the largest unit, {billions(self._unit)} parameters",
             "gradients": f"{trained} x {self._gradient_each:g} bytes{data['gradients']}",
             "optimizer": f"{trained} x {self._optimizer_each:g} bytes ({run.optimizer}){data['optimizer']}",
             "activations": f"{tokens}: {kept}{scores}{_over(layout.tensor, 'tensor-parallel')}",
             "overhead": f"{self._reserve:.0%} of the rest: fragmentation, buffers of collectives",
         }
-        named = {"gathered": "gathered layer"}
         return tuple(
-            MemoryPart(name=named.get(name, name), gib=value / GIB, how=how[name])
-            for name, value in need._asdict().items()
+            MemoryPart(name, value / GIB, text)
+            for (name, text), value in zip(how.items(), self.need(layout, batches=batches), strict=True)
             if value
         )
 
@@ -147,10 +135,8 @@ def _activations(run: TrainingRun) -> tuple[float, float, float]:
     tokens = run.sequence_length * run.batch_size
     wide = 2 if run.precision == "fp32" else 1
     inner = fact["inner_gated"] if shape.gated_mlp is not False else fact["inner_plain"]
-    width = shape.intermediate_size or 4 * shape.hidden_size
-    layer = tokens * (
-        (fact["attention_and_norms"] + fact["mlp_outer"]) * shape.hidden_size + fact["kept"] * inner * width
-    )
+    outer = (fact["attention_and_norms"] + fact["mlp_outer"]) * shape.hidden_size
+    layer = tokens * (outer + fact["kept"] * inner * shape.mlp_width)
     if not run.fused_attention:
         layer += fact["scores"] * shape.attention_heads * run.sequence_length * tokens
     output = fact["output"] * tokens * (shape.vocabulary or 0)
@@ -162,12 +148,7 @@ def _activations(run: TrainingRun) -> tuple[float, float, float]:
 
 def _adapter_parameters(shape: Shape, rank: int) -> float:
     """Parameters of LoRA adapters on every matrix of the layers: rank x (inputs + outputs) of each."""
-    hidden, queries, keys = (
-        shape.hidden_size,
-        shape.attention_heads * shape.head_dim,
-        shape.kv_heads * shape.head_dim,
-    )
-    width = shape.intermediate_size or 4 * hidden
-    attention = 2 * (hidden + queries) + 2 * (hidden + keys)
-    mlp = (3 if shape.gated_mlp is not False else 2) * (hidden + width)
+    hidden, keys = shape.hidden_size, shape.kv_heads * shape.head_dim
+    attention = 2 * (hidden + shape.attention_size) + 2 * (hidden + keys)
+    mlp = (3 if shape.gated_mlp is not False else 2) * (hidden + shape.mlp_width)
     return float(rank * shape.layers * (attention + mlp))

@@ -1,19 +1,19 @@
 """Whether a model can move to other hardware: what Neuron's libraries know of it, what fits, and what has to change.
 
-What is known of Neuron is in ``config/facts/neuron_models.json``; a library may compile more than its list names, so
-that a model which no list names is unknown, not refused.
+What is known of Neuron is in ``config/facts/neuron_models.json``. A library may compile more than its list names, so
+a model that no list names is unknown, not refused.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from eks_hardware import facts
 from eks_hardware.advisor.fitting.devices import cores_of, degrees, pads_heads
 from eks_hardware.advisor.fitting.fit import Fitter
-from eks_hardware.advisor.fitting.gates import MATURITIES, maturity, neuron_libraries, software_gates, use
+from eks_hardware.advisor.fitting.gates import MATURITIES, chip_of, maturity, neuron_libraries, software_gates, use
 from eks_hardware.advisor.model import Fit, Gate, Maturity, Miss, Request
 from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Target = Literal["trainium", "inferentia", "gpu"]
 Verdict = Literal["yes", "with changes", "no", "unknown"]
+_Answer = TypeVar("_Answer", Fit, Miss)
 
 # Formats of checkpoints that Neuron's libraries do not load; the model is also there in 16 bits.
 _CHECKPOINTS = ("int4", "nvfp4")
@@ -32,63 +33,32 @@ _HARDWARE = {"trainium": Hardware.TRAINIUM, "inferentia": Hardware.INFERENTIA, "
 
 @dataclass(frozen=True, kw_only=True)
 class ChipCheck:
-    """What stands for and against one accelerator.
-
-    Attributes:
-        accelerator: its name.
-        gates: conditions of software, passed or not.
-        libraries: Neuron's libraries that name the architecture, best first, a sentence each; empty elsewhere.
-        maturity: of the software.
-        maturity_text: why.
-        degrees: tensor parallel degrees by which the attention heads can be shared, in NeuronCores or GPUs.
-    """
+    """What speaks for and against one accelerator."""
 
     accelerator: str
-    gates: tuple[Gate, ...]
-    libraries: tuple[str, ...]
-    maturity: Maturity
+    gates: tuple[Gate, ...]  # conditions of software, passed or not
+    libraries: tuple[str, ...]  # Neuron's libraries that name the architecture, best first, a sentence each
+    maturity: Maturity  # of the software
     maturity_text: str
-    degrees: tuple[int, ...]
-
-    @property
-    def refused(self) -> bool:
-        """Whether a gate was not passed."""
-        return any(gate.passed is False for gate in self.gates)
+    degrees: tuple[int, ...]  # tensor parallel degrees that divide the attention heads, in NeuronCores or GPUs
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCheck:
-    """The answer.
-
-    Attributes:
-        request: what was asked.
-        target: where the model is to go.
-        verdict: ``yes``, ``with changes``, ``no`` or ``unknown``.
-        reason: the verdict in a sentence.
-        chips: accelerators of the target, those that fit first.
-        fits: instance types that hold it, smallest first; for GPUs one of each family.
-        misses: instance types that do not.
-        changes: what has to change in code and containers, a sentence each.
-    """
+    """The answer."""
 
     request: Request
     target: Target
     verdict: Verdict
-    reason: str
-    chips: tuple[ChipCheck, ...]
-    fits: tuple[Fit, ...]
-    misses: tuple[Miss, ...]
-    changes: tuple[str, ...]
+    reason: str  # the verdict in a sentence
+    chips: tuple[ChipCheck, ...]  # accelerators of the target, those that fit first
+    fits: tuple[Fit, ...]  # instance types that hold it, smallest first; for GPUs one of each family
+    misses: tuple[Miss, ...]  # instance types that do not
+    changes: tuple[str, ...]  # what has to change in code and containers, a sentence each
 
 
 def check_model(request: Request, target: Target, catalogue: Catalogue | None = None) -> ModelCheck:
-    """Check whether a model runs on the accelerators of a target.
-
-    Args:
-        request: the model, and what is done with it; regions are not looked at.
-        target: ``trainium``, ``inferentia`` or ``gpu``.
-        catalogue: the types to look at; default: those that ship.
-    """
+    """Check whether a model runs on the accelerators of a target, wherever they are offered."""
     catalogue = catalogue or load()
     asked = request
     if target != "gpu" and request.shape.quantized_to in _CHECKPOINTS:
@@ -102,12 +72,15 @@ def check_model(request: Request, target: Target, catalogue: Catalogue | None = 
         fits = _one_a_family(fits)
         held = {each.kind.family for each in fits}
         misses = _one_a_family([each for each in misses if each.kind.family not in held])
-    chips = tuple(_chips(request, kinds, {_chip(each) for each in fits}))
-    verdict, reason = _verdict(request, target, chips, {_chip(each) for each in fits})
-    order = [chip.accelerator for chip in chips]
-    fits = sorted(fits, key=lambda each: order.index(_chip(each))) if target != "gpu" else fits
-    able = [each.kind for chip in _listed_first(chips) for each in fits if _chip(each) == chip.accelerator]
-    changes = tuple(_changes(asked, able[0])) if able and target != "gpu" else ()
+    fitting = {chip_of(each.kind) for each in fits}
+    chips = tuple(_chips(request, kinds, fitting))
+    verdict, reason = _verdict(request, target, chips, fitting)
+    changes: tuple[str, ...] = ()
+    if target != "gpu":
+        order = [chip.accelerator for chip in chips]
+        fits = sorted(fits, key=lambda each: order.index(chip_of(each.kind)))
+        able = [each.kind for chip in _listed_first(chips) for each in fits if chip_of(each.kind) == chip.accelerator]
+        changes = tuple(_changes(asked, able[0])) if able else ()
     return ModelCheck(
         request=asked,
         target=target,
@@ -120,10 +93,6 @@ def check_model(request: Request, target: Target, catalogue: Catalogue | None = 
     )
 
 
-def _chip(answer: Fit | Miss) -> str:
-    return answer.kind.accelerator.name if answer.kind.accelerator else ""
-
-
 def _listed_first(chips: Sequence[ChipCheck]) -> list[ChipCheck]:
     return sorted(chips, key=lambda chip: not chip.libraries)
 
@@ -133,13 +102,13 @@ def _nearest(miss: Miss) -> tuple[bool, float, str]:
 
 
 def _size(fitted: Fit) -> tuple[int, float, int, str]:
-    """Few devices of few nodes before many: what is cheaper, as far as it can be said without prices."""
+    """Few devices of few nodes before many: what is cheaper, as far as that is known without prices."""
     held = fitted.kind.accelerator.memory_gib_total if fitted.kind.accelerator else None
     return fitted.nodes, held or 0.0, fitted.kind.vcpus, fitted.kind.name
 
 
-def _one_a_family(answers: Sequence[Any]) -> list[Any]:
-    first: dict[str, Any] = {}
+def _one_a_family(answers: Sequence[_Answer]) -> list[_Answer]:
+    first: dict[str, _Answer] = {}
     for each in answers:
         first.setdefault(each.kind.family, each)
     return list(first.values())
@@ -147,31 +116,23 @@ def _one_a_family(answers: Sequence[Any]) -> list[Any]:
 
 def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -> Iterator[ChipCheck]:
     largest: dict[str, InstanceType] = {}
-    for kind in kinds:
-        name = kind.accelerator.name if kind.accelerator else ""
-        count = kind.accelerator.count if kind.accelerator else 0
-        known = largest.get(name)
-        if known is None or (known.accelerator and known.accelerator.count < count):
-            largest[name] = kind
+    for kind in sorted(kinds, key=lambda kind: -kind.accelerator.count if kind.accelerator else 0):
+        largest.setdefault(chip_of(kind), kind)
     archived = facts.software()["neuron_chips"]["archived"]
     stand = {name: maturity(_by_library(request, kind), kind) for name, kind in largest.items()}
     for name in sorted(
         largest, key=lambda each: (each not in fitting, each in archived, MATURITIES.index(stand[each][0]), each)
     ):
         kind, (stands, why) = largest[name], stand[name]
-        cores = cores_of(kind)
+        cores, heads = cores_of(kind), request.shape.attention_heads
         yield ChipCheck(
             accelerator=name,
             gates=tuple(software_gates(request, kind)),
             libraries=tuple(_library(row) for row in neuron_libraries(request, kind)),
             maturity=stands,
             maturity_text=why,
-            degrees=tuple(each * cores for each in _degrees(request, kind, cores)),
+            degrees=tuple(each * cores for each in degrees(kind, heads, cores=cores, padded=pads_heads(request))),
         )
-
-
-def _degrees(request: Request, kind: InstanceType, cores: int) -> tuple[int, ...]:
-    return degrees(kind, request.shape.attention_heads, cores=cores, padded=pads_heads(request))
 
 
 def _by_library(request: Request, kind: InstanceType) -> Request:
@@ -192,8 +153,9 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
     purpose = use(request.workload)
     able = [chip for chip in _listed_first(chips) if chip.accelerator in fitting]
     if not able:
-        if all(chip.refused for chip in chips):
-            return "no", "; ".join(_refusals(chips))
+        refusals = [[gate.text for gate in chip.gates if gate.passed is False] for chip in chips]
+        if all(refusals):
+            return "no", "; ".join(dict.fromkeys(text for each in refusals for text in each))
         return "no", f"no type with {' or '.join(chip.accelerator for chip in chips)} holds it"
     if target == "gpu":
         return "yes", f"it fits on {', '.join(chip.accelerator for chip in able)}"
@@ -201,10 +163,6 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
     if not able[0].libraries:
         return "unknown", f"it fits, and no list of Neuron's names {what} for {purpose}: compile it before you plan"
     return "with changes", f"{purpose} of {what} on {able[0].accelerator}: {able[0].libraries[0]}"
-
-
-def _refusals(chips: Sequence[ChipCheck]) -> list[str]:
-    return list(dict.fromkeys(gate.text for chip in chips for gate in chip.gates if gate.passed is False))
 
 
 def _changes(request: Request, kind: InstanceType) -> Iterator[str]:

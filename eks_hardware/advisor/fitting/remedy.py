@@ -17,19 +17,13 @@ _SHORTEST = 256
 _FORMATS = ("fp8", "int8", "int4")
 
 Fits = Callable[[Request, bool], Layout | None]
-"""The layout of a request on a type, None where it does not fit; and whether nodes are joined that cannot be."""
+"""Tries a request on a type; with True as if its nodes could be joined. None where it does not fit."""
 
 _Change = tuple[Request, str]
 
 
 def find(request: Request, kind: InstanceType, fits: Fits) -> str | None:
-    """The first change after which a workload fits, in a sentence; None where none is known.
-
-    Args:
-        request: what was asked.
-        kind: the type on which it does not fit.
-        fits: tries a request on that type.
-    """
+    """The first change after which a workload fits on a type, in a sentence; None where none is known."""
     for changed, words in _training(request) if learns(request.workload) else _inference(request, kind):
         if any(gate.passed is False for gate in software_gates(changed, kind)):
             continue

@@ -1,38 +1,27 @@
-"""A candidate on its way: it fits and is priced, and is not scored yet."""
+"""A candidate before it is scored: it fits and has a price."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import Fit, Maturity
-from eks_hardware.advisor.ranking import policy
-from eks_hardware.advisor.speed import throughput
 from eks_hardware.advisor.speed.estimate import Speed
+from eks_hardware.advisor.speed.throughput import usd_per_million_tokens
 from eks_hardware.cost import Figure
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """An instance type on which the workload fits, in a region, bought in one way.
-
-    Attributes:
-        fit: how it sits there.
-        region: where.
-        purchase: how it is bought.
-        figure: price of one instance, None where unknown.
-        at_most: the price is an upper bound: that of on demand, which spot does not exceed.
-        speed: estimates.
-        maturity: of the software on it.
-        maturity_why: why so.
-    """
+    """An instance type on which the workload fits, in a region, bought in one way."""
 
     fit: Fit
     region: str
     purchase: str
-    figure: Figure | None
-    at_most: bool
+    figure: Figure | None  # price of one instance
+    at_most: bool  # the price is the on-demand one, which spot does not exceed
     speed: Speed
-    maturity: Maturity
+    maturity: Maturity  # of the software on it
     maturity_why: str
 
     @property
@@ -43,10 +32,11 @@ class Draft:
     @property
     def usd_per_million_tokens(self) -> float | None:
         """US dollars per million tokens, with every replica at work."""
-        return throughput.usd_per_million_tokens(self.usd_per_hour, self.speed.tokens_per_second)
+        return usd_per_million_tokens(self.usd_per_hour, self.speed.tokens_per_second)
 
     @property
     def usd_per_run(self) -> float | None:
-        """US dollars of the whole training run, of which the policy counts an hour at least."""
+        """US dollars of the whole training run; the policy counts at least an hour."""
         hours, hourly = self.speed.hours, self.usd_per_hour
-        return None if hours is None or hourly is None else max(hours, policy.load().least_hours) * hourly
+        least = facts.ranking()["run"]["least_hours"]
+        return None if hours is None or hourly is None else max(hours, least) * hourly

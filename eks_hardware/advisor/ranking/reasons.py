@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import Candidate, Rejection, Request
-from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.draft import Draft
-from eks_hardware.advisor.ranking.score import BASES, Scored, basis_why, way_of
-from eks_hardware.models import WorkloadSpec
+from eks_hardware.advisor.ranking.policy import Branch, Match, way_of
+from eks_hardware.advisor.ranking.score import Scored
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
@@ -26,7 +26,7 @@ _HOURS = 24
 _MONTH_DAYS = 30
 _LONG_HOURS = 90 * _HOURS
 _NAMED = 4
-_POLICY: dict[policy.Match, str] = {
+_POLICY: dict[Match, str] = {
     "named": "what the policy names",
     "instead": "stands in for what the policy names",
     "hardware": "of the kind of hardware that the policy names",
@@ -47,31 +47,15 @@ def short(number: int) -> str:
     return str(number)
 
 
-def reasons_of(
-    draft: Draft, scored: Scored, basis: Basis, branch: policy.Branch, cautions: Sequence[policy.Branch]
-) -> tuple[str, ...]:
-    """Why a candidate stands where it stands.
-
-    Args:
-        draft: the candidate.
-        scored: its score.
-        basis: the figure of cost that was compared.
-        branch: the branch that the workload takes.
-        cautions: what the documents say against hardware for it.
-    """
-    return tuple(dict.fromkeys(_reasons(draft, scored, basis, branch, cautions)))
-
-
-def _reasons(
-    draft: Draft, scored: Scored, basis: Basis, branch: policy.Branch, cautions: Sequence[policy.Branch]
-) -> Iterator[str]:
+def reasons_of(draft: Draft, scored: Scored, basis: Basis, branch: Branch, cautions: Sequence[Branch]) -> Iterator[str]:
+    """Why a candidate ranks where it does, for the branch of the policy that the workload takes."""
     yield _cost(draft, scored, basis)
     yield _speed(draft, scored)
     kind = draft.fit.kind
     match = branch.match(kind)
     yield _POLICY[match]
     if branch.today and match in ("named", "instead"):
-        yield f"since then: {branch.today.text}"
+        yield f"since then: {branch.today['text']}"
     for each in cautions:
         if each.match(kind) == "named":
             yield f'the policy warns: "{plain(each.quote)}" ({each.document})'
@@ -83,7 +67,7 @@ def _reasons(
         yield f"tight: {used:.0%} of the memory of a device"
     yield from draft.fit.notes
     if draft.fit.nodes > 1 and draft.speed.hours is None and not draft.fit.parallelism.data > 1:
-        yield f"over {draft.fit.nodes} nodes: {policy.load().several_nodes_why}"
+        yield f"over {draft.fit.nodes} nodes: {facts.ranking()['several_nodes']['why']}"
     if draft.at_most:
         yield f"no source has a spot price of {kind.name}: counted at the on-demand price, which spot does not exceed"
     if draft.figure is None:
@@ -132,28 +116,15 @@ def plain(quote: str) -> str:
 
 
 def notes_of(
-    request: Request, branch: policy.Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]
-) -> tuple[str, ...]:
-    """What is to be known of the whole answer.
-
-    Args:
-        request: what was asked.
-        branch: the branch that the workload takes.
-        best: the best candidate of each family, best first.
-        rejections: families without one.
-    """
-    return tuple(dict.fromkeys(_notes(request, branch, best, rejections)))
-
-
-def _notes(
-    request: Request, branch: policy.Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]
+    request: Request, branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection], basis: Basis
 ) -> Iterator[str]:
-    workload = request.workload
+    """What a user should know about the whole answer; ``best`` has one candidate of each family, best first."""
+    workload, rules = request.workload, facts.ranking()
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {each}" for each in request.shape.estimated)
     if not best:
         return
-    yield f"cost is compared {_BASIS_WORDS[_basis(workload, best)]}: {basis_why(workload)}"
+    yield f"cost is compared {_BASIS_WORDS[basis]}: {rules['cost_basis'][way_of(workload)]['why']}"
     dates = sorted({each.price_as_of for each in best if each.price_as_of})
     if dates:
         span = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
@@ -171,8 +142,8 @@ def _notes(
         nodes = math.ceil(first.fit.nodes * days / _MONTH_DAYS)
         now = f"{first.fit.nodes} x {first.fit.kind.name}"
         yield f"the run takes {days:,.0f} days on {now}: about {nodes:,} would take {_MONTH_DAYS}, for much the same"
-    if first.hours is not None and first.hours < policy.load().least_hours:
-        yield policy.load().least_hours_why
+    if first.hours is not None and first.hours < rules["run"]["least_hours"]:
+        yield rules["run"]["why"]
     if any(each.maturity == "archived" for each in best) and first.maturity != "archived":
         yield "software that its maker has ended stands behind all that is kept up, whatever its score"
     if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":
@@ -184,14 +155,14 @@ def _notes(
         yield "the work may be interrupted: bought as spot it may cost less"
 
 
-def _of_named(branch: policy.Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]) -> Iterator[str]:
-    """Where what the policy names stands, if it is not first."""
+def _of_named(branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection]) -> Iterator[str]:
+    """Where what the policy names ranks, if it is not first."""
     if best and branch.match(best[0].fit.kind) == "named":
         return
     cited = f'the policy names other hardware than the first: "{plain(branch.quote)}"'
     if not best:
         cited = f'the policy names "{plain(branch.quote)}"'
-    since = f"; {branch.today.text}" if branch.today else ""
+    since = f"; {branch.today['text']}" if branch.today else ""
     for place, each in enumerate(best, 1):
         if branch.match(each.fit.kind) == "named":
             stands = "" if each.maturity == "mature" else f", software {each.maturity}"
@@ -202,12 +173,3 @@ def _of_named(branch: policy.Branch, best: Sequence[Candidate], rejections: Sequ
             yield f"{cited}. {rejected.family} is out, {rejected.code}: {rejected.text}{since}"
             return
     yield f"{cited}{since}"
-
-
-def _basis(workload: WorkloadSpec, best: Sequence[Candidate]) -> Basis:
-    """The figure by which these candidates were compared."""
-    wanted = policy.load().cost_basis[way_of(workload)]
-    for each in BASES:
-        if each in wanted and any(getattr(one, each) for one in best):
-            return each
-    return "usd_per_hour"

@@ -11,9 +11,9 @@ from eks_hardware.catalogue import Hardware
 
 _MEMORY = "MEMORY"
 _NEAREST = 5
-# Nothing a user changes mends these.
+# No change by the user helps against these.
 _FINAL = frozenset({"WITHDRAWN", "BARE_METAL", "BURSTABLE", "HARDWARE", "CPU"})
-# The workload sits there; what is missing is time, or a price.
+# The workload fits there; what is missing is time, or a price.
 _NEARLY = frozenset({"LATENCY", "PRICE"})
 
 
@@ -23,14 +23,10 @@ def code_of(miss: Miss) -> str:
 
 
 def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Rejection, ...]:
-    """One rejection for each family without a candidate; CPU families that nobody would try share one.
+    """One rejection for each family that is not ``placed``; CPU families with the same reason share one.
 
-    The type that came furthest speaks: what sits there and is too slow or has no price before what lacks memory, that
-    before what a gate refuses, and among these the most common gate.
-
-    Args:
-        misses: every miss.
-        placed: families that have a candidate.
+    The type that came furthest gives the reason: what fits and is too slow or has no price comes before what lacks
+    memory, that before what a gate refuses, and among these the most common gate.
     """
     families: dict[str, list[Miss]] = {}
     for miss in misses:
@@ -44,28 +40,23 @@ def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Reje
 def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
     codes = Counter(map(code_of, misses))
     code = max(codes, key=lambda each: (each in _NEARLY, each == _MEMORY, codes[each]))
-    # Of a family the largest type is the one that was most likely to do.
+    # The largest type of a family was the most likely to do.
     spoken = min(
         (each for each in misses if code_of(each) == code), key=lambda each: (_lacking(each), -each.kind.vcpus)
     )
     accelerator = spoken.kind.accelerator
     text = spoken.gates[0].text if spoken.gates else spoken.text
-    return Rejection(family=family, accelerator=accelerator.name if accelerator else None, code=code, text=text)
+    return Rejection(family, accelerator.name if accelerator else None, code, text)
 
 
-def _cpu_in_one(rejections: Sequence[Rejection]) -> tuple[Rejection, ...]:
+def _cpu_in_one(rejections: Sequence[Rejection]) -> list[Rejection]:
     by_text: dict[tuple[str, str], list[str]] = {}
     for each in rejections:
         by_text.setdefault((each.code, each.text), []).append(each.family)
-    return tuple(
-        Rejection(
-            family=families[0] if len(families) == 1 else f"{len(families)} CPU families",
-            accelerator=None,
-            code=code,
-            text=text,
-        )
-        for (code, text), families in by_text.items()
-    )
+    return [
+        Rejection(names[0] if len(names) == 1 else f"{len(names)} CPU families", None, code, text)
+        for (code, text), names in by_text.items()
+    ]
 
 
 def nearest_of(misses: Sequence[Miss]) -> tuple[Miss, ...]:
@@ -80,14 +71,9 @@ def nearest_of(misses: Sequence[Miss]) -> tuple[Miss, ...]:
 def _distance(miss: Miss) -> tuple[int, float, bool, int, bool, float]:
     codes = {each.code for each in miss.gates}
     chip = miss.kind.accelerator
-    if codes and codes <= _NEARLY:
-        stage = 0
-    elif not codes:
-        stage = 1
-    else:
-        stage = 2
+    stage = 1 if not codes else 0 if codes <= _NEARLY else 2
     memory_gib = (chip.memory_gib_total or 0.0) if chip else 0.0
-    # What the framework was not made for is farther than what it only lacks something on.
+    # A type that the framework was not made for is farther away than one that only lacks something.
     foreign = "FRAMEWORK" in codes
     return stage, _lacking(miss), foreign, len(codes), miss.kind.hardware is Hardware.CPU, -memory_gib
 

@@ -9,9 +9,10 @@ from typing import Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from eks_hardware.advisor.model import Request
+from eks_hardware import field_paths
+from eks_hardware.advisor.model import Request, ShapeError
 from eks_hardware.advisor.recommend import unknown_of
-from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
+from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.catalogue import load
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader import Document, load_document
@@ -50,11 +51,7 @@ class WorkloadFile(WorkloadSpec):
 
 
 def read_workload(source: Path | str, *, file: str = "<options>") -> Document[WorkloadFile]:
-    """Read a workload.
-
-    Args:
-        source: a file, or its text.
-        file: name in findings, for text.
+    """Read a workload from a file, or from a text that findings call ``file``.
 
     Raises:
         StrategyError: with every finding, each with its line and column.
@@ -63,11 +60,7 @@ def read_workload(source: Path | str, *, file: str = "<options>") -> Document[Wo
 
 
 def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) -> Request:
-    """What is asked of the recommender.
-
-    Args:
-        document: from :func:`read_workload`.
-        folder: folder that ``model.hf_config`` is relative to; default: the working directory.
+    """What is asked of the recommender; ``model.hf_config`` is relative to the folder, or to the working directory.
 
     Raises:
         StrategyError: REGION_UNKNOWN, FIELD_VALUE, or what is wrong with the model's config.json.
@@ -78,7 +71,7 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
     try:
         shape = shape_of(asked.model, folder=folder)
     except ShapeError as error:
-        path = f"model.{error.field}"
+        path = field_paths.below("model", error.field)
         raise StrategyError([Finding(error.code, path, error.message, position=document.source.locate(path))]) from None
     said = asked.model_dump(exclude_unset=True, exclude={"version", "region", "regions", "only"})
     return Request(workload=WorkloadSpec.model_validate(said), shape=shape, regions=asked.places)
@@ -87,7 +80,7 @@ def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) 
 def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
     asked, known = document.value, load().regions
     said = [("region", asked.region)] if asked.region else []
-    said += [(f"regions[{index}]", region) for index, region in enumerate(asked.regions)]
+    said += [(field_paths.item("regions", index), region) for index, region in enumerate(asked.regions)]
     for path, region in said:
         if region not in known:
             hint = did_you_mean(region, known, f"known: {', '.join(known)}")
@@ -99,6 +92,6 @@ def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
     only = document.value.only
     for word, near in unknown_of(load(), only):
         hint = f"did you mean {' or '.join(near)}?" if near else "see `eks-hardware instances`"
-        path = f"only[{only.index(word)}]"
+        path = field_paths.item("only", only.index(word))
         message = f"{word} is no family, accelerator, kind of hardware or instance type of the catalogue; {hint}"
         yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))

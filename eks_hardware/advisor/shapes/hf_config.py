@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.models import ModelType
 
 _MOST_PARAMETERS = 10**15
-_SOURCE = "config.json"
 
 
 def read_hf_config(path: Path) -> Shape:
@@ -41,7 +40,7 @@ def read_hf_config(path: Path) -> Shape:
     except ShapeError:
         raise
     except (ValueError, RecursionError):
-        # A null byte in the path, a number of thousands of digits, thousands of brackets.
+        # A null byte in the path, a number with thousands of digits, thousands of brackets.
         raise ShapeError("HF_CONFIG_JSON", f"{path} holds no configuration of a model") from None
     return from_hf_config(content)
 
@@ -62,9 +61,8 @@ def from_hf_config(config: object) -> Shape:
     sizes = _dimensions(fields, row)
     counted = count(row, sizes)
     if not 1 <= counted.parameters <= _MOST_PARAMETERS:
-        raise ShapeError(
-            "HF_CONFIG_FIELD", f"its dimensions make {counted.parameters:.1e} parameters, which no model has; mend them"
-        )
+        message = f"its dimensions make {counted.parameters:.1e} parameters, which no model has; mend them"
+        raise ShapeError("HF_CONFIG_FIELD", message)
     seen = _vision_parameters(outer, estimated) if text is not outer else 0
     kind = row.get("kind", "decoder")
     with_cache, with_window, window = _cached_layers(fields, row, sizes)
@@ -92,7 +90,7 @@ def from_hf_config(config: object) -> Shape:
         gated_mlp=row.get("gated", True),
         quantized_to=_quantization(outer, text, estimated),
         estimated=tuple(estimated),
-        source=_SOURCE,
+        source="config.json",
     )
 
 
@@ -106,7 +104,7 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _row(name: str | None, fields: Fields, estimated: list[str]) -> ModelType:
-    """The row of a model type, mended by what its configuration may change."""
+    """The row of a model type, with what its configuration changes."""
     rows = facts.model_types()["types"]["rows"]
     row = rows.get(name or "")
     if row is None:
@@ -142,9 +140,8 @@ def _kv_heads(fields: Fields, name: str | None, heads: int) -> int:
         return 1 if fields.flag("multi_query", True) else heads
     found = fields.number("key-value heads") or heads
     if heads % found:
-        raise ShapeError(
-            "HF_CONFIG_FIELD", f"{heads} attention heads do not share {found} key-value heads evenly; mend one of them"
-        )
+        message = f"{heads} attention heads do not share {found} key-value heads evenly; mend one of them"
+        raise ShapeError("HF_CONFIG_FIELD", message)
     return found
 
 
@@ -166,12 +163,9 @@ def _dimensions(fields: Fields, row: ModelType) -> Dimensions:
         fields.flag(*given) if isinstance(given, list) else bool(given)
         for given in (row.get(name, False) for name in ("qkv_bias", "output_bias", "mlp_bias"))
     )
-    decoder_layers = 0
-    if kind == "encoder-decoder":
-        decoder_layers = fields.number("decoder layers") or layers
     return Dimensions(
         layers=layers,
-        decoder_layers=decoder_layers,
+        decoder_layers=(fields.number("decoder layers") or layers) if kind == "encoder-decoder" else 0,
         hidden=hidden,
         heads=heads,
         kv_heads=_kv_heads(fields, fields.text("model_type"), heads),
@@ -270,11 +264,12 @@ def _quantization(outer: Mapping[str, Any], text: Mapping[str, Any], estimated: 
         raise ShapeError("HF_CONFIG_FIELD", f"quantization_config is {shown(given)}, and has to be an object; mend it")
     method = str(given.get("quant_method") or "").lower()
     bits = given.get("bits") or given.get("w_bit")
-    if method in ("fp8", "fbgemm_fp8", "fp_quant") or (method == "modelopt" and given.get("quant_algo") == "FP8"):
+    algorithm = given.get("quant_algo") if method == "modelopt" else None
+    if method in ("fp8", "fbgemm_fp8", "fp_quant") or algorithm == "FP8":
         return "fp8"
     if method == "mxfp4":
         return "mxfp4"
-    if method == "modelopt" and given.get("quant_algo") == "NVFP4":
+    if algorithm == "NVFP4":
         return "nvfp4"
     if method == "compressed-tensors":
         groups = given.get("config_groups")

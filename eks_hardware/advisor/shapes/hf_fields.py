@@ -1,4 +1,4 @@
-"""Fields of a Hugging Face ``config.json``, looked at with care: anything may stand there."""
+"""Fields of a Hugging Face ``config.json``, read with care: they may have any value."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
 
 
 class Fields:
-    """Fields of a configuration, looked at with care: anything may stand there."""
+    """Fields of a configuration; each may have a value of any type."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = content
@@ -68,7 +68,7 @@ class Fields:
         """A field that is text."""
         value = self.get(name)
         if value is not None and not isinstance(value, str):
-            raise ShapeError("HF_CONFIG_FIELD", f"{name} is {shown(value)}, and has to be text; mend it")
+            raise _wrong(name, value, "text")
         return value or None
 
     def flag(self, name: str, default: bool) -> bool:
@@ -77,7 +77,7 @@ class Fields:
         if value is None:
             return default
         if not isinstance(value, bool):
-            raise ShapeError("HF_CONFIG_FIELD", f"{name} is {shown(value)}, and has to be true or false; mend it")
+            raise _wrong(name, value, "true or false")
         return value
 
     def number(self, what: str, *, least: int = 1) -> int | None:
@@ -89,7 +89,7 @@ class Fields:
         return None
 
     def needed(self, what: str) -> int:
-        """The same, for a number that nothing works without."""
+        """The same, for a number that the shape cannot do without."""
         found = self.number(what)
         if found is None:
             names = " or ".join(_FIELDS[what][0])
@@ -102,11 +102,12 @@ class Fields:
         if value is None:
             return default
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-            raise ShapeError(
-                "HF_CONFIG_FIELD",
-                f"{name} is {shown(value)}, and has to be a whole number from {least} to {most}; mend it",
-            )
+            raise _wrong(name, value, f"a whole number from {least} to {most}")
         return value
+
+
+def _wrong(name: str, value: object, wanted: str) -> ShapeError:
+    return ShapeError("HF_CONFIG_FIELD", f"{name} is {shown(value)}, and has to be {wanted}; mend it")
 
 
 def shown(value: object) -> str:

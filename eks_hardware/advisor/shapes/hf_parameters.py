@@ -14,21 +14,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Latent:
-    """Latent attention (MLA): keys and values are kept compressed.
+    """Latent attention (MLA): keys and values are kept compressed."""
 
-    Attributes:
-        query_rank: rank of the queries' compression, None for plain queries.
-        kv_rank: rank of the keys' and values' compression.
-        rope_dim: part of a head that has positions; all heads share that of the keys.
-        nope_dim: part of a head that has none.
-        value_dim: size of a head's values.
-    """
-
-    query_rank: int | None
-    kv_rank: int
-    rope_dim: int
-    nope_dim: int
-    value_dim: int
+    query_rank: int | None  # rank of the queries' compression, None for plain queries
+    kv_rank: int  # rank of the keys' and values' compression
+    rope_dim: int  # part of a head that has positions; all heads share that of the keys
+    nope_dim: int  # part of a head that has none
+    value_dim: int  # size of a head's values
 
     @property
     def cached(self) -> int:
@@ -38,75 +30,43 @@ class Latent:
 
 @dataclass(frozen=True, kw_only=True)
 class Experts:
-    """The experts of a mixture.
+    """The experts of a mixture."""
 
-    Attributes:
-        count: experts of a layer.
-        used: those that one token goes through.
-        width: of an expert.
-        shared_width: of the part that every token goes through, 0 for none.
-        dense_layers: layers that have one plain MLP instead.
-    """
-
-    count: int
-    used: int
-    width: int
-    shared_width: int
-    dense_layers: int
+    count: int  # of a layer
+    used: int  # those that one token goes through
+    width: int  # of an expert
+    shared_width: int  # of the part that every token goes through, 0 for none
+    dense_layers: int  # layers that have one plain MLP instead
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dimensions:
-    """What the parameters are counted from.
+    """What the parameters are counted from."""
 
-    Attributes:
-        layers: layers; of an encoder-decoder, those of the encoder.
-        decoder_layers: of an encoder-decoder, layers of the decoder.
-        hidden: width of a layer.
-        heads: query heads.
-        kv_heads: heads of keys and values.
-        head_dim: size of a head.
-        intermediate: width of the MLP.
-        vocabulary: entries of the vocabulary; 0 for images.
-        positions: rows of a learned table of positions, 0 for none.
-        tied: whether input and output share one table.
-        biases: of queries, keys and values; of the attention's output; of the MLP.
-        latent: latent attention.
-        experts: mixture of experts.
-        patch: numbers of a patch of an image, 0 for text.
-        buckets: buckets of T5's relative positions.
-    """
-
-    layers: int
-    decoder_layers: int
-    hidden: int
-    heads: int
+    layers: int  # of an encoder-decoder, those of the encoder
+    decoder_layers: int  # of an encoder-decoder
+    hidden: int  # width of a layer
+    heads: int  # of queries
     kv_heads: int
     head_dim: int
-    intermediate: int
-    vocabulary: int
-    positions: int
-    tied: bool
-    biases: tuple[bool, bool, bool]
+    intermediate: int  # width of the MLP
+    vocabulary: int  # 0 for images
+    positions: int  # rows of a learned table of positions, 0 for none
+    tied: bool  # whether input and output share one table
+    biases: tuple[bool, bool, bool]  # of queries, keys and values; of the attention's output; of the MLP
     latent: Latent | None
     experts: Experts | None
-    patch: int = 0
-    buckets: int = 0
+    patch: int  # numbers of a patch of an image, 0 for text
+    buckets: int  # of T5's relative positions
 
 
 @dataclass(frozen=True, kw_only=True)
 class Counted:
-    """The result.
-
-    Attributes:
-        parameters: all.
-        active: those that one token uses.
-        embeddings: those in the tables of tokens and positions, and of the output.
-    """
+    """The result."""
 
     parameters: int
-    active: int
-    embeddings: int
+    active: int  # those that one token uses
+    embeddings: int  # those in the tables of tokens and positions, and of the output
 
 
 def count(row: ModelType, sizes: Dimensions) -> Counted:
@@ -114,7 +74,7 @@ def count(row: ModelType, sizes: Dimensions) -> Counted:
     kind = row.get("kind", "decoder")
     if kind == "encoder-decoder":
         return _t5(row, sizes)
-    norm = _norm(row, sizes.hidden)
+    norm = (2 if row.get("norm") == "layer" else 1) * sizes.hidden
     layer = _attention(row, sizes) + row.get("norms", 2) * norm
     dense, routed, used = _mlp(row, sizes), 0, 0
     plain_layers = sizes.layers
@@ -134,19 +94,15 @@ def count(row: ModelType, sizes: Dimensions) -> Counted:
     )
 
 
-def _norm(row: ModelType, width: int) -> int:
-    return (2 if row.get("norm") == "layer" else 1) * width
-
-
 def _around(row: ModelType, sizes: Dimensions, norm: int) -> int:
-    """What stands before and behind the layers, tables left out."""
-    kind, hidden = row.get("kind", "decoder"), sizes.hidden
+    """What is before and after the layers, without tables."""
+    hidden = sizes.hidden
     # The last norm of a decoder or of a vision model; the first one of an encoder.
     found: int = norm + (norm if row.get("embedding_norm") else 0)
     found += row.get("token_types", 0) * hidden
     found += hidden * hidden + hidden if row.get("pooler") else 0
     found += sizes.vocabulary if row.get("head_bias") else 0
-    if kind == "vision":
+    if row.get("kind") == "vision":
         found += sizes.patch * hidden + hidden + hidden  # patches to vectors, and the class token
     return found
 

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from math import log
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
-from eks_hardware.advisor.shapes.plausible import check_size, counted
 from eks_hardware.models.workload import ModelShape, count
 
-__all__ = ["ShapeError", "kind_of", "shape_of"]
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.models import PublicModel
 
 _SAID = "the workload"
+
+# What the count from the dimensions may be of the parameters. With width and depth of a public model it is 0.7 to 2.03;
+# with one of them, and the other as the model next in size has it, 0.46 to 3.5 (the configurations that
+# tests/unit/advisor/test_shape.py reads). How many experts there are, and how wide, is not said.
+_OF_BOTH = 0.4, 2.5
+_OF_ONE = 1 / 3, 4.0
+_OF_EXPERTS = 0.25, 4.0
+_OUTLINE = ("layers", "hidden_size")
+_BILLION = 1e9
 
 
 def kind_of(architecture: str | None) -> str | None:
@@ -27,12 +37,10 @@ def kind_of(architecture: str | None) -> str | None:
 def shape_of(model: ModelShape, *, folder: Path | None = None) -> Shape:
     """The shape of a model; what is estimated is said in ``estimated``.
 
-    Args:
-        model: what the workload says of it; beside ``hf_config`` it wins.
-        folder: folder that ``hf_config`` is relative to; default: the working directory.
+    What the model says wins over its ``hf_config``, which is relative to the folder, or to the working directory.
 
     Raises:
-        ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, MODEL_SIZE, with the field of the model that it is about.
+        ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, MODEL_SIZE, with the field of the model at fault.
     """
     if model.hf_config is None:
         return _of_size(model)
@@ -68,8 +76,11 @@ def _with_said(shape: Shape, model: ModelShape) -> Shape:
             f"{mended.attention_heads} attention heads do not share {mended.kv_heads} key-value heads evenly",
             "kv_heads",
         )
-    check_size(mended, said, share=shape.active_parameters / counted(shape))
+    _check_size(mended, said, share=shape.active_parameters / counted(shape))
     return replace(mended, source=f"{shape.source} and {_SAID}") if said else mended
+
+
+# --- from the number of parameters
 
 
 def _of_size(model: ModelShape) -> Shape:
@@ -80,40 +91,14 @@ def _of_size(model: ModelShape) -> Shape:
     parameters = count(model.parameters or "1")
     rows = facts.model_types()["public"]["rows"]
     near = min(rows, key=lambda row: abs(log(row["parameters"] / parameters)))
-    missing: list[str] = []
-
-    def take(name: Literal["layers", "hidden_size", "attention_heads", "kv_heads"]) -> int:
-        said: int | None = getattr(model, name)
-        if said is None:
-            missing.append(name.replace("_", " "))
-        return said or near[name]
-
-    layers, hidden = take("layers"), take("hidden_size")
-    if model.attention_heads is None and model.hidden_size is not None:
-        head_dim = model.head_dim or near["head_dim"]
-        heads = max(1, hidden // head_dim)
-        missing.append("attention heads")
-    else:
-        heads = take("attention_heads")
-        head_dim = model.head_dim or (near["head_dim"] if model.hidden_size is None else max(1, hidden // heads))
-    kv_heads = take("kv_heads") if heads == near["attention_heads"] or model.kv_heads else heads
-    if heads % kv_heads and model.attention_heads is None:
-        heads = kv_heads
-    elif heads % kv_heads:
-        kv_heads = heads
+    layers, hidden = model.layers or near["layers"], model.hidden_size or near["hidden_size"]
+    heads, kv_heads, head_dim = _heads(model, near, hidden)
     kind = kind_of(model.architecture)
-    width = round(near["intermediate_size"] * hidden / near["hidden_size"])
     # A table larger than the model itself would be that of a much larger one.
     tables = min(near["vocabulary"] * hidden * (1 if near["tied"] else 2), parameters // 3)
-    active = parameters if model.active_parameters is None else count(model.active_parameters)
-    estimated = []
-    if missing:
-        estimated.append(f"{', '.join(missing)}: as {near['name']} has them, which is nearest in size")
-    if kind is None and model.architecture:
-        estimated.append(f"architecture {model.architecture} is not known: taken for one that writes tokens")
     shape = Shape(
         parameters=parameters,
-        active_parameters=active,
+        active_parameters=parameters if model.active_parameters is None else count(model.active_parameters),
         layers=layers,
         hidden_size=hidden,
         attention_heads=heads,
@@ -125,11 +110,76 @@ def _of_size(model: ModelShape) -> Shape:
         generates=None if kind is None else kind in ("decoder", "encoder-decoder"),
         layers_with_cache=0 if kind in ("encoder", "vision") else layers,
         quantized_to=None,
-        estimated=tuple(estimated),
+        estimated=_estimated(model, near, heads),
         source=_SAID,
         embedding_parameters=tables,
-        intermediate_size=width,
+        intermediate_size=round(near["intermediate_size"] * hidden / near["hidden_size"]),
         gated_mlp=kind not in ("encoder", "vision"),
     )
-    check_size(shape, [name for name in ("layers", "hidden_size") if getattr(model, name) is not None])
+    _check_size(shape, [name for name in _OUTLINE if getattr(model, name) is not None])
     return shape
+
+
+def _heads(model: ModelShape, near: PublicModel, hidden: int) -> tuple[int, int, int]:
+    """Attention heads, key-value heads that they share evenly, and the size of a head."""
+    if model.attention_heads is None and model.hidden_size is not None:
+        head_dim = model.head_dim or near["head_dim"]
+        heads = max(1, hidden // head_dim)
+    else:
+        heads = model.attention_heads or near["attention_heads"]
+        head_dim = model.head_dim or (near["head_dim"] if model.hidden_size is None else max(1, hidden // heads))
+    kv_heads = model.kv_heads or (near["kv_heads"] if heads == near["attention_heads"] else heads)
+    if heads % kv_heads:
+        heads = kv_heads = kv_heads if model.attention_heads is None else heads
+    return heads, kv_heads, head_dim
+
+
+def _estimated(model: ModelShape, near: PublicModel, heads: int) -> tuple[str, ...]:
+    """What the model does not say, in a sentence each."""
+    # With other heads than those of the public model, each has keys and values of its own.
+    names = (*_OUTLINE, "attention_heads", *(("kv_heads",) if heads == near["attention_heads"] else ()))
+    missing = [name.replace("_", " ") for name in names if getattr(model, name) is None]
+    found = [f"{', '.join(missing)}: as {near['name']} has them, which is nearest in size"] if missing else []
+    if model.architecture and kind_of(model.architecture) is None:
+        found.append(f"architecture {model.architecture} is not known: taken for one that writes tokens")
+    return tuple(found)
+
+
+# --- whether the dimensions go with the number of parameters
+
+
+def counted(shape: Shape) -> float:
+    """Parameters that the dimensions of a shape make: matrices of attention and MLP, and tables.
+
+    Of a mixture of experts those that a token uses, as far as ``intermediate_size`` has them.
+    """
+    attention = 2 * shape.hidden_size * shape.head_dim * (shape.attention_heads + shape.kv_heads)
+    mlp = (3 if shape.gated_mlp is not False else 2) * shape.hidden_size * shape.mlp_width
+    return shape.layers * (attention + mlp) + (shape.embedding_parameters or 0)
+
+
+def _check_size(shape: Shape, said: Collection[str], *, share: float | None = None) -> None:
+    """Refuse width and depth, where they are said, that make far more or far fewer parameters than are said.
+
+    ``share`` is the parameters that the model has for each one counted; None where not all dimensions are known.
+
+    Raises:
+        ShapeError: MODEL_SIZE, with the first of the two as its field.
+    """
+    known = [name for name in _OUTLINE if name in said]
+    experts, both = shape.active_parameters < shape.parameters, len(known) == len(_OUTLINE)
+    if not known or (experts and not both and share is None):
+        return
+    least, most = _OF_EXPERTS if experts else _OF_BOTH if both else _OF_ONE
+    wanted, found = shape.active_parameters, counted(shape) * (share or 1.0)
+    if least * wanted <= found <= most * wanted:
+        return
+    used = " that a token uses" if experts else ""
+    other = "" if both else f"; say {(set(_OUTLINE) - set(known)).pop()} too if it is so"
+    mixture = "" if experts else "; of a mixture of experts say active_parameters"
+    raise ShapeError(
+        "MODEL_SIZE",
+        f"{shape.layers} layers of width {shape.hidden_size} make about {found / _BILLION:.2g}B parameters{used}, "
+        f"and {wanted / _BILLION:.3g}B are said: mend one of them{other}{mixture}",
+        known[0],
+    )

@@ -8,26 +8,22 @@ from eks_hardware.advisor.fitting.gates import learns
 from eks_hardware.advisor.model import Fit, Request
 from eks_hardware.advisor.speed.estimate import TrainingPass, training_pass
 
-# More nodes for less than this share of the device hours are not worth their trouble: estimates are not that exact.
+# More nodes are not worth it for a smaller saving of device hours than this share: estimates are not that exact.
 _WORTH = 0.02
 
 
 def cheapest(request: Request, fits: Iterator[Fit]) -> Fit:
     """The fit of training with the fewest device hours for a token, and of those the one on the fewest nodes.
 
-    The first is taken of anything but training, and where no device waits for weights: no layout needs fewer device
-    hours than computing does. For :class:`eks_hardware.advisor.fitting.fit.Fitter`.
-
-    Args:
-        request: what is asked.
-        fits: fits on one instance type, fewest nodes first; at least one.
+    ``fits`` are those on one instance type, fewest nodes first; at least one. The first is taken for anything but
+    training, and where no device waits for weights: no layout needs fewer device hours than computing does.
     """
     best = next(fits)
     if not learns(request.workload) or best.kind.accelerator is None:
         return best
     one = training_pass(request, best)
     least = _device_seconds(one, best)
-    while least is not None and _waits(one):
+    while least is not None and one.waits:
         other = next(fits, None)
         if other is None:
             break
@@ -36,11 +32,6 @@ def cheapest(request: Request, fits: Iterator[Fit]) -> Fit:
         if seconds is not None and seconds < least * (1 - _WORTH):
             best, one, least = other, tried, seconds
     return best
-
-
-def _waits(one: TrainingPass) -> bool:
-    """Whether the devices wait for weights."""
-    return one.computing.value is not None and one.exchanged.seconds > one.computing.value
 
 
 def _device_seconds(one: TrainingPass, fit: Fit) -> float | None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import Fit, Request
@@ -21,27 +19,17 @@ _FROZEN = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """What a pass over one batch exchanges at the least.
+    """The least that a pass over one batch exchanges."""
 
-    Attributes:
-        seconds: for the slowest of the links at its peak; 0 where nothing is exchanged in each pass.
-        over: that link, in words.
-        unknown: links of which no source has the bandwidth, a sentence each.
-    """
-
-    seconds: float
-    over: str
-    unknown: tuple[str, ...]
+    seconds: float  # over the slowest link at its peak; 0 where nothing is exchanged in each pass
+    over: str  # that link, in words
+    unknown: tuple[str, ...]  # links whose bandwidth no source has, a sentence each
 
 
 def exchange(request: Request, fit: Fit) -> Exchange:
     """The least time that a pass over one batch of fully sharded training (ZeRO-3, FSDP) spends exchanging weights.
 
     Other layouts exchange gradients once a step, which many passes share, or within a layer; that is not counted.
-
-    Args:
-        request: what is asked.
-        fit: how it sits on an instance type.
     """
     if fit.parallelism.sharding != "zero-3":
         return Exchange(seconds=0.0, over="", unknown=())
@@ -81,14 +69,9 @@ def network_gbps(kind: InstanceType) -> float | None:
     The EC2 API gives it by card; ``config/performance/accelerators.json`` (network) has the types whose cards do not
     add up to the node's.
     """
-    total = _totals_gbps().get(kind.name)
+    total = facts.performance()["network"]["total_gbps"].get(kind.name)
     if total is not None:
         return total
     peaks = [card.peak_gbps for card in kind.network_cards]
     known = [peak for peak in peaks if peak is not None]
     return sum(known) if known and len(known) == len(peaks) else None
-
-
-@cache
-def _totals_gbps() -> Mapping[str, float]:
-    return facts.performance()["network"]["total_gbps"]

@@ -14,12 +14,7 @@ _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 
 
 def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
-    """A gate for each latency target of a workload; ``passed`` is None where the estimate is unknown.
-
-    Args:
-        request: what is asked.
-        speed: the estimates of a fit.
-    """
+    """A gate for each latency target of a workload; ``passed`` is None where the estimate is unknown."""
     wanted = request.workload.latency
     if wanted is None:
         return ()
@@ -34,24 +29,20 @@ def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
 def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
     """The fit on the fewest devices of a node that meets the latency targets, with its estimates; or why none does.
 
-    Args:
-        request: what is asked.
-        fit: the fit on the fewest devices that have the memory.
+    ``fit`` is the one on the fewest devices that have the memory.
     """
-    first: tuple[Gate, ...] = ()
+    failed: tuple[Gate, ...] = ()
     for tried in (fit, *_wider(request, fit)):
         estimated = speed(request, tried)
         failed = tuple(each for each in latency_gates(request, estimated) if each.passed is False)
         if not failed:
             return tried, estimated
-        first = failed
     most = fit.kind.accelerator.count if fit.kind.accelerator else 1
     over = f" over {most} devices" if most > 1 else ""
     return Miss(
         kind=fit.kind,
-        missing_gib=None,
-        gates=first,
-        text=f"{fit.kind.name}{over}: " + "; ".join(each.text for each in first),
+        gates=failed,
+        text=f"{fit.kind.name}{over}: " + "; ".join(each.text for each in failed),
         remedy="allow more time, work on fewer sequences at once, or use weights of fewer bits",
     )
 
@@ -59,12 +50,7 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
 def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
     """The same replica over more GPUs of its node: what each reads is less. Neuron takes fixed degrees only."""
     chip = fit.kind.accelerator
-    if (
-        request.workload.latency is None
-        or fit.nodes > 1
-        or chip is None
-        or fit.kind.hardware is not Hardware.NVIDIA_GPU
-    ):
+    if not request.workload.latency or fit.nodes > 1 or not chip or fit.kind.hardware is not Hardware.NVIDIA_GPU:
         return
     tensor = 2 * fit.parallelism.tensor
     while tensor <= chip.count and request.shape.attention_heads % tensor == 0:
@@ -85,6 +71,6 @@ def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
 def _gate(what: str, target: float, value: float | None) -> Gate:
     if value is None:
         text = f"the time to {what} is unknown, and {target:g} ms are asked for: measure it first"
-        return Gate(code="LATENCY", passed=None, text=text, source=_SOURCE)
+        return Gate("LATENCY", None, text, _SOURCE)
     text = f"{what} takes an estimated {value:,.3g} ms, and {target:g} ms are asked for"
-    return Gate(code="LATENCY", passed=value <= target, text=text, source=_SOURCE)
+    return Gate("LATENCY", value <= target, text, _SOURCE)

@@ -1,38 +1,21 @@
 """How long training takes and how fast a model answers, from peak figures and the share of them that is reached.
 
 Pure arithmetic over plain numbers. What is left out is named in the answer. These are estimates, not measurements:
-docs/guides/throughput.md says what to expect of them.
+docs/guides/throughput.md says what to expect of them. A pass takes as long as the slower of reading memory and
+computing, the roofline model (https://arxiv.org/abs/2211.05102 §2 applies it to transformers).
 """
 
 from __future__ import annotations
 
-from eks_hardware.advisor.speed.roofline import (
-    LEAST,
-    PER_TERA,
-    Devices,
-    Estimate,
-    check,
-    parameters_read,
-    pass_seconds,
-    reached,
-    unknown,
-)
+import math
+from dataclasses import dataclass
 
-__all__ = [
-    "Devices",
-    "Estimate",
-    "decode_tokens_per_second",
-    "prefill_seconds",
-    "served_tokens_per_second",
-    "time_per_output_token_ms",
-    "time_to_first_token_ms",
-    "training_seconds",
-    "usd_per_million_tokens",
-]
+from eks_hardware.catalogue.performance import Utilization, utilization
 
-_MS_PER_SECOND = 1000
 _SECONDS_PER_HOUR = 3600
 _MILLION = 1e6
+_GIGA = 1e9
+_TERA = 1e12
 
 # FLOPs per parameter and token.
 _FORWARD = 2  # one multiplication and one addition
@@ -43,19 +26,54 @@ _ATTENTION = 4
 _ATTENTION_BACKWARD = 2  # in forward passes: both factors of each product have gradients
 
 
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A number, and in a sentence each what it rests on; without a value, what is missing."""
+
+    value: float | None
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Devices:
+    """The accelerators that work on one copy of a model; None is unknown."""
+
+    count: int
+    peak_tflops_each: float | None  # dense, in the number format that is computed in
+    bandwidth_gb_per_second_each: float | None = None  # of the memory
+    kind: str = "gpu"  # or neuron: whose measured shares of the peaks are taken
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """The weights of a model as devices read them."""
+
+    active_parameters: float  # those that a token passes
+    total_parameters: float  # more than that in a mixture of experts
+    bytes_per_parameter: float  # 2 for BF16, 0.5 for 4 bits
+
+    def bytes_read(self, tokens: float) -> float:
+        """Bytes of the weights that a pass of some tokens reads.
+
+        With experts chosen evenly and independently, a parameter that one token passes with probability p is read with
+        probability 1 - (1 - p)^tokens. Taking p = active / total for all parameters reads more than a model whose
+        tokens share its attention does, never less.
+        """
+        passed = self.active_parameters / self.total_parameters
+        share = 1.0 if passed == 1 else -math.expm1(tokens * math.log1p(-passed))
+        return self.total_parameters * share * self.bytes_per_parameter
+
+
 def training_seconds(
+    devices: Devices,
     *,
     active_parameters: float,
     tokens: float,
-    devices: int,
-    peak_tflops: float | None,
     precision: str,
-    attention_size: float | None = None,
-    attended_tokens: float | None = None,
+    attention_size: float,
+    attended_tokens: float,
     adapters_only: bool = False,
     recompute: bool,
-    kind: str = "gpu",
-    share: float | None = None,
 ) -> Estimate:
     """Estimate the time of a training run in seconds.
 
@@ -70,58 +88,37 @@ def training_seconds(
     https://arxiv.org/abs/2104.04473 §5.1 and its appendix.
 
     Args:
+        devices: their memory bandwidth is not needed.
         active_parameters: parameters that a token passes; of a mixture of experts those of the chosen ones.
         tokens: tokens of the run: data set times epochs.
-        devices: accelerators.
-        peak_tflops: dense peak of one accelerator in the number format of the run, in TFLOPS; None if unknown.
-        precision: that number format, for the text: ``bf16``.
-        attention_size: attention heads times size of a head; without it and ``attended_tokens``, attention is not
-            counted.
+        precision: number format of the peak, for the text: ``bf16``.
+        attention_size: attention heads times size of a head.
         attended_tokens: tokens that a token attends to, on average over its sequence, summed over the layers: half of
-            the sequence in each where a token sees those before it only.
+            the sequence in each where a token sees only those before it.
         adapters_only: whether only adapters are trained, over frozen weights.
         recompute: whether activations are recomputed (gradient checkpointing).
-        kind: kind of accelerator, ``gpu`` or ``neuron``: which measured share of the peak is taken.
-        share: share of the peak, 0 to 1, instead of the measured one.
-
-    Raises:
-        ValueError: for a number that cannot be.
     """
-    check(LEAST, active_parameters=active_parameters, tokens=tokens, peak_tflops=peak_tflops)
-    check(1, devices=devices, attention_size=attention_size)
-    check(0, attended_tokens=attended_tokens)
-    computing = reached("training", kind, share)
-    if peak_tflops is None or computing is None:
-        return unknown(
+    peak, reached = devices.peak_tflops_each, utilization("training", devices.kind)
+    if peak is None or reached is None:
+        return _unknown(
             {
-                "peak compute (TFLOPS) of this accelerator": peak_tflops,
-                f"share of its peak that training reaches on {kind}": computing,
+                "peak compute (TFLOPS) of this accelerator": peak,
+                f"share of its peak that training reaches on {devices.kind}": reached,
             }
         )
-    flops = _FORWARD + _GRADIENT_OF_INPUTS
-    work = "forward and backward"
-    if adapters_only:
-        work += " through frozen weights"
-    else:
-        flops += _GRADIENT_OF_WEIGHTS
+    flops = _FORWARD + _GRADIENT_OF_INPUTS + (0 if adapters_only else _GRADIENT_OF_WEIGHTS)
     passes = 1 + _ATTENTION_BACKWARD
+    work = f"forward and backward{' through frozen weights' if adapters_only else ''}"
     if recompute:
-        flops += _FORWARD
-        passes += 1
-        work += ", activations recomputed"
-    per_token = flops * active_parameters
-    if attention_size is None or attended_tokens is None:
-        attending = "attention within the sequences not counted"
-    else:
-        more = passes * _ATTENTION * attention_size * attended_tokens
-        attending = f"attention within the sequences adds {more / per_token * 100:.3g} %"
-        per_token += more
+        flops, passes, work = flops + _FORWARD, passes + 1, f"{work}, activations recomputed"
+    weights = flops * active_parameters
+    attention = passes * _ATTENTION * attention_size * attended_tokens
     return Estimate(
-        value=per_token * tokens / (devices * peak_tflops * PER_TERA * computing.value),
+        value=(weights + attention) * tokens / (devices.count * peak * _TERA * reached.share),
         assumptions=(
             f"{flops} FLOPs per parameter and token: {work}",
-            attending,
-            f"{computing} of the {precision} peak of {peak_tflops:,g} TFLOPS a device{computing.measured}",
+            f"attention within the sequences adds {attention / weights * 100:.3g} %",
+            f"{_share(reached)} of the {precision} peak of {peak:,g} TFLOPS a device{_measured(reached)}",
             "no time for loading data, checkpoints and failures",
         ),
     )
@@ -129,14 +126,11 @@ def training_seconds(
 
 def decode_tokens_per_second(
     devices: Devices,
+    weights: Weights,
     *,
-    active_parameters: float,
-    total_parameters: float | None = None,
-    weight_bytes_per_parameter: float,
     kv_bytes_per_token: float,
     context_length: float,
     concurrent_sequences: float,
-    share: float | None = None,
 ) -> Estimate:
     """Estimate how many tokens all sequences together get per second.
 
@@ -145,27 +139,16 @@ def decode_tokens_per_second(
 
     Args:
         devices: accelerators that share one copy of the model.
-        active_parameters: parameters that a token passes.
-        total_parameters: all parameters of a mixture of experts, of which more are read the more sequences there
-            are; default: the active ones.
-        weight_bytes_per_parameter: 2 for BF16, 0.5 for 4 bits.
+        weights: of that copy.
         kv_bytes_per_token: KV cache of one token over all layers, in bytes.
         context_length: tokens that a sequence holds in the KV cache, on average over its generation.
         concurrent_sequences: sequences generated at once (batch size).
-        share: share of the memory bandwidth, 0 to 1, instead of the measured one.
-
-    Raises:
-        ValueError: for a number that cannot be.
     """
-    check(1, concurrent_sequences=concurrent_sequences)
-    check(0, kv_bytes_per_token=kv_bytes_per_token, context_length=context_length)
-    check(LEAST, weight_bytes_per_parameter=weight_bytes_per_parameter)
-    weights = parameters_read(active_parameters, total_parameters, concurrent_sequences) * weight_bytes_per_parameter
-    step = pass_seconds(
+    cache = kv_bytes_per_token * context_length * concurrent_sequences
+    step = _pass_seconds(
         devices,
-        flops=_FORWARD * active_parameters * concurrent_sequences,
-        bytes_read=weights + kv_bytes_per_token * context_length * concurrent_sequences,
-        bandwidth_share=share,
+        flops=_FORWARD * weights.active_parameters * concurrent_sequences,
+        bytes_read=weights.bytes_read(concurrent_sequences) + cache,
     )
     if step.value is None:
         return step
@@ -176,84 +159,31 @@ def decode_tokens_per_second(
     )
 
 
-def time_per_output_token_ms(decode: Estimate, *, concurrent_sequences: float) -> Estimate:
-    """Return the time in milliseconds that one sequence waits for its next token.
-
-    Args:
-        decode: from `decode_tokens_per_second`.
-        concurrent_sequences: the same as there.
-    """
-    check(1, concurrent_sequences=concurrent_sequences)
-    if decode.value is None:
-        return decode
-    return Estimate(value=_MS_PER_SECOND * concurrent_sequences / decode.value, assumptions=decode.assumptions)
-
-
 def prefill_seconds(
-    devices: Devices,
-    *,
-    active_parameters: float,
-    total_parameters: float | None = None,
-    weight_bytes_per_parameter: float,
-    prompt_tokens: float,
-    layers: int | None = None,
-    attention_size: int | None = None,
-    share: float | None = None,
+    devices: Devices, weights: Weights, *, prompt_tokens: float, attention_width: int | None = None
 ) -> Estimate:
     """Estimate the time in seconds to read one prompt.
 
-    Per token 2 x active_parameters + 2 x layers x attention_size x prompt_tokens FLOPs
-    (https://arxiv.org/abs/2001.08361 table 1, forward pass), or reading the weights once if that takes longer.
-
-    Args:
-        devices: accelerators that share one copy of the model.
-        active_parameters: parameters that a token passes.
-        total_parameters: all parameters of a mixture of experts; default: the active ones.
-        weight_bytes_per_parameter: 2 for BF16, 0.5 for 4 bits.
-        prompt_tokens: length of the prompt.
-        layers: transformer layers; without them and ``attention_size``, attention is not counted.
-        attention_size: attention heads times size of a head.
-        share: share of the peak compute, 0 to 1, instead of the measured one.
-
-    Raises:
-        ValueError: for a number that cannot be.
+    Per token 2 x active_parameters + 2 x attention_width x prompt_tokens FLOPs (https://arxiv.org/abs/2001.08361
+    table 1, forward pass), or reading the weights once if that takes longer. ``attention_width`` is layers times
+    attention heads times size of a head; without it attention is not counted.
     """
-    check(1, prompt_tokens=prompt_tokens, layers=layers, attention_size=attention_size)
-    check(LEAST, weight_bytes_per_parameter=weight_bytes_per_parameter)
-    weights = parameters_read(active_parameters, total_parameters, prompt_tokens) * weight_bytes_per_parameter
+    flops_per_token = _FORWARD * weights.active_parameters + 2 * (attention_width or 0) * prompt_tokens
+    step = _pass_seconds(devices, flops=flops_per_token * prompt_tokens, bytes_read=weights.bytes_read(prompt_tokens))
+    if step.value is None:
+        return step
     notes = [f"a prompt of {prompt_tokens:,g} tokens that waits for no other"]
-    flops_per_token = _FORWARD * active_parameters
-    if layers is None or attention_size is None:
+    if attention_width is None:
         notes.append("attention within the prompt not counted")
-    else:
-        flops_per_token += 2 * layers * attention_size * prompt_tokens
-    step = pass_seconds(
-        devices,
-        flops=flops_per_token * prompt_tokens,
-        bytes_read=weights,
-        compute_share=share,
-    )
-    return step if step.value is None else Estimate(value=step.value, assumptions=(*notes, *step.assumptions))
-
-
-def time_to_first_token_ms(prefill: Estimate) -> Estimate:
-    """Return the time in milliseconds to the first token: that of reading the prompt, from `prefill_seconds`."""
-    if prefill.value is None:
-        return prefill
-    return Estimate(value=_MS_PER_SECOND * prefill.value, assumptions=prefill.assumptions)
+    return Estimate(value=step.value, assumptions=(*notes, *step.assumptions))
 
 
 def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode: Estimate) -> Estimate:
     """Estimate the output tokens per second of a server that reads a prompt for every answer.
 
-    A request takes the devices for the time of its prompt, and for its tokens' part of what `decode` gives.
-
-    Args:
-        output_tokens: length of an answer in tokens.
-        prefill: from `prefill_seconds`.
-        decode: from `decode_tokens_per_second`.
+    A request takes the devices for the time of its prompt, from `prefill_seconds`, and for its tokens' part of what
+    `decode_tokens_per_second` gives.
     """
-    check(1, output_tokens=output_tokens)
     if prefill.value is None or decode.value is None:
         missing = [sentence for each in (prefill, decode) if each.value is None for sentence in each.assumptions]
         return Estimate(value=None, assumptions=tuple(dict.fromkeys(missing)))
@@ -267,17 +197,48 @@ def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode:
 
 
 def usd_per_million_tokens(usd_per_hour: float | None, tokens_per_second: float | None) -> float | None:
-    """Return the price of a million tokens in US dollars; None where price or speed is unknown.
-
-    Args:
-        usd_per_hour: price per hour of the devices that give the tokens.
-        tokens_per_second: what they give together, all the time.
-
-    Raises:
-        ValueError: for a negative price, or a speed that is not more than 0.
-    """
-    check(0, usd_per_hour=usd_per_hour)
-    check(LEAST, tokens_per_second=tokens_per_second)
+    """Return the price of a million tokens in US dollars; None where price or speed is unknown."""
     if usd_per_hour is None or tokens_per_second is None:
         return None
     return usd_per_hour / (tokens_per_second * _SECONDS_PER_HOUR) * _MILLION
+
+
+def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estimate:
+    """The time of a pass that reads ``bytes_read`` (weights and KV cache) from device memory once."""
+    reading, computing = utilization("decode", devices.kind), utilization("prefill", devices.kind)
+    bandwidth, peak = devices.bandwidth_gb_per_second_each, devices.peak_tflops_each
+    if bandwidth is None or peak is None or reading is None or computing is None:
+        return _unknown(
+            {
+                "memory bandwidth (GB/s) of this accelerator": bandwidth,
+                "peak compute (TFLOPS) of this accelerator": peak,
+                f"share of its bandwidth that generating reaches on {devices.kind}": reading,
+                f"share of its peak that reading a prompt reaches on {devices.kind}": computing,
+            }
+        )
+    memory = bytes_read / (devices.count * bandwidth * _GIGA * reading.share)
+    compute = flops / (devices.count * peak * _TERA * computing.share)
+    limit = (
+        f"memory: {_share(reading)} of {bandwidth:,g} GB/s a device{_measured(reading)}"
+        if memory >= compute
+        else f"compute: {_share(computing)} of {peak:,g} TFLOPS a device{_measured(computing)}"
+    )
+    notes = [f"limited by {limit}"]
+    if devices.count > 1:
+        notes.append(f"no extra time for communication between the {devices.count:,} devices")
+    return Estimate(value=max(memory, compute), assumptions=tuple(notes))
+
+
+def _share(reached: Utilization) -> str:
+    return f"{reached.share * 100:.3g} %"
+
+
+def _measured(reached: Utilization) -> str:
+    low, high = round(reached.low * 100), round(reached.high * 100)
+    return f" ({reached.how}: {low} to {high} %, {reached.measured_on})"
+
+
+def _unknown(facts: dict[str, object]) -> Estimate:
+    """An estimate without a value that names the facts that are None."""
+    missing = tuple(f"unknown: no source for the {name}" for name, fact in facts.items() if fact is None)
+    return Estimate(value=None, assumptions=missing)

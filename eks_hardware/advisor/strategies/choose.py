@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from eks_hardware import software
+from eks_hardware import field_paths, software
 from eks_hardware.advisor.model import Candidate, Miss, Recommendation
 from eks_hardware.advisor.strategies.lock import AtTheTime, Chosen, Entry
-from eks_hardware.advisor.strategies.questions import Node, Question
+from eks_hardware.advisor.strategies.questions import Node, Question, QuestionError
 from eks_hardware.catalogue import Catalogue, InstanceType, load
 from eks_hardware.findings import Finding
 from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec, WorkloadSpec
@@ -23,47 +22,20 @@ Recommender = Callable[..., Recommendation]
 """``recommend(request, catalogue=..., only=...)``."""
 
 _MOST_TYPES = 5
-"""Types of a spot group; more of them are ever less like the best one."""
+"""Types of a spot group; the more there are, the less they are like the best one."""
 
 # Gate of the nearest miss -> the field to change, below the group or pool.
 _FIELD_OF_GATE = {
     "BF16": "workload.precision",
     "FP8": "workload.precision",
     "INT8": "workload.precision",
-    "PRECISION": "workload.precision",
     "FLASH_ATTENTION": "workload.attention",
     "FRAMEWORK": "workload.framework",
     "EFA": "efa",
     "AMI": "ami",
-    "CAPACITY": "capacity",
     "PURCHASE": "workload.purchase",
     "LATENCY": "workload.latency",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """What the recommender would choose today.
-
-    Attributes:
-        candidate: the winner.
-        entry: the answer as the lock file keeps it.
-    """
-
-    candidate: Candidate
-    entry: Entry
-
-
-class NothingFitsError(Exception):
-    """No hardware does what is asked.
-
-    Attributes:
-        finding: why, with what comes nearest; without a position.
-    """
-
-    def __init__(self, finding: Finding) -> None:
-        self.finding = finding
-        super().__init__(str(finding))
 
 
 def choose(
@@ -73,50 +45,38 @@ def choose(
     overlays: tuple[str, ...] = (),
     recommender: Recommender | None = None,
     catalogue: Catalogue | None = None,
-) -> Answer:
-    """What the recommender chooses for a group or pool today.
-
-    Args:
-        question: what is asked.
-        network: of the strategy; its zones bound the choice.
-        overlays: for the entry.
-        recommender: for tests; :func:`eks_hardware.advisor.recommend.recommend` by default.
-        catalogue: the packaged one by default.
+) -> Entry:
+    """What the recommender chooses for a group or pool today; the zones of the network bound the choice.
 
     Raises:
-        NothingFitsError: WORKLOAD_NOTHING_FITS.
+        QuestionError: WORKLOAD_NOTHING_FITS.
     """
+    if recommender is None:
+        # Imported here: a strategy with a lock file needs no recommender.
+        from eks_hardware.advisor.recommend import recommend
+
+        recommender = recommend
     catalogue = catalogue or load()
     only = tuple(_allowed(question, network, catalogue))
     if not only:
-        raise NothingFitsError(_no_type(question))
-    found = (recommender or _recommender())(question.request, catalogue=catalogue, only=only)
+        raise _no_type(question)
+    found = recommender(question.request, catalogue=catalogue, only=only)
     if not found.candidates:
-        raise NothingFitsError(_nothing_fits(question, found))
+        raise _nothing_fits(question, found)
     best = found.candidates[0]
-    return Answer(
-        candidate=best,
-        entry=Entry(
-            path=question.path,
-            overlays=overlays,
-            asked=dict(question.asked),
-            chosen=_chosen(question, found),
-            at_the_time=AtTheTime(
-                catalogue=catalogue.source,
-                policy=found.branch,
-                score=round(best.score, 1),
-                usd_per_hour=best.usd_per_hour,
-                price_as_of=best.price_as_of,
-            ),
+    return Entry(
+        path=question.path,
+        overlays=overlays,
+        asked=dict(question.asked),
+        chosen=_chosen(question, found),
+        at_the_time=AtTheTime(
+            catalogue=catalogue.source,
+            policy=found.branch,
+            score=round(best.score, 1),
+            usd_per_hour=best.usd_per_hour,
+            price_as_of=best.price_as_of,
         ),
     )
-
-
-def _recommender() -> Recommender:
-    # Here and not at the top: who has a lock file needs none.
-    from eks_hardware.advisor.recommend import recommend
-
-    return recommend
 
 
 # --- what may be chosen
@@ -163,45 +123,41 @@ def _has_image(node: Node, kind: InstanceType) -> bool:
 
 def _chosen(question: Question, found: Recommendation) -> Chosen:
     best = found.candidates[0]
-    kind, nodes = best.fit.kind, best.fit.nodes
-    said = question.request.efa
-    efa = said if said is not None else nodes > 1 and bool(kind.efa_interfaces)
     bought: tuple[Capacity, ...] = question.capacity
     if isinstance(question.node, NodeGroupSpec):
         index = question.capacity.index(best.purchase) if best.purchase in question.capacity else 0
         bought = (question.capacity[index],)
-    names: tuple[str, ...] = (kind.name,)
-    if "spot" in bought and not efa:
-        names = interchangeable(found.candidates, best)
-    return Chosen(
-        instance_types=names, capacity=bought, nodes=nodes, efa=efa, needs=needs_of(question.request.workload, best)
-    )
+    names, efa = types_and_efa(found, best, spot="spot" in bought)
+    needs = needs_of(question.request.workload, best)
+    return Chosen(instance_types=names, capacity=bought, nodes=best.fit.nodes, efa=efa, needs=needs)
 
 
-def interchangeable(candidates: Sequence[Candidate], best: Candidate) -> tuple[str, ...]:
-    """A candidate's type and others with the same accelerators, in the order of the ranking: spot wants a choice."""
-    names = {best.fit.kind.name: None}
-    for fit in (each.fit for each in candidates if (each.region, each.purchase) == (best.region, best.purchase)):
-        alike = (
-            _devices(fit.kind) == _devices(best.fit.kind)
-            and fit.kind.architecture == best.fit.kind.architecture
-            and fit.nodes == best.fit.nodes
-            and fit.replicas_per_node == best.fit.replicas_per_node
-        )
-        if alike:
-            names[fit.kind.name] = None
-    return tuple(names)[:_MOST_TYPES]
+def types_and_efa(found: Recommendation, best: Candidate, *, spot: bool) -> tuple[tuple[str, ...], bool]:
+    """The types for a candidate, and whether EFA joins its nodes.
+
+    Spot needs a choice: other types with the same devices, in the order of the ranking. EFA does not join nodes of
+    different types.
+    """
+    efa = found.request.efa
+    if efa is None:
+        efa = best.fit.nodes > 1 and bool(best.fit.kind.efa_interfaces)
+    names = [best.fit.kind.name]
+    if spot and not efa:
+        names += [each.fit.kind.name for each in found.candidates if _alike(each) == _alike(best)]
+    return tuple(dict.fromkeys(names))[:_MOST_TYPES], efa
 
 
-def _devices(kind: InstanceType) -> tuple[str, int, float | None]:
-    accelerator = kind.accelerator
-    return (accelerator.name, accelerator.count, accelerator.fraction) if accelerator else ("", kind.vcpus, None)
+def _alike(each: Candidate) -> tuple[object, ...]:
+    """What is the same for candidates that can take each other's place."""
+    kind, chip = each.fit.kind, each.fit.kind.accelerator
+    devices = (chip.name, chip.count, chip.fraction) if chip else (kind.vcpus,)
+    return each.region, each.purchase, kind.architecture, each.fit.nodes, each.fit.replicas_per_node, devices
 
 
 def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
     """What a workload demands of its nodes, for the rules about them.
 
-    4-bit weights are computed with in another format, and 8-bit ones too where the accelerator lacks theirs.
+    Weights of 4 bits are computed in another format, and so are those of 8 bits where the accelerator lacks theirs.
     """
     kind, fit = best.fit.kind, best.fit
     precision = workload.precision or "bf16"
@@ -221,60 +177,57 @@ def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
 
 def too_few_nodes(path: str, node: Node, chosen: Chosen, catalogue: Catalogue | None = None) -> Finding | None:
     """WORKLOAD_NODES, where a group or pool may not have as many nodes as one job, or one replica, takes."""
-    needs = f"one {'job' if _trains(node) else 'replica'} takes {chosen.nodes} nodes of {chosen.instance_types[0]}"
+    trains = node.described and node.described.trains
+    needs = f"one {'job' if trains else 'replica'} takes {chosen.nodes} nodes of {chosen.instance_types[0]}"
     if isinstance(node, NodeGroupSpec):
         if chosen.nodes <= node.scaling.max:
             return None
         message = f"{needs} at once, and max is {node.scaling.max}; set max: {chosen.nodes} or more"
-        return Finding("WORKLOAD_NODES", f"{path}.scaling.max", message)
+        return Finding("WORKLOAD_NODES", field_paths.below(path, "scaling", "max"), message)
     least_limits = _least_limits(node, chosen, catalogue or load())
     for resource, given in node.limits.items():
         least = least_limits.get(resource)
         if least and amount(given) < least:
             message = f"{needs} at once, with {least} {resource} together, and the limit is {given}; raise it"
-            bracketed = f"limits[{resource}]" if "/" in resource else f"limits.{resource}"
-            return Finding("WORKLOAD_NODES", f"{path}.{bracketed}", message)
+            return Finding("WORKLOAD_NODES", field_paths.below(path, "limits", resource), message)
     return None
 
 
 def _least_limits(pool: NodePoolSpec, chosen: Chosen, catalogue: Catalogue) -> dict[str, int]:
-    """What the nodes of one job count for against each limit, but memory: it is the last to run out."""
+    """What the nodes of one job take of each limit but memory, which is the last to run out."""
     kind = catalogue.find(chosen.instance_types[0])
-    # Of one node POOL_LIMIT_SMALL speaks; a limit below zero has a rule of its own, too.
+    # POOL_LIMIT_SMALL judges a single node, and limits below zero have a rule of their own, too.
     if kind is None or chosen.nodes == 1 or any(isinstance(given, int) and given < 0 for given in pool.limits.values()):
         return {}
     counted = node_capacity(kind)
     return {name: int(counted[name] * chosen.nodes) for name in pool.limits if name in counted and name != "memory"}
 
 
-def _trains(node: Node) -> bool:
-    return bool(node.described and node.described.trains)
-
-
 # --- where nothing fits
 
 
-def _no_type(question: Question) -> Finding:
-    region = question.request.regions[0]
-    if question.zone_ids:
-        message = f"no type is offered in {', '.join(question.zone_ids)} of {region} with an image for these nodes"
-        return Finding("WORKLOAD_NOTHING_FITS", f"{question.path}.zones", f"{message}; take other zones")
+def _no_type(question: Question) -> QuestionError:
+    field, region = "ami", question.request.regions[0]
     message = f"no type of {region} has an image for these nodes; take another region, or image_id for one of your own"
-    return Finding("WORKLOAD_NOTHING_FITS", f"{question.path}.ami", message)
+    if question.zone_ids:
+        field, zones = "zones", ", ".join(question.zone_ids)
+        message = f"no type is offered in {zones} of {region} with an image for these nodes; take other zones"
+    return QuestionError("WORKLOAD_NOTHING_FITS", field_paths.below(question.path, field), message)
 
 
-def _nothing_fits(question: Question, found: Recommendation) -> Finding:
-    if not found.nearest:
-        message = "no hardware does this; make the model smaller, or the precision lower"
-        return Finding("WORKLOAD_NOTHING_FITS", f"{question.path}.workload", message)
-    nearest = found.nearest[0]
-    remedy = f"; {nearest.remedy.rstrip('.')}" if nearest.remedy else ""
-    message = f"nothing fits; nearest is {nearest.kind.name}: {nearest.text.rstrip('.')}{remedy}"
-    return Finding("WORKLOAD_NOTHING_FITS", f"{question.path}.{_field(nearest)}", message)
+def _nothing_fits(question: Question, found: Recommendation) -> QuestionError:
+    field = "workload"
+    message = "no hardware does this; make the model smaller, or the precision lower"
+    if found.nearest:
+        nearest = found.nearest[0]
+        field = _field(nearest)
+        remedy = f"; {nearest.remedy.rstrip('.')}" if nearest.remedy else ""
+        message = f"nothing fits; nearest is {nearest.kind.name}: {nearest.text.rstrip('.')}{remedy}"
+    return QuestionError("WORKLOAD_NOTHING_FITS", field_paths.below(question.path, *field_paths.split(field)), message)
 
 
 def _field(miss: Miss) -> str:
-    """The field to change so that the nearest would fit."""
+    """The field to change so that the nearest would fit, below the group or pool."""
     if miss.missing_gib is not None:
         return "workload.model"
     failed = (gate.code for gate in miss.gates if gate.passed is False)

@@ -1,18 +1,18 @@
 """Put instance types in place of ``workload: {...}``: the step between loading a strategy and resolving it.
 
-The types come from the lock file beside the strategy, and from nowhere else: where it has no answer to what the
-strategy asks, that is an error, which says what the recommender would choose today.
+The types come only from the lock file beside the strategy. Where it has no answer to what the strategy asks, that is
+an error, which says what the recommender would choose today.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from eks_hardware import field_paths
 from eks_hardware.advisor.strategies import lock
-from eks_hardware.advisor.strategies.choose import NothingFitsError, Recommender, choose, too_few_nodes
+from eks_hardware.advisor.strategies.choose import Recommender, choose, too_few_nodes
 from eks_hardware.advisor.strategies.filled import Filled
 from eks_hardware.advisor.strategies.questions import (
     Node,
@@ -44,19 +44,16 @@ def fill(
 ) -> Filled:
     """A strategy with the hardware that is locked for its workloads.
 
-    Args:
-        loaded: the strategy.
-        overlays: those that it was loaded with: a lock file keeps apart what was asked with others.
-        recommender: for tests; what says which hardware would be chosen today.
-        catalogue: the packaged one by default.
+    A lock file keeps apart what was asked with different ``overlays``. ``recommender`` and ``catalogue`` are for tests.
     """
     described = described_nodes(loaded)
     path = lock.lock_path(loaded.path) if loaded.path else None
     try:
         entries = lock.read(path) if path else ()
     except lock.LockError as error:
-        # Of a strategy that asks nothing it is no business what lies beside it.
-        return Filled(loaded, frozenset(described), (_of_lock(error),) if described else ())
+        # A strategy that asks nothing does not care what is beside it.
+        broken = Finding(error.code, "", error.message, position=Position(error.file))
+        return Filled(loaded, frozenset(described), (broken,) if described else ())
     filling = _Filling(loaded, tuple(overlays), entries, recommender, catalogue)
     for each, node in described.items():
         filling.take(each, node)
@@ -65,67 +62,51 @@ def fill(
     return Filled(filled, frozenset(described) - set(filling.chosen), findings)
 
 
+@dataclass
 class _Filling:
-    """One strategy on its way."""
+    """Fills one strategy, group by group."""
 
-    def __init__(
-        self,
-        loaded: LoadedStrategy,
-        overlays: tuple[str, ...],
-        entries: Sequence[lock.Entry],
-        recommender: Recommender | None,
-        catalogue: Catalogue | None,
-    ) -> None:
-        self._loaded = loaded
-        self._overlays = overlays
-        self._entries = entries
-        self._recommender = recommender
-        self._catalogue = catalogue
-        self._used: list[lock.Entry] = []
-        self.chosen: dict[str, lock.Chosen] = {}
-        self.findings: list[Finding] = []
+    loaded: LoadedStrategy
+    overlays: tuple[str, ...]
+    entries: Sequence[lock.Entry]
+    recommender: Recommender | None
+    catalogue: Catalogue | None
+    chosen: dict[str, lock.Chosen] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    _used: list[lock.Entry] = field(default_factory=list)
 
     def take(self, path: str, node: Node) -> None:
         """Fill one group or pool, or say why not."""
         try:
-            question = question_of(self._loaded, path, node)
+            question = question_of(self.loaded, path, node)
+            entry = answer_in(self.entries, question)
+            if entry:
+                chosen = self.chosen[path] = entry.chosen
+                self._used.append(entry)
+            # For a region that the catalogue does not know, REGION_UNKNOWN says enough.
+            elif self.loaded.strategy.region in (self.catalogue or load()).regions:
+                network = self.loaded.strategy.network
+                today = choose(question, network, recommender=self.recommender, catalogue=self.catalogue)
+                chosen = today.chosen
+                self._say(self._unlocked(question, chosen))
+            else:
+                return
         except QuestionError as error:
             self._say(error.finding)
             return
-        entry = answer_in(self._entries, question)
-        if entry:
-            self._used.append(entry)
-            self.chosen[path] = entry.chosen
-            self._say(too_few_nodes(path, node, entry.chosen, self._catalogue))
-        # Of a region that the catalogue does not know REGION_UNKNOWN says enough.
-        elif self._loaded.strategy.region in (self._catalogue or load()).regions:
-            self._ask(question)
-
-    def _ask(self, question: Question) -> None:
-        try:
-            answer = choose(
-                question,
-                self._loaded.strategy.network,
-                recommender=self._recommender,
-                catalogue=self._catalogue,
-            )
-        except NothingFitsError as error:
-            self._say(error.finding)
-            return
-        today = answer.entry.chosen
-        self._say(self._unlocked(question, today))
-        self._say(too_few_nodes(question.path, question.node, today, self._catalogue))
+        self._say(too_few_nodes(path, node, chosen, self.catalogue))
 
     def _unlocked(self, question: Question, today: lock.Chosen) -> Finding:
-        command = f"run `{lock_command(self._loaded, self._overlays)}` and commit {self._lock_name}"
-        others = [each for each in self._entries if each.path == question.path]
+        lock_name = lock.lock_path(self.loaded.path).name if self.loaded.path else "the lock file"
+        command, path = f"run `{self._command}` and commit {lock_name}", field_paths.below(question.path, "workload")
+        others = [each for each in self.entries if each.path == question.path]
         if not others:
             message = (
                 f"the hardware for it is not locked: the recommender would choose {today.instance_types[0]} today; "
                 f"{command}"
             )
-            return Finding("LOCK_MISSING", f"{question.path}.workload", message)
-        # Of choices for several overlays the one that is meant is the one that is most alike.
+            return Finding("LOCK_MISSING", path, message)
+        # Of choices for several overlays, the one most like the question is meant.
         nearest = min(others, key=lambda each: len(differences(question.asked, each.asked)))
         changed = differences(question.asked, nearest.asked)
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
@@ -134,47 +115,28 @@ class _Filling:
             f"{shown('; '.join(changed[:_MOST_DIFFERENCES]), 300)}{more}; the recommender would choose "
             f"{today.instance_types[0]} today: {command}"
         )
-        return Finding("LOCK_OUTDATED", f"{question.path}.workload", message)
+        return Finding("LOCK_OUTDATED", path, message)
 
     @property
-    def _lock_name(self) -> str:
-        return lock.lock_path(self._loaded.path).name if self._loaded.path else "the lock file"
+    def _command(self) -> str:
+        return " ".join(["eks-hardware lock", self.loaded.file, *(f"--overlay {name}" for name in self.overlays)])
 
-    def unused(self, described: Collection[str]) -> list[Finding]:
+    def unused(self, described: Collection[str]) -> Iterator[Finding]:
         """Choices that nobody asks for any more; those made with other overlays are for other runs."""
         answered = {each.path for each in self._used}
-        stale = [
-            each
-            for each in self._entries
-            if each.overlays == self._overlays
-            and each not in self._used
-            and (each.path not in described or each.path in answered)
-        ]
-        position = Position(display_name(lock.lock_path(self._loaded.path))) if self._loaded.path else None
-        return [
-            Finding(
-                "LOCK_UNUSED",
-                "",
-                f"nothing asks for the choice of {each.chosen.instance_types[0]} for {each.path} any more; run "
-                f"`{lock_command(self._loaded, self._overlays)}` to remove it",
-                Severity.WARNING,
-                position,
-            )
-            for each in stale
-        ]
+        position = Position(display_name(lock.lock_path(self.loaded.path))) if self.loaded.path else None
+        for each in self.entries:
+            stale = each not in self._used and (each.path not in described or each.path in answered)
+            if stale and each.overlays == self.overlays:
+                message = (
+                    f"nothing asks for the choice of {each.chosen.instance_types[0]} for {each.path} any more; run "
+                    f"`{self._command}` to remove it"
+                )
+                yield Finding("LOCK_UNUSED", "", message, Severity.WARNING, position)
 
     def _say(self, finding: Finding | None) -> None:
         if finding:
-            self.findings.append(replace(finding, position=self._loaded.source.locate(finding.path)))
-
-
-def lock_command(loaded: LoadedStrategy, overlays: Sequence[str] = ()) -> str:
-    """What to run to lock a strategy."""
-    return " ".join(["eks-hardware lock", loaded.file, *(f"--overlay {name}" for name in overlays)])
-
-
-def _of_lock(error: lock.LockError) -> Finding:
-    return Finding(error.code, "", error.message, position=Position(error.file))
+            self.findings.append(replace(finding, position=self.loaded.source.locate(finding.path)))
 
 
 # --- filling in
@@ -193,7 +155,7 @@ def filled_in(loaded: LoadedStrategy, chosen: Mapping[str, lock.Chosen]) -> Load
 
 
 def _with(node: Node, chosen: lock.Chosen) -> Node:
-    """What the strategy says itself stays."""
+    """A group or pool with what was chosen, except for what the strategy says itself."""
     given = node.model_fields_set
     update: dict[str, object] = {"instance_types": chosen.instance_types}
     if chosen.efa and "efa" not in given:
@@ -207,15 +169,15 @@ def _with(node: Node, chosen: lock.Chosen) -> Node:
 
 
 def _with_types(node: yn.Node, names: Sequence[str]) -> yn.Node:
-    """A group or pool with the types that were chosen, where its workload stands."""
+    """A group or pool with the types that were chosen, at the position of its workload."""
     workload = node.entries.get("workload") if isinstance(node, yn.Mapping) else None
     if not isinstance(node, yn.Mapping) or workload is None:
         return node
-    # As the workload is found: by its key, where it goes over several lines.
+    # Findings about a workload of several lines point to its key.
     at = workload.node.position
     at = workload.key_position if workload.key_position.line != at.line else at
     types = yn.Sequence([yn.Scalar(name, name, True, at) for name in names], at)
     entries = {**node.entries}
-    for field in ("instance_types", "efa", "needs", "capacity"):
-        entries.setdefault(field, yn.Entry(at, types))
+    for key in ("instance_types", "efa", "needs", "capacity"):
+        entries.setdefault(key, yn.Entry(at, types))
     return yn.Mapping(entries, node.position, removed=node.removed)

@@ -10,14 +10,8 @@ from eks_hardware.loader import LoadedStrategy
 
 @dataclass(frozen=True)
 class Filled:
-    """A strategy whose described groups and pools have instance types, as far as they are known.
-
-    Attributes:
-        loaded: the strategy.
-        left_open: paths of groups and pools that have none yet, such as ``node_groups[llm]``; a finding says why.
-        findings: what is wrong with their workloads and choices.
-    """
+    """A strategy whose described groups and pools have instance types, as far as they are known."""
 
     loaded: LoadedStrategy
-    left_open: frozenset[str] = frozenset()
-    findings: tuple[Finding, ...] = ()
+    left_open: frozenset[str] = frozenset()  # groups and pools that have none yet; a finding says why
+    findings: tuple[Finding, ...] = ()  # what is wrong with their workloads and choices

@@ -1,7 +1,7 @@
 """The lock file: which hardware was chosen for the workloads of a strategy, and for which question.
 
 ``demo.yaml`` has ``demo.lock.json`` beside it. The file is committed, and only ``eks-hardware lock`` changes it, so
-that a newer catalogue never changes a cluster that is deployed. An entry holds the question as it was asked; where a
+that a newer catalogue never changes a cluster that is deployed. An entry has the question as it was asked; where a
 strategy asks another one today, its answer no longer counts.
 """
 
@@ -56,54 +56,31 @@ class _LockModel(StrategyModel):
 
 
 class Chosen(_LockModel):
-    """What was chosen for a group or pool.
+    """What was chosen for a group or pool."""
 
-    Attributes:
-        instance_types: best first.
-        capacity: how they are bought; a group has one.
-        nodes: that one job, or one replica, takes.
-        efa: whether EFA joins them.
-        needs: what the software demands of them.
-    """
-
-    instance_types: Annotated[tuple[InstanceTypeName, ...], Field(min_length=1, max_length=20)]
-    capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=4)]
-    nodes: Annotated[int, Field(ge=1, le=5000)]
-    efa: bool
-    needs: Needs
+    instance_types: Annotated[tuple[InstanceTypeName, ...], Field(min_length=1, max_length=20)]  # best first
+    capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=4)]  # a group has one
+    nodes: Annotated[int, Field(ge=1, le=5000)]  # that one job, or one replica, takes
+    efa: bool  # whether EFA joins them
+    needs: Needs  # what the software demands of them
 
 
 class AtTheTime(_LockModel):
-    """What was known when the choice was made; for people, nothing depends on it.
+    """What was known when the choice was made; for people, nothing depends on it."""
 
-    Attributes:
-        catalogue: where the catalogue's instance types were read, with the day.
-        policy: branch of the policy that the workload took.
-        score: from 0 to 100.
-        usd_per_hour: of all nodes, None where no source has a price.
-        price_as_of: day, or month, of the price.
-    """
-
-    catalogue: _Word
-    policy: _Word
-    score: _Number
-    usd_per_hour: _Number | None
-    price_as_of: _Word | None
+    catalogue: _Word  # where the catalogue's instance types were read, with the day
+    policy: _Word  # branch of the policy that the workload took
+    score: _Number  # 0 to 100
+    usd_per_hour: _Number | None  # all nodes together; None where no source has a price
+    price_as_of: _Word | None  # day or month
 
 
 class Entry(_LockModel):
-    """A question and its answer.
+    """A question and its answer, which counts wherever the same question is asked."""
 
-    Attributes:
-        path: the group or pool, ``node_groups[llm]``.
-        overlays: overlays with which the question was asked; the answer holds wherever the same one is asked.
-        asked: the question.
-        chosen: the answer.
-        at_the_time: what was known then.
-    """
-
+    # The group or pool, as node_groups[llm].
     path: Annotated[str, StringConstraints(pattern=r"^(node_groups|karpenter\.node_pools)\[[a-z0-9-]{1,63}\]$")]
-    overlays: Annotated[tuple[Name, ...], Field(max_length=20)] = ()
+    overlays: Annotated[tuple[Name, ...], Field(max_length=20)] = ()  # with which the question was asked
     asked: dict[_Key, bool | _Whole | _Number | _Word | tuple[_Word, ...]]
     chosen: Chosen
     at_the_time: AtTheTime
@@ -116,12 +93,12 @@ class _LockFile(_LockModel):
 
 
 def lock_path(strategy_file: Path) -> Path:
-    """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``; it is no strategy to whoever looks for these."""
+    """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``, which is not found as a strategy."""
     return strategy_file.with_name(f"{strategy_file.stem}.lock.json")
 
 
 def read(path: Path) -> tuple[Entry, ...]:
-    """The entries of a lock file; none where there is no file.
+    """The entries of a lock file; none if the file does not exist.
 
     Raises:
         LockError: LOCK_INVALID, for anything but a lock file of this version.
@@ -181,20 +158,19 @@ def _as_json(entry: Entry) -> dict[str, object]:
 
 
 def write(path: Path, entries: Sequence[Entry]) -> bool:
-    """Write a lock file, whole or not at all; without entries there is none.
+    """Write a lock file, whole or not at all, or remove it where there are no entries; whether anything changed.
 
     Each run writes a draft of its own and puts it in place in one step: of two runs at once the later one counts.
-
-    Returns:
-        Whether anything changed.
 
     Raises:
         LockError: LOCK_UNWRITABLE.
     """
-    content = as_text(entries).encode() if entries else None
+    content = as_text(entries).encode()
     try:
-        if content is None:
-            return _remove(path)
+        if not entries:
+            existed = os.path.lexists(path)
+            path.unlink(missing_ok=True)
+            return existed
         with contextlib.suppress(OSError):
             if _read_bytes(path) == content:
                 return False
@@ -203,14 +179,6 @@ def write(path: Path, entries: Sequence[Entry]) -> bool:
         reason = (error.strerror or str(error)).lower()
         message = f"cannot be written: {reason}; run this where the strategy's folder can be written to"
         raise LockError("LOCK_UNWRITABLE", message, display_name(path)) from None
-    return True
-
-
-def _remove(path: Path) -> bool:
-    try:
-        path.unlink()
-    except FileNotFoundError:
-        return False
     return True
 
 

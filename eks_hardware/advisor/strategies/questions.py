@@ -7,8 +7,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from eks_hardware.advisor.model import Request, Shape
-from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
+from eks_hardware import field_paths
+from eks_hardware.advisor.model import Request, ShapeError
+from eks_hardware.advisor.shapes.shape import shape_of
 from eks_hardware.advisor.strategies.lock import Asked, Entry
 from eks_hardware.findings import Finding
 from eks_hardware.loader import LoadedStrategy
@@ -28,35 +29,26 @@ _NOT_ASKED = frozenset(("estimated", "source"))
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a group or pool asks.
-
-    Attributes:
-        path: the group or pool, ``node_groups[llm]``.
-        node: the group or pool.
-        request: the question as the recommender takes it.
-        capacity: how nodes may be bought, from the group or pool or from its workload.
-        zone_ids: zones of which a type has to be in every one; empty for any.
-        asked: the question as the lock file keeps it.
-    """
+    """What a group or pool asks."""
 
     path: str
     node: Node
-    request: Request
-    capacity: tuple[Capacity, ...]
-    zone_ids: tuple[str, ...]
-    asked: Asked
+    request: Request  # the question as the recommender takes it
+    capacity: tuple[Capacity, ...]  # how nodes may be bought, from the group or pool or from its workload
+    zone_ids: tuple[str, ...]  # a type has to be in every one of these zones; empty for any
+    asked: Asked  # the question as the lock file keeps it
 
 
 class QuestionError(Exception):
-    """A group or pool whose question makes no sense.
+    """A group or pool whose question makes no sense, or for which there is no hardware.
 
     Attributes:
         finding: why, without a position.
     """
 
-    def __init__(self, finding: Finding) -> None:
-        self.finding = finding
-        super().__init__(str(finding))
+    def __init__(self, code: str, path: str, message: str) -> None:
+        self.finding = Finding(code, path, message)
+        super().__init__(str(self.finding))
 
 
 def described_nodes(loaded: LoadedStrategy) -> Mapping[str, Node]:
@@ -74,9 +66,14 @@ def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
     if workload is None:
         raise ValueError(f"{path} describes no workload")
     capacity = _capacity(path, node, workload)
-    shape = _shape(loaded, path, workload)
-    zone_ids = _pinned_zones(node)
-    # What the containers bring is asked for once, in whichever of the two places it stands.
+    try:
+        shape = shape_of(workload.model, folder=loaded.path.parent if loaded.path else Path())
+    except ShapeError as error:
+        field = field_paths.below(path, "workload", "model", error.field)
+        raise QuestionError(error.code, field, error.message) from None
+    demand = zones.of_node_group(node) if isinstance(node, NodeGroupSpec) else zones.of_node_pool(node, ())
+    zone_ids = tuple(sorted(set(demand.pinned)))
+    # The software of the containers is asked for once, whether the workload or `needs` names it.
     filled_in = {
         "purchase": capacity,
         "framework": workload.framework or node.needs.framework,
@@ -108,7 +105,7 @@ def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, 
                 f"{reserved} nodes come from a reservation, whose id and zone the workload does not say; add capacity: "
                 f"{reserved} and the reservation beside it"
             )
-            raise QuestionError(Finding("WORKLOAD_CAPACITY", f"{path}.workload.purchase", message))
+            raise QuestionError("WORKLOAD_CAPACITY", field_paths.below(path, "workload", "purchase"), message)
         return bought
     own = (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
     if "spot" in own and not workload.interruptible:
@@ -116,38 +113,25 @@ def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, 
             "spot takes nodes away at two minutes' notice, and the workload does not say that it survives that; add "
             "interruptible: true to it, or take spot out"
         )
-        raise QuestionError(Finding("WORKLOAD_SPOT", f"{path}.capacity", message))
+        raise QuestionError("WORKLOAD_SPOT", field_paths.below(path, "capacity"), message)
     foreign = [each for each in own if each not in workload.purchase]
     if foreign and "purchase" in workload.model_fields_set:
         message = (
             f"nodes are bought as {foreign[0]} here, and the workload's purchase has only "
             f"{', '.join(workload.purchase)}; make the two agree, or keep one of them"
         )
-        raise QuestionError(Finding("WORKLOAD_CAPACITY", f"{path}.capacity", message))
+        raise QuestionError("WORKLOAD_CAPACITY", field_paths.below(path, "capacity"), message)
     return own
 
 
-def _shape(loaded: LoadedStrategy, path: str, workload: WorkloadSpec) -> Shape:
-    folder = loaded.path.parent if loaded.path else Path()
-    try:
-        return shape_of(workload.model, folder=folder)
-    except ShapeError as error:
-        raise QuestionError(Finding(error.code, f"{path}.workload.model.{error.field}", error.message)) from None
-
-
-def _pinned_zones(node: Node) -> tuple[str, ...]:
-    demand = zones.of_node_group(node) if isinstance(node, NodeGroupSpec) else zones.of_node_pool(node, ())
-    return tuple(sorted(set(demand.pinned)))
-
-
 def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
-    """The question in flat fields. What is a default is left out, so that saying it asks nothing else."""
+    """The question in flat fields. Defaults are left out, so that saying one asks the same question."""
     workload = request.workload
     said = workload.model_dump(mode="json", exclude_defaults=True, exclude={"model", "purchase"})
     if workload.model.hf_config is None:
         model = workload.model.model_dump(mode="json", exclude_none=True)
     else:
-        # What the file says, and not where it is: a changed file is another question, a moved one is not.
+        # What the file says, not where it is: a changed file is another question, a moved one is not.
         model = {each.name: getattr(request.shape, each.name) for each in fields(request.shape)}
         model = {name: value for name, value in model.items() if value is not None and name not in _NOT_ASKED}
     ami = node.ami.model_dump(mode="json", exclude_defaults=True, include={"family", "type", "image_id"})

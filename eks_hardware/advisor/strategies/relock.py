@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from eks_hardware.advisor.strategies import lock
-from eks_hardware.advisor.strategies.choose import Answer, NothingFitsError, Recommender, choose, too_few_nodes
+from eks_hardware.advisor.strategies.choose import Recommender, choose, too_few_nodes
 from eks_hardware.advisor.strategies.questions import (
-    Node,
     Question,
     QuestionError,
     answer_in,
@@ -26,43 +25,28 @@ State = Literal["new", "kept", "changed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What becomes of one group or pool.
-
-    Attributes:
-        path: the group or pool, ``node_groups[llm]``.
-        state: chosen for the first time, kept as it is locked, or chosen anew.
-        entry: what the lock file says of it from now on.
-        before: what it said until now, None where it said nothing.
-        today: what the recommender would choose today; None where it was not asked.
-        why: what is asked otherwise than before, in words; empty for the same question.
-    """
+    """What becomes of one group or pool."""
 
     path: str
-    state: State
-    entry: lock.Entry
-    before: lock.Entry | None
-    today: Answer | None
-    why: tuple[str, ...]
+    state: State  # chosen for the first time, kept as it is locked, or chosen anew
+    entry: lock.Entry  # what the lock file says of it from now on
+    before: lock.Entry | None  # what it said until now
+    today: lock.Entry | None  # what the recommender would choose today; None where it was not asked
+    why: tuple[str, ...] = ()  # what is asked otherwise than before, in words; empty for the same question
 
     @property
     def differs_today(self) -> bool:
         """Whether the recommender would choose otherwise today."""
-        return self.today is not None and self.today.entry.chosen != self.entry.chosen
+        return self.today is not None and self.today.chosen != self.entry.chosen
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relocked:
-    """The lock file of a strategy, as it should be.
+    """The lock file of a strategy, as it should be."""
 
-    Attributes:
-        entries: all of it; those of other overlays are as they were.
-        choices: groups and pools of this run, in the order of the file.
-        removed: entries that nothing asks for any more.
-    """
-
-    entries: tuple[lock.Entry, ...]
-    choices: tuple[Choice, ...]
-    removed: tuple[lock.Entry, ...]
+    entries: tuple[lock.Entry, ...]  # all of it; those of other overlays are as they were
+    choices: tuple[Choice, ...]  # groups and pools of this run, in the order of the file
+    removed: tuple[lock.Entry, ...]  # what nothing asks for any more
 
 
 def relock(
@@ -76,13 +60,8 @@ def relock(
 ) -> Relocked:
     """Choose what is not locked, or what is asked otherwise now; keep the rest.
 
-    Args:
-        loaded: the strategy.
-        overlays: those that it was loaded with.
-        upgrade: names of groups and pools that are chosen anew although they are locked.
-        compare: ask the recommender about what is kept, too.
-        recommender: for tests.
-        catalogue: the packaged one by default.
+    Groups and pools named in ``upgrade`` are chosen anew although they are locked. With ``compare`` the recommender is
+    asked about what is kept, too. ``recommender`` and ``catalogue`` are for tests.
 
     Raises:
         StrategyError: with every group or pool for which nothing can be chosen.
@@ -96,59 +75,42 @@ def relock(
             question = question_of(loaded, path, node)
             locked = answer_in(entries, question)
             anew = locked is None or upgrade == "all" or node.name in upgrade
-            answer = None
+            today = None
             if anew or compare:
-                network = loaded.strategy.network
-                answer = choose(
-                    question, network, overlays=tuple(overlays), recommender=recommender, catalogue=catalogue
-                )
-            choices.append(_choice(question, locked, answer, anew, entries, tuple(overlays)))
-        except (QuestionError, NothingFitsError) as error:
+                network, made = loaded.strategy.network, tuple(overlays)
+                today = choose(question, network, overlays=made, recommender=recommender, catalogue=catalogue)
+            choice = _choice(question, locked, today, anew, entries)
+        except QuestionError as error:
             findings.append(error.finding)
             continue
-        if short := _short(path, node, choices[-1], catalogue):
+        choices.append(choice)
+        # `validate` judges what is kept.
+        if choice.state != "kept" and (short := too_few_nodes(path, node, choice.entry.chosen, catalogue)):
             findings.append(short)
     if findings:
         raise StrategyError(replace(each, position=loaded.source.locate(each.path)) for each in findings)
     return _relocked(entries, choices, tuple(overlays))
 
 
-def _short(path: str, node: Node, choice: Choice, catalogue: Catalogue | None) -> Finding | None:
-    # What is kept is for `validate` to judge.
-    return None if choice.state == "kept" else too_few_nodes(path, node, choice.entry.chosen, catalogue)
-
-
 def _choice(
-    question: Question,
-    locked: lock.Entry | None,
-    answer: Answer | None,
-    anew: bool,
-    entries: Sequence[lock.Entry],
-    overlays: tuple[str, ...],
+    question: Question, locked: lock.Entry | None, today: lock.Entry | None, anew: bool, entries: Sequence[lock.Entry]
 ) -> Choice:
-    if locked and answer and anew:
-        # The overlays that an answer belongs to are those it was first given for.
-        entry = answer.entry.model_copy(update={"overlays": locked.overlays})
-        same = entry.chosen == locked.chosen
-        return Choice(
-            path=question.path,
-            state="kept" if same else "changed",
-            entry=locked if same else entry,
-            before=locked,
-            today=answer,
-            why=(),
-        )
+    path = question.path
     if locked:
-        return Choice(path=question.path, state="kept", entry=locked, before=locked, today=answer, why=())
-    if answer is None:
-        raise ValueError(f"{question.path} is not locked, and nobody was asked")
-    before = next((each for each in entries if each.path == question.path and each.overlays == overlays), None)
+        if today and anew and today.chosen != locked.chosen:
+            # An answer belongs to the overlays that it was first given for.
+            entry = today.model_copy(update={"overlays": locked.overlays})
+            return Choice(path=path, state="changed", entry=entry, before=locked, today=today)
+        return Choice(path=path, state="kept", entry=locked, before=locked, today=today)
+    if today is None:
+        raise ValueError(f"{path} is not locked, and nobody was asked")
+    before = next((each for each in entries if each.path == path and each.overlays == today.overlays), None)
     return Choice(
-        path=question.path,
+        path=path,
         state="changed" if before else "new",
-        entry=answer.entry,
+        entry=today,
         before=before,
-        today=answer,
+        today=today,
         why=differences(question.asked, before.asked) if before else (),
     )
 

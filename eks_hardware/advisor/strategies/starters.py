@@ -11,29 +11,20 @@ from eks_hardware.catalogue import Catalogue, load
 
 Kind = Literal["gpu", "trainium", "inferentia", "cpu", "mixed"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-Purpose = Literal["training", "inference", "development"]
 
 
 def purposes(kind: Kind) -> tuple[str, ...]:
-    """What there is a group for, of a kind of hardware; none for ``mixed``, which has several."""
+    """What a kind of hardware has a group for; nothing for ``mixed``, which has several groups."""
     return () if kind == "mixed" else tuple(facts.starters()["groups"][kind])
 
 
-def starter_groups(
-    kind: Kind, purpose: str | None, region: str, *, catalogue: Catalogue | None = None
-) -> tuple[Group, ...]:
-    """The groups of a first strategy.
-
-    Args:
-        kind: of hardware.
-        purpose: one of :func:`purposes`; for ``mixed`` it is not asked.
-        region: where it will be; of ``mixed`` what it does not offer is left out.
-        catalogue: the packaged one by default.
+def starter_groups(kind: Kind, purpose: str | None, region: str) -> tuple[Group, ...]:
+    """The groups of a first strategy; of ``mixed``, which needs no purpose, those that the region offers.
 
     Raises:
         WriteError: the hardware is not for this, or the region does not offer it.
     """
-    catalogue = catalogue or load()
+    catalogue = load()
     if kind == "mixed":
         found = [_group(hardware, task, region, catalogue) for hardware, task in facts.starters()["mixed"]]
         return tuple(each for each in found if each)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from eks_hardware import software
-from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.catalogue import load
 from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.yaml_scalars import resolve_plain
 from eks_hardware.models import ClusterSpec
@@ -32,74 +32,41 @@ class WriteError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A node group as it is written.
-
-    Attributes:
-        name: of the group.
-        workload: what its nodes are for, in a word.
-        instance_types: best first.
-        most: nodes at most.
-        fewest: nodes that always run.
-        efa: whether EFA joins its nodes.
-        capacity: how they are bought.
-        zone_id: zone of the reservation, for capacity that needs one.
-        needs: what the software demands.
-        release: image release that is pinned.
-        disk_gib: size of the volume for images; None for the default.
-        comments: why, a sentence each; they stand above the group.
-        scaling_comment: stands behind the number of nodes.
-    """
+    """A node group as it is written."""
 
     name: str
-    workload: str
-    instance_types: Sequence[str]
-    most: int
-    fewest: int = 0
+    workload: str  # what its nodes are for, in a word
+    instance_types: Sequence[str]  # best first
+    most: int  # nodes
+    fewest: int = 0  # nodes that always run
     efa: bool = False
     capacity: Capacity = "on-demand"
-    zone_id: str | None = None
+    zone_id: str | None = None  # of the reservation, for capacity that needs one
     needs: Mapping[str, str] = field(default_factory=dict)
-    release: str | None = None
-    disk_gib: int | None = None
-    comments: Sequence[str] = ()
-    scaling_comment: str = ""
+    release: str | None = None  # image release to pin
+    disk_gib: int | None = None  # size of the volume for images; None for the default
+    comments: Sequence[str] = ()  # why, a sentence each: above the group
+    scaling_comment: str = ""  # after the number of nodes
 
 
 def refuse_name(name: str) -> None:
-    """Raise for what cannot be the name of a cluster.
-
-    Raises:
-        WriteError: with what can.
-    """
+    """Raise a WriteError for what cannot be the name of a cluster."""
     if not _NAME.fullmatch(name):
         raise WriteError(
             f'"{shown(name)}" cannot be the name of a cluster: letters, digits, hyphens and underscores, at most 100'
         )
 
 
-def strategy_text(
-    name: str,
-    region: str,
-    groups: Sequence[Group],
-    *,
-    heading: Sequence[str] = (),
-    catalogue: Catalogue | None = None,
-) -> str:
-    """A strategy with some node groups beside a system group.
+def strategy_text(name: str, region: str, groups: Sequence[Group], *, heading: Sequence[str] = ()) -> str:
+    """A strategy with some node groups beside a system group, and with comments at its top.
 
-    Args:
-        name: of the strategy, its stack and its cluster.
-        region: where it is.
-        groups: its groups; where software needs an older image than the newest, that is pinned.
-        heading: comments at its top.
-        catalogue: the packaged one by default.
+    Where the software of a group needs an older image than the newest, that is pinned.
 
     Raises:
         WriteError: the name is none, or the region offers no type for the system group.
     """
     refuse_name(name)
-    catalogue = catalogue or load()
-    system = next((each for each in _SYSTEM_TYPES if catalogue.offered(each, region)), None)
+    system = next((each for each in _SYSTEM_TYPES if load().offered(each, region)), None)
     if system is None:
         raise WriteError(f"the catalogue knows no type for the system group in {shown(region)}")
     base = Group(
@@ -111,20 +78,17 @@ def strategy_text(
         comments=("Without a taint: CoreDNS and every add-on run here.",),
     )
 
-    def text(each: Sequence[Group]) -> str:
-        return "\n".join(_lines(name, region, (base, *each), heading)) + "\n"
+    def text(*others: Group) -> str:
+        return "\n".join(_lines(name, region, (base, *others), heading)) + "\n"
 
-    pinned: list[Group] = []
-    for group in groups:
-        pinned.append(_with_image(group, lambda one: text((one,))))
-    return text(pinned)
+    return text(*(_with_image(group, text) for group in groups))
 
 
 # --- images
 
 
 def _with_image(group: Group, text: Callable[[Group], str]) -> Group:
-    """The group with the newest image whose driver its software takes, where the newest of all has another one."""
+    """The group, pinned to the newest image with a driver for its software where the newest of all has another."""
     if "neuron_sdk" not in group.needs or not _driver_findings(text(group)):
         return group
     for _, release in software.known_releases("al2023", ClusterSpec().kubernetes_version):
@@ -187,6 +151,6 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    """Text as YAML reads it back: in quotes where it would be a number or another word."""
+    """Text as YAML reads it back: in quotes where it would be a number or a word with a meaning."""
     old_boolean = text.lower() in ("yes", "no", "on", "off", "y", "n")
     return text if resolve_plain(text) == text and not old_boolean else json.dumps(text)

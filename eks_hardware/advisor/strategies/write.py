@@ -11,9 +11,9 @@ from typing import TextIO
 
 from eks_hardware import facts, software
 from eks_hardware.advisor.model import Candidate, Recommendation
-from eks_hardware.advisor.strategies.choose import interchangeable, needs_of
+from eks_hardware.advisor.strategies.choose import needs_of, types_and_efa
 from eks_hardware.advisor.strategies.strategy_text import RESERVED, Group, WriteError, refuse_name, strategy_text
-from eks_hardware.catalogue import Catalogue, InstanceType
+from eks_hardware.catalogue import InstanceType
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.node_template import Capacity
@@ -23,23 +23,11 @@ from eks_hardware.versions import parts
 __all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
 
 
-def strategy_yaml(
-    recommendation: Recommendation,
-    *,
-    name: str,
-    candidate: int = 0,
-    catalogue: Catalogue | None = None,
-) -> str:
-    """A strategy with one of the recommended candidates.
-
-    Args:
-        recommendation: the advisor's answer.
-        name: of the strategy, its stack and its cluster.
-        candidate: which of the candidates, from 0.
-        catalogue: the packaged one by default.
+def strategy_yaml(recommendation: Recommendation, *, name: str, candidate: int = 0) -> str:
+    """A strategy with one of the recommended candidates, counted from 0.
 
     Raises:
-        WriteError: there is no such candidate, or the name is none.
+        WriteError: there is no such candidate, or the name is not valid.
     """
     if not 0 <= candidate < len(recommendation.candidates):
         raise WriteError(
@@ -48,13 +36,12 @@ def strategy_yaml(
             else "nothing fits, so that there is no strategy to write"
         )
     chosen = recommendation.candidates[candidate]
-    group = _group(recommendation, chosen)
     heading = (
         f"{_work(recommendation)}: what `eks-hardware recommend` chose for it.",
         f"Number {candidate + 1} of {len(recommendation.candidates)}: {chosen.fit.kind.name}, scored "
         f"{chosen.score:.0f} of 100.",
     )
-    return strategy_text(name, chosen.region, (group,), heading=heading, catalogue=catalogue)
+    return strategy_text(name, chosen.region, (_group(recommendation, chosen),), heading=heading)
 
 
 # --- the recommended group
@@ -62,13 +49,7 @@ def strategy_yaml(
 
 def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
     workload, fit = recommendation.request.workload, chosen.fit
-    capacity = _bought(chosen.purchase)
-    efa = recommendation.request.efa
-    if efa is None:
-        efa = fit.nodes > 1 and bool(fit.kind.efa_interfaces)
-    names: tuple[str, ...] = (fit.kind.name,)
-    if capacity == "spot" and not efa:
-        names = interchangeable(recommendation.candidates, chosen)
+    names, efa = types_and_efa(recommendation, chosen, spot=chosen.purchase == "spot")
     needs = needs_of(workload, chosen).model_dump(exclude_none=True)
     sdk = last_sdk(fit.kind, needs.get("framework"), workload.purpose)
     copies = 2 if workload.task == "inference" else 1
@@ -78,7 +59,7 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
         instance_types=names,
         most=fit.nodes * copies,
         efa=efa,
-        capacity=capacity,
+        capacity=_bought(chosen.purchase),
         zone_id=next(iter(chosen.zone_ids), None),
         needs={**needs, **({"neuron_sdk": sdk} if sdk else {})},
         disk_gib=_disk_gib(recommendation, fit.kind),
@@ -88,10 +69,9 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
 
 
 def _bought(purchase: str) -> Capacity:
-    """How a group says it: what is reserved for years is the account's business, and on demand in the strategy."""
-    if purchase == "spot":
-        return "spot"
-    return "capacity-block" if purchase == "capacity-block" else "reserved" if purchase == "reserved" else "on-demand"
+    """The capacity of a group: instances reserved for years are on demand in a strategy, and the account's business."""
+    ways: dict[str, Capacity] = {"spot": "spot", "capacity-block": "capacity-block", "reserved": "reserved"}
+    return ways.get(purchase, "on-demand")
 
 
 def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
@@ -176,7 +156,7 @@ def name_of(file: Path) -> str:
     """The name that a strategy in a file gets: ``team/llm.yaml`` -> ``llm``.
 
     Raises:
-        WriteError: it cannot be a name, or the file would be no strategy.
+        WriteError: it cannot be a name, or the file would not be a strategy.
     """
     if file.suffix.lower() not in SUFFIXES:
         raise WriteError(f"{display_name(file)}: a strategy is called NAME.yaml")
@@ -185,15 +165,10 @@ def name_of(file: Path) -> str:
 
 
 def write_new(file: Path, text: str, *, force: bool = False) -> None:
-    """Write a file that is not there yet.
-
-    Args:
-        file: the file.
-        text: its content.
-        force: write over one that is there; a link is replaced, not followed.
+    """Write a file that does not exist yet; with ``force`` replace one that does, or a link.
 
     Raises:
-        WriteError: it is there, or cannot be written.
+        WriteError: it exists, or cannot be written.
     """
     if file.is_dir():
         raise WriteError(f"{display_name(file)}: is a folder; name a file")

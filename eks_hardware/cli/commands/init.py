@@ -220,9 +220,9 @@ def _refuse_unknown_region(region: str) -> None:
 def _recommended(answers: _Answers, region: str) -> Recommendation:
     import json
 
-    from eks_hardware.advisor.model import Request
+    from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.recommend import recommend
-    from eks_hardware.advisor.shapes.shape import ShapeError, shape_of
+    from eks_hardware.advisor.shapes.shape import shape_of
     from eks_hardware.findings import StrategyError
     from eks_hardware.loader import load_document
     from eks_hardware.models import WorkloadSpec

@@ -172,7 +172,7 @@ def _lines(choice: Choice, said: str) -> Iterator[str]:
     for each in choice.why:
         yield f"  {shown(each, 200)}"
     if choice.state == "kept" and choice.today and choice.differs_today:
-        yield f"  today: {_hardware(choice.today.entry)}"
+        yield f"  today: {_hardware(choice.today)}"
 
 
 def _hardware(entry: Entry) -> str:

@@ -47,7 +47,7 @@ def content(found: Recommendation) -> dict[str, Any]:
             "under": branch.under,
             "document": branch.document,
             "reading": branch.reading,
-            "today": branch.today and asdict(branch.today),
+            "today": branch.today and dict(branch.today),
         },
         "candidates": [
             {"rank": rank, **_candidate(each), "alternatives": _alternatives(each, found.candidates)}

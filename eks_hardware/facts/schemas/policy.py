@@ -110,7 +110,6 @@ class Excluded(TypedDict):
     code: str
     bare_metal: NotRequired[bool]
     burstable: NotRequired[bool]
-    hardware: NotRequired[list[str]]
     why: Text
 
 

@@ -409,3 +409,10 @@ def test_the_whole_catalogue_and_five_regions(request_: Request) -> None:
 def test_the_same_question_has_the_same_answer() -> None:
     request = request_for("llama-3.1-70b", task="training")
     assert on(request, "p5.48xlarge") == on(request, "p5.48xlarge")
+
+
+def test_where_it_is_not_offered_a_type_is_refused() -> None:
+    found = fit(request_for("llama-3.1-8b"), CATALOGUE.get("p5.48xlarge"), "eu-north-9")
+    assert isinstance(found, Miss)
+    assert [gate.code for gate in found.gates] == ["OFFERED"]
+    assert found.remedy is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.fitting.gates import gates, maturity, weight_format
+from eks_hardware.advisor.fitting.gates import efa_gate, maturity, software_gates, type_gates, weight_format
 from eks_hardware.advisor.model import Gate, Request
 from eks_hardware.catalogue import load
 from helpers.advisor import request_for
@@ -31,13 +31,17 @@ TYPES = {
 }
 
 
-def of(request: Request, name: str, *, nodes: int = 1, region: str = "us-east-1") -> dict[str, Gate]:
+def of(request: Request, name: str) -> dict[str, Gate]:
     kind = CATALOGUE.get(TYPES.get(name, name))
-    return {gate.code: gate for gate in gates(request, kind, region, nodes=nodes)}
+    return {gate.code: gate for gate in (*type_gates(request, kind), *software_gates(request, kind))}
 
 
-def passed(request: Request, name: str, code: str, **said: Any) -> bool | None:
-    return of(request, name, **said)[code].passed
+def passed(request: Request, name: str, code: str) -> bool | None:
+    return of(request, name)[code].passed
+
+
+def joined(request: Request, name: str) -> Gate:
+    return efa_gate(request, CATALOGUE.get(TYPES.get(name, name)), 2)
 
 
 @pytest.mark.parametrize(
@@ -157,17 +161,10 @@ def test_training_by_chip() -> None:
 
 def test_efa_joins_nodes() -> None:
     request = request_for("llama-3.1-8b", task="training")
-    assert passed(request, "H100", "EFA", nodes=2) is True
-    assert passed(request, "g5.xlarge", "EFA", nodes=2) is False
-    assert "EFA" not in of(request, "g5.xlarge")
+    assert joined(request, "H100").passed is True
+    assert joined(request, "g5.xlarge").passed is False
     without = Request(workload=request.workload, shape=request.shape, regions=request.regions, efa=False)
-    assert passed(without, "g5.xlarge", "EFA", nodes=2) is True
-
-
-def test_where_it_is_offered() -> None:
-    request = request_for("llama-3.1-8b")
-    assert passed(request, "H100", "OFFERED") is True
-    assert passed(request, "H100", "OFFERED", region="eu-north-9") is False
+    assert joined(without, "g5.xlarge").passed is True
 
 
 def test_what_cannot_be_had() -> None:
@@ -206,7 +203,8 @@ def test_format_of_the_weights(model: str, said: dict[str, Any], name: str, kept
 @pytest.mark.parametrize("name", TYPES)
 @pytest.mark.parametrize("task", ["training", "inference", "development"])
 def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
-    for gate in of(request_for("llama-3.1-8b", task=task), name, nodes=2).values():
+    request = request_for("llama-3.1-8b", task=task)
+    for gate in (*of(request, name).values(), joined(request, name)):
         assert gate.text
         assert gate.source
 

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from eks_hardware import facts
 from eks_hardware.advisor.model import Shape
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.catalogue import load as catalogue
@@ -146,10 +147,10 @@ def test_a_workload_takes_the_branch_that_its_document_says(case: Case) -> None:
 
 
 def test_every_branch_is_tested() -> None:
-    assert [each.id for each in policy.load().branches if each.id not in {case.branch for case in CASES}] == []
+    assert [each.id for each in policy.branches() if each.id not in {case.branch for case in CASES}] == []
 
 
-@pytest.mark.parametrize("branch", policy.load().branches, ids=lambda branch: branch.id)
+@pytest.mark.parametrize("branch", policy.branches(), ids=lambda branch: branch.id)
 def test_a_branch_is_cited(branch: policy.Branch) -> None:
     assert branch.document in (TRAINING, OPTIONS, AMAZON)
     assert "\n" not in branch.quote
@@ -158,8 +159,8 @@ def test_a_branch_is_cited(branch: policy.Branch) -> None:
     named = [kind for name in catalogue().names if branch.match(kind := catalogue().get(name)) == "named"]
     assert named, "names nothing that the catalogue has"
     if branch.today:
-        assert branch.today.source
-        assert branch.today.as_of
+        assert branch.today["source"] in facts.ranking()["sources"].values()
+        assert branch.today["as_of"]
 
 
 def test_the_document_decides_by_the_number_of_parameters() -> None:
@@ -194,7 +195,7 @@ def test_withdrawn_hardware_has_a_stand_in() -> None:
     """P3 is gone: what the tree says of it is kept, and what takes its place is said beside."""
     branch = taken(next(case for case in CASES if case.branch == "large-experiments"))
     assert branch.today
-    assert "withdrawn" in branch.today.text
+    assert "withdrawn" in branch.today["text"]
     assert branch.match(catalogue().get("g5.xlarge")) == "instead"
     assert branch.rank(catalogue().get("p3.2xlarge")) > branch.rank(catalogue().get("g5.xlarge"))
     assert branch.rank(catalogue().get("g5.xlarge")) > branch.rank(catalogue().get("g4dn.xlarge"))
@@ -227,10 +228,12 @@ def test_nothing_is_warned_of_without_a_cause() -> None:
 
 
 def test_weights_are_whole_and_explained() -> None:
-    rules = policy.load()
-    assert set(rules.weights) == set(rules.weights_why) == {"cost", "balanced", "performance"}
-    for budget, weights in rules.weights.items():
-        assert sum(weights.values()) == pytest.approx(1), budget
-        assert set(weights) == {"cost", "policy", "maturity", "speed"}
-    assert max(rules.weights["cost"], key=rules.weights["cost"].__getitem__) == "cost"
-    assert max(rules.weights["performance"], key=rules.weights["performance"].__getitem__) == "speed"
+    parts = ("cost", "policy", "maturity", "speed")
+    found = facts.ranking()["weights"]
+    weights = {budget: {part: row[part] for part in parts} for budget, row in found.items()}
+    assert set(weights) == {"cost", "balanced", "performance"}
+    for budget, row in found.items():
+        assert sum(weights[budget].values()) == pytest.approx(1), budget
+        assert set(row) == {*parts, "why"}
+    assert max(weights["cost"], key=weights["cost"].__getitem__) == "cost"
+    assert max(weights["performance"], key=weights["performance"].__getitem__) == "speed"

@@ -9,8 +9,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.advisor.model import ShapeError
-from eks_hardware.advisor.shapes.plausible import counted
-from eks_hardware.advisor.shapes.shape import kind_of, shape_of
+from eks_hardware.advisor.shapes.shape import counted, kind_of, shape_of
 from eks_hardware.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape
 

@@ -21,6 +21,7 @@ MAKERS = {
     "Finding": 0,
     "LockError": 0,
     "PydanticCustomError": 0,
+    "QuestionError": 0,
     "ShapeError": 0,
 }
 SHARED_HELPERS = {"refuse_second": 2}
@@ -33,8 +34,8 @@ FORWARDING = {
     ("eks_hardware/models/base.py", "_no_control_characters_or_template"),
     ("eks_hardware/rules/check.py", "_all"),
     ("eks_hardware/rules/check.py", "_rest"),
-    ("eks_hardware/advisor/strategies/fill.py", "_of_lock"),
-    ("eks_hardware/advisor/strategies/questions.py", "_shape"),
+    ("eks_hardware/advisor/strategies/fill.py", "fill"),
+    ("eks_hardware/advisor/strategies/questions.py", "question_of"),
     ("eks_hardware/advisor/ranking/workload_file.py", "request_of"),
 }
 
