@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_hardware.kubernetes import device_plugins, karpenter
-from eks_hardware.kubernetes.model import Bundle, in_order
+from eks_hardware.kubernetes.model import Bundle, among_themselves
 
 if TYPE_CHECKING:
     # Rules and loader: whoever only renders a strategy does without.
@@ -42,5 +41,4 @@ def karpenter_bundle(
     ]
     if with_device_plugins:
         found += device_plugins.releases(resolved)
-    names = {each.name for each in found}
-    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in found)
+    return among_themselves(found)

@@ -10,11 +10,6 @@ from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.resolve.mappings import merged
 
 
-def is_installed(resolved: ResolvedStrategy, key: str) -> bool:
-    """Whether the strategy installs a chart."""
-    return key in resolved.kubernetes.charts
-
-
 def chart_release(
     resolved: ResolvedStrategy,
     key: str,

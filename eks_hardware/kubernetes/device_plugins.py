@@ -18,7 +18,7 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.nodes import (
@@ -50,11 +50,11 @@ _CRITICAL: dict[str, str] = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
     """The device plugins that the hardware of a strategy needs."""
-    if is_installed(resolved, NVIDIA):
+    if NVIDIA in resolved.kubernetes.charts:
         yield chart_release(resolved, NVIDIA, _nvidia_values(nodes_with(resolved, is_nvidia_al2023)))
-    if is_installed(resolved, NEURON):
+    if NEURON in resolved.kubernetes.charts:
         yield chart_release(resolved, NEURON, _neuron_values(resolved, nodes_with(resolved, is_neuron)))
-    if is_installed(resolved, EFA):
+    if EFA in resolved.kubernetes.charts:
         yield chart_release(resolved, EFA, _efa_values(resolved, nodes_with(resolved, has_efa)))
 
 

@@ -19,7 +19,7 @@ from eks_hardware.resolve import (
     extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
-from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES, keeps_pods_off, kubernetes_effect
 from eks_hardware.units import GIB, MIB, amount
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
@@ -30,7 +30,6 @@ _POOL_LABEL = "karpenter.sh/nodepool"
 # others: a flavor without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
 _SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
 _ARCHITECTURE_LABEL = "kubernetes.io/arch"
-_ARCHITECTURES = {"x86_64": "amd64"}
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
@@ -101,9 +100,8 @@ def _kind(node: Node) -> tuple[object, ...]:
 
 def _labels(node: Node) -> dict[str, str]:
     """The labels that a job may select the node by."""
-    architecture = _ARCHITECTURES.get(node.architecture, node.architecture)
     found = {name: node.labels[name] for name in _SELECTED_BY if name in node.labels}
-    return {**found, _ARCHITECTURE_LABEL: architecture}
+    return {**found, _ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
 
 
 def _common_labels(members: list[Node]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.nodes import Node, is_nvidia_al2023, nodes_with, tolerations
@@ -30,7 +30,7 @@ _GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoS
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
     """The GPU Operator, or nothing."""
-    if is_installed(resolved, GPU_OPERATOR):
+    if GPU_OPERATOR in resolved.kubernetes.charts:
         yield chart_release(resolved, GPU_OPERATOR, _values(resolved), after=(_PROMETHEUS,), timeout_seconds=900)
 
 
@@ -49,7 +49,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "gfd": {"enabled": True},
         "mig": {"strategy": MIG_STRATEGY},
         "migManager": _mig_manager(nodes),
-        "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": is_installed(resolved, _PROMETHEUS)}},
+        "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": _PROMETHEUS in resolved.kubernetes.charts}},
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.node_class import node_class
 from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
@@ -108,7 +108,7 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
             "env": [{"name": "AWS_REGION", "value": resolved.region}],
         },
     }
-    if is_installed(resolved, _PROMETHEUS):
+    if _PROMETHEUS in resolved.kubernetes.charts:
         values["serviceMonitor"] = {"enabled": True}
     return values
 

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eks_hardware.catalogue import Hardware
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.flavors import Flavor, flavors, neuron_cores_per_device
 from eks_hardware.kubernetes.model import ChartRelease, Object, ObjectRelease
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
@@ -57,7 +57,7 @@ _NOT_COUNTED = ("ephemeral-storage", "hugepages-")
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
     """The chart, then flavors and queues; nothing unless the strategy asks for Kueue."""
-    if not is_installed(resolved, CHART):
+    if CHART not in resolved.kubernetes.charts:
         return
     yield chart_release(resolved, CHART, _values(resolved))
     found = flavors(resolved)
@@ -133,10 +133,7 @@ def _objects(resolved: ResolvedStrategy, found: tuple[Flavor, ...]) -> Iterator[
     for flavor in found:
         yield _object("ResourceFlavor", flavor.name, _flavor_spec(flavor))
     for hardware, of_hardware in by_hardware.items():
-        spec = {
-            "namespaceSelector": _namespace_selector(resolved),
-            "resourceGroups": [_resource_group(of_hardware)],
-        }
+        spec = {"namespaceSelector": _namespace_selector(resolved), "resourceGroups": [_resource_group(of_hardware)]}
         yield _object("ClusterQueue", hardware.value, spec)
     for namespace in namespaces:
         for hardware in by_hardware:

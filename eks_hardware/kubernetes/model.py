@@ -101,17 +101,8 @@ class Bundle:
         releases: in the order of installation.
 
     Examples:
-        >>> releases = bundle(resolved).plus(
-        ...     ChartRelease(
-        ...         name="keda",
-        ...         namespace="keda",
-        ...         chart="keda",
-        ...         repository="https://kedacore.github.io/charts",
-        ...         version="2.21.1",
-        ...         values={},
-        ...     )
-        ... )
-        >>> "keda" in releases.release("karpenter-resources").after
+        >>> releases = bundle(resolved).plus(ObjectRelease(name="research", namespace="kube-system", objects=()))
+        >>> "research" in releases.release("karpenter-resources").after
         True
     """
 
@@ -214,6 +205,13 @@ def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
     behind = _behind(given, last)
     first = tuple(each.name for each in given if each.name not in last | behind)
     return Bundle(tuple(_sorted([replace(each, after=first) if each.last else each for each in given])))
+
+
+def among_themselves(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
+    """Put releases in order; those that they come after and that are not installed are left out."""
+    given = list(releases)
+    names = {each.name for each in given}
+    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in given)
 
 
 def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:

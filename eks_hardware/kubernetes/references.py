@@ -11,7 +11,7 @@ there before what uses it, and outlives it. Files that are written have them as 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -54,6 +54,18 @@ def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
         names[Reference.KARPENTER_NODE_ROLE] = karpenter.node_role_name
         names[Reference.KARPENTER_INSTANCE_PROFILE] = karpenter.instance_profile_name
     return {reference: name for reference, name in names.items() if name is not None}
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in nested maps and lists, keys too."""
+    if isinstance(value, Mapping):
+        for pair in value.items():
+            yield from texts(pair)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from texts(each)
+    elif isinstance(value, str):
+        yield value
 
 
 def references_in(text: str) -> tuple[Reference, ...]:

@@ -114,10 +114,7 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
         csi={
             "driver": _driver("fsx_lustre"),
             "volumeHandle": _for_team(Reference.FSX_ID.text, team),
-            "volumeAttributes": {
-                "dnsname": Reference.FSX_DNS_NAME.text,
-                "mountname": Reference.FSX_MOUNT_NAME.text,
-            },
+            "volumeAttributes": {"dnsname": Reference.FSX_DNS_NAME.text, "mountname": Reference.FSX_MOUNT_NAME.text},
         },
     )
 
@@ -132,11 +129,7 @@ def _efs_class() -> dict[str, Any]:
         _driver("efs"),
         reclaimPolicy="Delete",
         volumeBindingMode="Immediate",
-        parameters={
-            "provisioningMode": "efs-ap",
-            "fileSystemId": Reference.EFS_ID.text,
-            "directoryPerms": "700",
-        },
+        parameters={"provisioningMode": "efs-ap", "fileSystemId": Reference.EFS_ID.text, "directoryPerms": "700"},
     )
 
 

@@ -24,13 +24,7 @@ class WriteError(Exception):
 
 
 def write(
-    bundle: Bundle,
-    folder: Path,
-    *,
-    name: str,
-    region: str,
-    known: Mapping[Reference, str],
-    force: bool = False,
+    bundle: Bundle, folder: Path, *, name: str, region: str, known: Mapping[Reference, str], force: bool = False
 ) -> list[Path]:
     """Write a bundle's files, and remove those of an earlier run that are no longer among them.
 
