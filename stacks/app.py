@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from eks_hardware.stacks.hardware_stack import HardwareStack
 
 
-def strategies(
-    environ: Mapping[str, str] | None = None,
-) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
+def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
     """Load, check and resolve the strategies that the environment names; each with its warnings.
 
     Args:

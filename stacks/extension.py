@@ -27,18 +27,9 @@ class Extension:
         ...         return change(resolved, {"cluster.log_retention_days": 30}, because="our auditors want a month")
         ...
         ...     def releases(self, bundle, resolved):
-        ...         return bundle.plus(
-        ...             ChartRelease(
-        ...                 name="keda",
-        ...                 namespace="keda",
-        ...                 chart="keda",
-        ...                 repository="https://kedacore.github.io/charts",
-        ...                 version="2.21.1",
-        ...                 values={},
-        ...             )
-        ...         )
+        ...         return bundle.plus(ObjectRelease(name="ours", namespace="kube-system", objects=()))
         >>> stacks = strategy_stacks(app, resolved, extension=Ours())
-        >>> "keda" in stacks[0].releases.releases
+        >>> "ours" in stacks[0].releases.releases
         True
     """
 

@@ -42,6 +42,13 @@ class Addon(Construct):
         >>> cni.resource.add_override("timeouts.create", "30m")
     """
 
+    resource: EksAddon
+    """The Terraform resource, to depend on or to override."""
+    role: Role | None
+    """The role of the add-on's service account, None where it calls nothing of AWS."""
+    ready: tuple[TerraformResource, ...]
+    """What depends on this add-on waits for these."""
+
     def __init__(
         self,
         scope: Construct,
@@ -54,10 +61,10 @@ class Addon(Construct):
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        self._role: Role | None = None
+        self.role = None
         identity = self._identity(resolved, cluster_name, iam)
         values = dict(resolved.configuration if configuration is None else configuration)
-        self._addon = EksAddon(
+        self.resource = EksAddon(
             self,
             "Resource",
             cluster_name=cluster_name,
@@ -70,29 +77,14 @@ class Addon(Construct):
             depends_on=[*after, *identity] or None,
         )
         # The add-on itself comes after its identity.
-        self._ready: tuple[TerraformResource, ...] = (self._addon,)
-
-    @property
-    def resource(self) -> EksAddon:
-        """The Terraform resource, to depend on or to override."""
-        return self._addon
-
-    @property
-    def role(self) -> Role | None:
-        """The role of the add-on's service account, None where it calls nothing of AWS."""
-        return self._role
-
-    @property
-    def ready(self) -> tuple[TerraformResource, ...]:
-        """What depends on this add-on waits for these."""
-        return self._ready
+        self.ready = (self.resource,)
 
     def _identity(
         self, resolved: ResolvedAddon, cluster_name: str, iam: IamSettings | None
     ) -> tuple[TerraformResource, ...]:
         if resolved.service_account is None or resolved.namespace is None or resolved.role_name is None:
             return ()
-        self._role = role = Role(
+        self.role = role = Role(
             self,
             "role",
             name=resolved.role_name,

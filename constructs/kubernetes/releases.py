@@ -95,11 +95,11 @@ class HelmReleases(Construct):
         self._with_addons: set[str] = set()
         self._release_needs = release_needs or {}
         self._releases: dict[str, Release] = {}
-        self._chart = (
-            TerraformAsset(self, "chart", path=str(CHART), type=AssetType.DIRECTORY, asset_hash=CHART_VERSION)
-            if bundle.object_releases
-            else None
-        )
+        self._chart: TerraformAsset | None = None
+        if bundle.object_releases:
+            self._chart = TerraformAsset(
+                self, "chart", path=str(CHART), type=AssetType.DIRECTORY, asset_hash=CHART_VERSION
+            )
         for release in bundle.releases:
             self._releases[release.name] = self._define(release)
 

@@ -25,17 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
-__all__ = [
-    "Absent",
-    "AnyOrder",
-    "Contains",
-    "Difference",
-    "Json",
-    "Matcher",
-    "Matches",
-    "Template",
-    "differences",
-]
+__all__ = ["Absent", "AnyOrder", "Contains", "Difference", "Json", "Matcher", "Matches", "Template", "differences"]
 
 Body = dict[str, Any]
 """What a resource, a data source or an output says, without CDKTF's ``//`` notes."""
