@@ -33,8 +33,8 @@ class HardwareStack(TerraformStack):
         extension: what is added to the strategy.
 
     Raises:
-        ValueError: ``RELEASE_TOKEN`` when values of a chart hold what only Terraform knows, and something else installs
-            it.
+        ValueError: ``RELEASE_TOKEN`` when values of a chart contain what only Terraform knows, and something else
+            installs it.
 
     Examples:
         >>> hardware = HardwareStack(app, resolved=resolved)
@@ -48,7 +48,7 @@ class HardwareStack(TerraformStack):
     bundle: Bundle
     """What is installed on the cluster, whoever installs it."""
     platform: Platform
-    """Everything that the stack stands up."""
+    """All resources of the strategy."""
     releases: HelmReleases | None
     """The Helm releases, if this stack installs any."""
 
@@ -121,14 +121,14 @@ class HardwareStack(TerraformStack):
             outputs["cluster_certificate_authority"] = cluster.ref.certificate_authority
         if platform.karpenter:
             outputs["karpenter_controller_role_arn"] = platform.karpenter.controller_role_arn
-        # A second stack, and whoever fills in files that are written, finds a reference by its name.
+        # A second stack, and whoever completes written files, looks up a reference by its name.
         outputs |= {reference.value: value for reference, value in references(platform).items()}
         for name, value in outputs.items():
             TerraformOutput(self, name, value=value)
 
 
 def _refuse_tokens(releases: Bundle) -> None:
-    """Values that only Terraform knows get to the cluster only with Terraform, and from the stack that has them."""
+    """Values that only Terraform knows reach the cluster only through Terraform, from the stack that has them."""
     for release in releases.releases:
         if holds_token(release.values if isinstance(release, ChartRelease) else release.objects):
             raise ValueError(

@@ -20,7 +20,7 @@ class KubernetesStack(TerraformStack):
     Args:
         scope: the app.
         resolved: the strategy; it says ``kubernetes.stack: separate``.
-        hardware: the first stack; what it says is installed.
+        hardware: the first stack, whose bundle is installed.
 
     Raises:
         ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
@@ -55,7 +55,7 @@ class KubernetesStack(TerraformStack):
             self,
             "kubernetes",
             bundle=hardware.bundle,
-            # A reference is called as the output that has it.
+            # A reference and its output have the same name.
             references={each: state.get_string(each.value) for each in Reference},
         )
         self.add_dependency(hardware)

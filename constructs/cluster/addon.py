@@ -20,9 +20,9 @@ from eks_hardware.resolve import ResolvedAddon
 
 
 class Addon(Construct):
-    """Defines an EKS add-on and, where it calls AWS, its role through Pod Identity.
+    """Defines an EKS add-on and, if it calls AWS, its role through Pod Identity.
 
-    The association is a resource of its own and made first, so that the add-on's pods start with credentials.
+    The association is a separate resource, created first, so that the add-on's pods start with credentials.
 
     Creates: ``aws_eks_addon``; with a role ``aws_iam_role``, ``aws_iam_role_policy_attachment`` or
     ``aws_iam_role_policy``, ``aws_eks_pod_identity_association``.
@@ -32,8 +32,8 @@ class Addon(Construct):
         id_: its name there, part of the addresses.
         resolved: the add-on (``eks_hardware.resolve.resolve_cluster`` has them in ``addons``).
         cluster_name: cluster to install it on (may be a token).
-        configuration: the whole configuration, where it holds references; by default the resolved one.
-        after: what has to exist first, such as nodes for CoreDNS.
+        configuration: the complete configuration, if it contains references; by default the resolved one.
+        after: what must exist first, such as nodes for CoreDNS.
         iam: path and permissions boundary of its role.
 
     Examples:
@@ -45,9 +45,9 @@ class Addon(Construct):
     resource: EksAddon
     """The Terraform resource, to depend on or to override."""
     role: Role | None
-    """The role of the add-on's service account, None where it calls nothing of AWS."""
+    """The role of the add-on's service account; None if it does not call AWS."""
     ready: tuple[TerraformResource, ...]
-    """What depends on this add-on waits for these."""
+    """Depend on these to wait for the add-on."""
 
     def __init__(
         self,

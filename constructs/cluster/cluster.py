@@ -22,7 +22,7 @@ from eks_hardware.resolve.mappings import merged
 class Cluster(Construct):
     """Defines an EKS cluster with API authentication, secrets encryption and control-plane logs.
 
-    Add-ons that nodes need to become Ready are made with the cluster; the others by :meth:`add_addons_after`, once
+    Add-ons that nodes need to become Ready are created with the cluster, the others by :meth:`add_addons_after`, once
     there are nodes for their pods. EKS installs nothing by itself (``bootstrap_self_managed_addons`` is false).
 
     Creates: ``aws_eks_cluster``, ``aws_iam_role`` with ``aws_iam_role_policy_attachment`` and ``aws_iam_role_policy``,
@@ -63,17 +63,17 @@ class Cluster(Construct):
     log_group: CloudwatchLogGroup
     """The log group of the control plane."""
     secrets_key: SecretsKey | None
-    """The key of Kubernetes secrets; None where a key of yours is named, or secrets are not encrypted."""
+    """The key of Kubernetes secrets; None if you name your own key or secrets are not encrypted."""
     cluster_name: str
-    """Name of the cluster (token, so that its users are made after it)."""
+    """Name of the cluster (a token: what uses it is created after the cluster)."""
     endpoint: str
     """URL of the Kubernetes API (token)."""
     cluster_security_group_id: str
     """The security group that EKS makes and puts on every node (token)."""
     ready: tuple[ITerraformDependable, ...]
-    """What waits for access to the API, and for the add-ons that nodes need, waits for these."""
+    """Depend on these to wait for access to the API and for the add-ons that nodes need."""
     before_charts: tuple[ITerraformDependable, ...]
-    """What waits for the add-ons that need nodes, and that pods may use, waits for these."""
+    """Depend on these to wait for the add-ons that run on nodes and that pods may use."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Cluster(Construct):
             settings=iam,
         )
         encryption = self._encryption()
-        # EKS makes the log group itself if it is not there yet, and Terraform then finds it taken.
+        # If the log group does not exist yet, EKS creates it, and Terraform then fails to.
         cluster = self.resource = self._define([self.log_group, *self.role.permissions, *encryption])
         # Read once: each read of an attribute is a request to Node.
         self.cluster_name, self.endpoint = cluster.name, cluster.endpoint
@@ -162,7 +162,7 @@ class Cluster(Construct):
         """Define the add-ons whose pods need nodes, after those nodes.
 
         Args:
-            nodes: untainted node groups, or what else runs pods.
+            nodes: untainted node groups, or anything else that runs pods.
         """
         for addon in self._resolved.addons:
             if not addon.before_nodes:

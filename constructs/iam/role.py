@@ -21,7 +21,7 @@ _ACCOUNT_IDS: MutableMapping[TerraformStack, str] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class IamSettings:
-    """Holds what every role and policy of a stack shares.
+    """What every role and policy of a stack shares.
 
     Attributes:
         path: IAM path.
@@ -98,12 +98,12 @@ class Role(Construct):
         self._attachments: dict[str, TerraformResource] = {}
         for arn in policy_arns:
             name = arn.rpartition("/")[2]
-            # Two paths, or AWS and the account, can hold policies of one name.
+            # Policies in two paths, or AWS's and the account's, can have the same name.
             self.attach(told_apart(name, arn) if name in self._attachments else name, arn)
 
     @property
     def permissions(self) -> tuple[TerraformResource, ...]:
-        """What has to exist before the role can do its work, and to be destroyed after its user."""
+        """What must exist before the role can be used, and be destroyed after whatever uses it."""
         return tuple(self._attachments.values())
 
     def attach(self, id_: str, policy_arn: str) -> None:

@@ -17,7 +17,7 @@ from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
 from eks_hardware.resolve.network import DISCOVERY_TAG
 
-# Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
+# Karpenter must act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
 _MESSAGE_RETENTION_SECONDS = 300
 
 
@@ -37,9 +37,9 @@ class Karpenter(Construct):
         id_: its name there, part of the addresses.
         resolved: Karpenter's names and settings (``eks_hardware.resolve.resolve_karpenter``).
         cluster: the cluster.
-        cluster_name: its name as plain text: condition keys of policies hold it.
+        cluster_name: its name as plain text, for condition keys of policies.
         region: AWS region.
-        node_pools: the pools; Karpenter makes no placement group itself.
+        node_pools: the pools; Karpenter does not create placement groups itself.
         tag_security_group: put the discovery tag on the cluster security group; not where pools name theirs by id.
         iam: path and permissions boundary of the roles and policies.
 
@@ -107,7 +107,7 @@ class Karpenter(Construct):
         )
         self.controller_role_arn = self._define_controller_role(cluster, cluster_name, documents, iam).role_arn
         if tag_security_group:
-            # Exactly one security group carries the tag: Karpenter would put every one it finds on its nodes.
+            # Exactly one security group has the tag: Karpenter puts every one that it finds on its nodes.
             _cdk.Ec2Tag(
                 self, "discovery-tag", resource_id=cluster.security_group_id, key=DISCOVERY_TAG, value=cluster_name
             )

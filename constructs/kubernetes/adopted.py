@@ -12,8 +12,8 @@ from eks_hardware.kubernetes.model import Bundle
 def adopted_releases(scope: Construct, id_: str, *, bundle: Bundle, adopted: AdoptedKarpenter) -> HelmReleases:
     """Define the releases of node pools on a cluster that someone else owns.
 
-    Each is made after everything of the AWS side, and destroyed before it: Karpenter ends the nodes while its role and
-    its queue, and what the nodes hold on to, are still there.
+    Each is created after everything on the AWS side, and destroyed before it: Karpenter terminates the nodes while its
+    role, its queue and what the nodes use still exist.
 
     Args:
         scope: the construct or stack that they belong to.

@@ -14,8 +14,8 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
     """Define the releases of a cluster that is defined in the same stack.
 
     Every release needs access to the API and untainted nodes, and most need add-ons. Karpenter, and with it its
-    NodePools, also needs everything that it acts with and that its nodes use: roles and policies, queue, access entry,
-    security groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
+    NodePools, also needs everything that it and its nodes use: roles and policies, queue, access entry, security
+    groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
 
     Args:
         scope: the construct or stack that they belong to.
@@ -45,7 +45,7 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
 
 
 def references(platform: Platform) -> dict[Reference, str]:
-    """Look up what references stand for, as far as the platform has it (tokens).
+    """Look up the values of references, as far as the platform has them (tokens).
 
     Args:
         platform: the cluster.

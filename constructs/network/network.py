@@ -22,7 +22,7 @@ _ANYWHERE = "0.0.0.0/0"
 class Network(Construct):
     """Defines the VPC of a cluster, or refers to an existing one.
 
-    Subnets, route tables and NAT gateways are keyed by zone id, so that adding a zone moves nothing. The default
+    Subnets, route tables and NAT gateways are keyed by zone id, so adding a zone moves nothing. The default
     security group is emptied; S3 has a gateway endpoint.
 
     Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with ``aws_route`` and ``aws_route_table_association``,
@@ -159,7 +159,7 @@ class Network(Construct):
         return Subnet(
             self,
             resolved.key,
-            # The pod network has to belong to the VPC before a subnet can be cut from it.
+            # The pod network must be associated with the VPC before it can have a subnet.
             vpc_id=self._pod_network().vpc_id if is_pod else self.vpc_id,
             cidr_block=resolved.cidr,
             availability_zone_id=resolved.zone_id,
@@ -286,7 +286,7 @@ class Network(Construct):
         )
         for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
             if cidr is not None:
-                # Without the rule the endpoints answer nobody.
+                # Without the rule nobody reaches the endpoints.
                 self._egress.append(
                     _cdk.VpcSecurityGroupIngressRule(
                         self,
@@ -327,7 +327,7 @@ class Network(Construct):
             role=role.role_name,
             policy=policy(
                 allow("WriteFlowLogs", actions, [f"{logs.arn}:*"]),
-                # Knows no resource-level permission below the account's groups.
+                # Has no resource-level permissions below the account's groups.
                 allow("FindLogGroup", ["logs:DescribeLogGroups"], ["*"]),
             ),
         )

@@ -12,7 +12,7 @@ from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 
-# Where the cluster's details go in the user data of your own image.
+# Marks for the cluster's details in the user data of your own image.
 _NAME, _ENDPOINT, _CERTIFICATE, _SERVICE_CIDR = (
     f"@eks-hardware:{each}@" for each in ("name", "endpoint", "certificate", "service-cidr")
 )
@@ -48,7 +48,7 @@ def launch_template(
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS else adds.
+        group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS adds otherwise.
         cluster: the cluster that the nodes join.
         security_group_ids: groups of the EFA interfaces; unused without these.
         placement_group_name: placement group of the nodes, None for none.
@@ -92,7 +92,7 @@ def launch_template(
 
 
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
-    """User data in base64. EKS adds the cluster's details to its own images; to your own image nobody does."""
+    """User data in base64. EKS adds the cluster's details to its own images, but not to yours."""
     bottlerocket = group.ami_family == "bottlerocket"
     if group.image_id is None and not group.user_data and not group.shell:
         return None
@@ -101,7 +101,7 @@ def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
     text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, group.shell)
     if group.image_id is None:
         return _base64(text)
-    # Only Terraform knows the references, so they go in where the marks stand. All else crosses over in base64:
+    # Only Terraform knows the references, so it replaces the marks. Everything else is passed in base64:
     # CDKTF's functions take no text with quotes, and with Fn.raw_string no references.
     expression = Fn.base64decode(_base64(text))
     for mark, value in (
@@ -127,7 +127,7 @@ def _block_device(device: BlockDevice) -> _cdk.LaunchTemplateBlockDeviceMappings
             volume_type=device.volume_type,
             iops=device.iops,
             throughput=device.throughput_mibps,
-            # The provider wants these booleans as text.
+            # The provider takes these booleans as text.
             encrypted="true",
             delete_on_termination="true",
             kms_key_id=device.kms_key_arn,

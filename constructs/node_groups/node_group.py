@@ -63,7 +63,7 @@ class NodeGroup(Construct):
     placement_group: PlacementGroup | None
     """The placement group, if the group has one."""
     ready: tuple[ITerraformDependable, ...]
-    """What waits for this group's nodes waits for these."""
+    """Depend on these to wait for the group's nodes."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class NodeGroup(Construct):
         return (self._cluster.security_group_id, efa_security_group_id)
 
     def _volume_key_grants(self) -> list[_cdk.KmsGrant]:
-        """Let Auto Scaling use the group's own volume keys: without a grant its nodes end while they start."""
+        """Let Auto Scaling use the group's own volume keys: without a grant its nodes terminate while they start."""
         keys = dict.fromkeys(device.kms_key_arn for device in self._resolved.block_devices if device.kms_key_arn)
         return [
             _cdk.KmsGrant(

@@ -56,7 +56,7 @@ class Platform(Construct):
     efs: ElasticFileSystem | None
     """The EFS file system, if the strategy asks for it."""
     ready_nodes: Sequence[ITerraformDependable]
-    """What waits for nodes that any pod may run on waits for these."""
+    """Depend on these to wait for nodes that any pod may run on."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Platform(Construct):
         self.cluster.add_addons_after(self.ready_nodes)
         self._define_pod_roles(resolved, iam)
         self._define_file_systems(resolved.storage)
-        # What Karpenter acts with, and what its nodes hold on to.
+        # What Karpenter and its nodes use.
         of_karpenter = (self.karpenter, self.efa, self.lustre, self.efs)
         self._release_parts: dict[str, Sequence[Construct]] = {
             **{key: [role] for key, role in self.service_roles.items()},
@@ -156,7 +156,7 @@ class Platform(Construct):
         return dict(self._nodes)
 
     def release_parts(self, name: str) -> Sequence[Construct]:
-        """The parts of the AWS side that a Helm release works with, made before it and destroyed after it.
+        """The parts of the AWS side that a Helm release uses, created before it and destroyed after it.
 
         Args:
             name: of the release.
@@ -181,7 +181,7 @@ class Platform(Construct):
         self.ready_nodes = (*self.ready_nodes, *nodes.ready)
 
     def add_release_parts(self, name: str, *parts: Construct) -> None:
-        """Let a Helm release wait for parts that it works with, and destroy these after it.
+        """Let a Helm release wait for parts that it uses, and destroy them after it.
 
         Call it before the releases are defined (``Extension.resources`` is).
 

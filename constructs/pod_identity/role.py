@@ -50,7 +50,7 @@ class PodIdentityRole(Construct):
     role_arn: str
     """ARN of the role (token)."""
     ready: tuple[TerraformResource, ...]
-    """What the chart waits for, so that its pods start with credentials and stop with them."""
+    """What the chart depends on, so that its pods have credentials from start to end."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class PodIdentityRole(Construct):
             namespace: of the service account.
             service_account: its name; the chart makes it, without annotations.
             statements: of the policy (``eks_hardware.iam_policies.document.allow``); ``{partition}``, ``{region}``
-                and ``{account}`` in them stand for what their names say.
+                and ``{account}`` in them are replaced.
         """
         policy = ServicePolicy("permissions", name, tuple(statements))
         resolved = ServiceRole(

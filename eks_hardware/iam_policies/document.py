@@ -44,9 +44,9 @@ def policy(*statements: Statement) -> str:
 
 
 def statements(recorded: Iterable[Mapping[str, Any]], **names: str | list[str]) -> list[Statement]:
-    """Statements without their notes, and with what ``{name}`` in their texts stands for.
+    """Statements without their notes, with each ``{name}`` replaced by its value.
 
-    A text that is nothing but ``{name}`` may become a list.
+    A text that is only ``{name}`` may become a list.
     """
     return [_filled({key: value for key, value in each.items() if key != "note"}, names) for each in recorded]
 

@@ -20,7 +20,7 @@ def roles() -> Mapping[str, ServiceRole]:
 def policies(key: str, cluster: str) -> dict[str, list[Statement]]:
     """The policies of a chart, by the key that is part of their Terraform address, for the cluster of a name.
 
-    ``{partition}``, ``{region}`` and ``{account}`` in them stand for what they say.
+    ``{partition}``, ``{region}`` and ``{account}`` are left for :func:`document`.
     """
     return {name: statements(each, cluster=cluster) for name, each in roles()[key]["policies"].items()}
 

@@ -8,7 +8,7 @@ from eks_hardware.kubernetes import device_plugins, karpenter
 from eks_hardware.kubernetes.model import Bundle, among_themselves
 
 if TYPE_CHECKING:
-    # Rules and loader: whoever only renders a strategy does without.
+    # Imports rules and loader, which rendering a strategy does not need.
     from eks_hardware.adoption import ResolvedAdoption
 
 
@@ -17,15 +17,15 @@ def karpenter_bundle(
 ) -> Bundle:
     """Derive the charts and objects of Karpenter and its pools, without the rest of a strategy.
 
-    Nodes are made in the subnets that the file names, by their ids: nobody tags what someone else owns.
+    Nodes run in the subnets whose ids the file names: nobody tags what someone else owns.
 
     Args:
         adoption: the cluster and the pools.
         controller: install Karpenter too. Without it the pools alone, for a Karpenter that is there: the caller says
             which role its nodes have (``Reference.KARPENTER_NODE_ROLE``), and pools that share or divide GPUs need its
             feature gate ``nodeOverlay``.
-        with_device_plugins: install the device plugins that the pools' hardware needs. A second one of a kind beside
-            one that is there fails or advertises nothing.
+        with_device_plugins: install the device plugins that the pools' hardware needs. A second one of the
+            same kind fails or advertises nothing.
 
     Examples:
         >>> karpenter_bundle(adoption).names

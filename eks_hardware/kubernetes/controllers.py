@@ -42,7 +42,7 @@ def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, Any]:
     return {
         "clusterName": resolved.name,
         "region": resolved.region,
-        # Its pods reach no instance metadata to find it out: hop limit 1.
+        # Its pods cannot read it from instance metadata: the hop limit is 1.
         "vpcId": Reference.VPC_ID.text,
         "serviceAccount": _service_account(resolved, LOAD_BALANCERS),
         "replicaCount": 2,
@@ -67,7 +67,7 @@ def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "autoDiscovery": {"clusterName": resolved.name},
         **({"image": {"tag": tag}} if tag else {}),
         "rbac": {"serviceAccount": _service_account(resolved, AUTOSCALER)},
-        # One works, one stands by.
+        # One is active, one is on standby.
         "replicaCount": 2,
         "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
         "extraArgs": {

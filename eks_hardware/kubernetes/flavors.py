@@ -1,4 +1,4 @@
-"""Nodes that jobs may take one for the other, with how much of everything pods can have of them at most."""
+"""Nodes that are interchangeable for jobs, with the most that pods can use of them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from eks_hardware.units import GIB, MIB, amount
 _GROUP_LABEL = "eks.amazonaws.com/nodegroup"
 _POOL_LABEL = "karpenter.sh/nodepool"
 
-# Labels that jobs select hardware by. Kueue holds a job's node selector against those keys that a flavor has, and no
-# others: a flavor without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
+# Labels that jobs select hardware by. Kueue compares a job's node selector only with the keys that a flavor has: one
+# without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
 _SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
 _ARCHITECTURE_LABEL = "kubernetes.io/arch"
 
@@ -40,7 +40,7 @@ class Flavor:
 
     Attributes:
         labels: they select these nodes and no others.
-        taints: those that a job has to tolerate itself, as objects.
+        taints: those that a job must tolerate itself, as objects.
         tolerations: of the taints that keep other pods off the accelerator, as objects.
         quota: Kubernetes quantities that pods can have of all nodes together.
     """
@@ -92,7 +92,7 @@ def _for_jobs(resolved: ResolvedStrategy) -> list[Node]:
 
 
 def _kind(node: Node) -> tuple[object, ...]:
-    """What nodes have to have in common to be of one flavor."""
+    """What nodes of one flavor have in common."""
     labels = _labels(node)
     same = tuple(labels.get(name) for name in (*_SELECTED_BY[:2], _ARCHITECTURE_LABEL))
     return (node.hardware, same, _own_taints(node), _keys(node), node.gpu_shares)
@@ -121,7 +121,7 @@ def _name(node: Node) -> str:
 
 
 def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """Taints beside that of the accelerator; Kueue does not look at PreferNoSchedule."""
+    """Taints other than the accelerator's; Kueue ignores PreferNoSchedule."""
     resource = accelerator_resource(node.hardware)
     return tuple(
         tuple(taint_object(taint).items())

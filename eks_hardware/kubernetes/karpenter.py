@@ -14,7 +14,7 @@ from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
 from eks_hardware.units import seconds
 
 RESOURCES = "karpenter-resources"
-"""Name of the release that holds NodePools, EC2NodeClasses and NodeOverlays."""
+"""Name of the release with NodePools, EC2NodeClasses and NodeOverlays."""
 
 _CRDS = "karpenter-crd"
 _CONTROLLER = "karpenter"
@@ -88,7 +88,7 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
         "settings": _settings(resolved, karpenter),
         "serviceAccount": {"name": karpenter.service_account},
         "replicas": resolved.kubernetes.karpenter_replicas,
-        # CoreDNS may wait for a node of Karpenter's; Karpenter must not wait for CoreDNS:
+        # CoreDNS may wait for a node from Karpenter; Karpenter must not wait for CoreDNS:
         # https://karpenter.sh/v1.14/troubleshooting/ (failed to resolve the STS endpoint)
         "dnsPolicy": "Default",
         "topologySpreadConstraints": [
@@ -104,7 +104,7 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
         ],
         "controller": {
             "resources": {"requests": dict(_CONTROLLER_RESOURCES), "limits": dict(_CONTROLLER_RESOURCES)},
-            # Instance metadata, where Karpenter looks otherwise, is out of a pod's reach.
+            # Otherwise Karpenter asks instance metadata, which pods cannot reach.
             "env": [{"name": "AWS_REGION", "value": resolved.region}],
         },
     }

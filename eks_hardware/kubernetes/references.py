@@ -1,11 +1,11 @@
 """Names of what only AWS knows, inside manifests and chart values.
 
-An id of a VPC or a file system exists after the AWS half is applied. Until then a text such as ``@{vpc_id}`` stands
-for it. With delivery ``helm`` it becomes a Terraform reference; in files that are written it becomes ``${vpc_id}``,
-which Flux's ``postBuild.substitute`` and ``envsubst`` fill in from the stack's output of that name.
+The id of a VPC or a file system exists after the AWS half is applied. Until then a text such as ``@{vpc_id}`` is its
+placeholder. With delivery ``helm`` it becomes a Terraform reference; in written files it becomes ``${vpc_id}``, which
+Flux's ``postBuild.substitute`` and ``envsubst`` fill in from the stack's output of that name.
 
-Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so that a role is
-there before what uses it, and outlives it. Files that are written have them as plain text.
+Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so that a role
+exists before what uses it, and outlives it. Files that are written have them as plain text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 
 class Reference(str, Enum):
-    """What a reference stands for; the value is also the name of the stack's output.
+    """What is referred to; the value is also the name of the stack's output.
 
     Examples:
         >>> values = {"clusterName": Reference.CLUSTER_NAME.text, "fileSystem": Reference.EFS_ID.text}

@@ -1,4 +1,4 @@
-"""A text as Terraform JSON holds it."""
+"""Text as Terraform JSON needs it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOKEN = re.compile(r"\$\{TfToken\[[^]]*\]\}")
 
 
 def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
-    """``text`` with its own ``${`` and ``%{`` kept from Terraform, and an expression in the place of each reference.
+    """``text`` with its own ``${`` and ``%{`` escaped for Terraform, and an expression for each reference.
 
     An attribute of a resource that a program has put into the text stays what it is.
     Source: https://developer.hashicorp.com/terraform/language/expressions/strings#escape-sequences

@@ -101,7 +101,7 @@ def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, st
 
     Args:
         name: of the strategy.
-        known: what references stand for; those that are not in it are written as ``${vpc_id}``.
+        known: values of references; the others are written as ``${vpc_id}``.
     """
     fillable = any(_open(_content(each), known) for each in bundle.releases)
 
