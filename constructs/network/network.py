@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from eks_hardware import _cdk, aws_names
 from eks_hardware._cdk import Construct, RouteTable, Subnet, TerraformResource, Vpc
@@ -63,7 +63,6 @@ class Network(Construct):
         super().__init__(scope, id_)
         self._resolved = resolved
         self._subnets: dict[SubnetRole, dict[str, Subnet]] = {}
-        self._egress: list[TerraformResource] = []
         self._ids: dict[Subnet | RouteTable, str] = {}
         if resolved.existing:
             self.ref = self._existing(resolved.existing)
@@ -85,8 +84,7 @@ class Network(Construct):
         }
         self._route_tables: dict[str, RouteTable] = {}
         self._public_routes()
-        self._private_routes()
-        self._endpoints()
+        egress = (*self._private_routes(), *self._endpoints())
         if resolved.flow_logs:
             self._flow_logs(resolved.flow_logs, iam)
         self.ref = NetworkRef(
@@ -94,7 +92,7 @@ class Network(Construct):
             private_subnet_ids=self._subnet_ids(SubnetRole.PRIVATE),
             control_plane_subnet_ids=self._subnet_ids(SubnetRole.CONTROL_PLANE),
             pod_subnet_ids=self._subnet_ids(SubnetRole.POD),
-            egress=tuple(self._egress),
+            egress=egress,
         )
 
     @classmethod
@@ -218,88 +216,82 @@ class Network(Construct):
             depends_on=reachable,
         )
 
-    def _private_routes(self) -> None:
+    def _private_routes(self) -> Iterator[TerraformResource]:
         for zone, subnet in self._subnets[SubnetRole.PRIVATE].items():
             table = self._route_table(f"private-{zone}")
-            self._egress.append(self._associate(f"private-{zone}", subnet, table))
+            yield self._associate(f"private-{zone}", subnet, table)
             nat_zone = self._resolved.nat_zone_by_zone.get(zone)
             if nat_zone is not None:
-                self._egress.append(
-                    _cdk.Route(
-                        self,
-                        f"route-private-{zone}",
-                        route_table_id=self._id(table),
-                        destination_cidr_block=_ANYWHERE,
-                        nat_gateway_id=self._nat_gateways[nat_zone].id,
-                    )
+                yield _cdk.Route(
+                    self,
+                    f"route-private-{zone}",
+                    route_table_id=self._id(table),
+                    destination_cidr_block=_ANYWHERE,
+                    nat_gateway_id=self._nat_gateways[nat_zone].id,
                 )
             pods = self._subnets[SubnetRole.POD].get(zone)
             if pods is not None:
-                self._egress.append(self._associate(f"pod-{zone}", pods, table))
+                yield self._associate(f"pod-{zone}", pods, table)
         table = self._route_table("control-plane")
         for zone, subnet in self._subnets[SubnetRole.CONTROL_PLANE].items():
             self._associate(f"control-plane-{zone}", subnet, table)
 
-    def _endpoints(self) -> None:
+    def _endpoints(self) -> Iterator[TerraformResource]:
         region = self._resolved.region
         tables = [self._id(table) for table in self._route_tables.values()]
         for service in self._resolved.gateway_endpoints:
-            self._egress.append(
-                _cdk.VpcEndpoint(
-                    self,
-                    f"endpoint-{service}",
-                    vpc_id=self.vpc_id,
-                    service_name=f"com.amazonaws.{region}.{service}",
-                    vpc_endpoint_type="Gateway",
-                    route_table_ids=tables,
-                    tags={"Name": f"{self._resolved.name}-{service}"},
-                )
+            yield _cdk.VpcEndpoint(
+                self,
+                f"endpoint-{service}",
+                vpc_id=self.vpc_id,
+                service_name=f"com.amazonaws.{region}.{service}",
+                vpc_endpoint_type="Gateway",
+                route_table_ids=tables,
+                tags={"Name": f"{self._resolved.name}-{service}"},
             )
         if not self._resolved.interface_endpoints:
             return
-        group = self._endpoint_security_group()
+        group_id = self._endpoint_security_group()
+        yield from self._endpoint_rules(group_id)
         zones = self._resolved.endpoint_zone_ids
         for service in self._resolved.interface_endpoints:
-            self._egress.append(
-                _cdk.VpcEndpoint(
-                    self,
-                    f"interface-endpoint-{service}",
-                    vpc_id=self.vpc_id,
-                    service_name=f"com.amazonaws.{region}.{service}",
-                    vpc_endpoint_type="Interface",
-                    private_dns_enabled=True,
-                    subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],
-                    security_group_ids=[group.id],
-                    tags={"Name": f"{self._resolved.name}-{service}"},
-                )
+            yield _cdk.VpcEndpoint(
+                self,
+                f"interface-endpoint-{service}",
+                vpc_id=self.vpc_id,
+                service_name=f"com.amazonaws.{region}.{service}",
+                vpc_endpoint_type="Interface",
+                private_dns_enabled=True,
+                subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],
+                security_group_ids=[group_id],
+                tags={"Name": f"{self._resolved.name}-{service}"},
             )
 
-    def _endpoint_security_group(self) -> _cdk.SecurityGroup:
+    def _endpoint_security_group(self) -> str:
         name = aws_names.security_group(self._resolved.name, "endpoints")
-        group = _cdk.SecurityGroup(
+        return _cdk.SecurityGroup(
             self,
             "endpoint-security-group",
             name=name,
             description="Interface endpoints: HTTPS from the VPC",
             vpc_id=self.vpc_id,
             tags={"Name": name},
-        )
+        ).id
+
+    def _endpoint_rules(self, group_id: str) -> Iterator[TerraformResource]:
         for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
             if cidr is not None:
                 # Without the rule nobody reaches the endpoints.
-                self._egress.append(
-                    _cdk.VpcSecurityGroupIngressRule(
-                        self,
-                        f"endpoint-from-{key}",
-                        security_group_id=group.id,
-                        description=f"HTTPS from {cidr}",
-                        cidr_ipv4=cidr,
-                        ip_protocol="tcp",
-                        from_port=443,
-                        to_port=443,
-                    )
+                yield _cdk.VpcSecurityGroupIngressRule(
+                    self,
+                    f"endpoint-from-{key}",
+                    security_group_id=group_id,
+                    description=f"HTTPS from {cidr}",
+                    cidr_ipv4=cidr,
+                    ip_protocol="tcp",
+                    from_port=443,
+                    to_port=443,
                 )
-        return group
 
     def _flow_logs(self, settings: FlowLogs, iam: IamSettings | None) -> None:
         resolved = self._resolved
