@@ -35,12 +35,7 @@ EFA_SCRIPT = Path(__file__).with_name("efa-metrics.sh")
 
 
 def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> tuple[Object, ...]:
-    """Neuron's exporter on every node with Neuron devices.
-
-    Args:
-        nodes: groups and pools with Neuron devices.
-        scraped: whether Prometheus' operator is there.
-    """
+    """Neuron's exporter on the given nodes; ``scraped`` if Prometheus' operator is installed."""
     container = {
         "name": NEURON_MONITOR,
         "image": _NEURON_IMAGE,

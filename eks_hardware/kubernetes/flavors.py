@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.nodes import Node, nodes, taint_object
 from eks_hardware.resolve import (
@@ -53,13 +53,12 @@ class Flavor:
     quota: Mapping[str, str]
 
 
-def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> tuple[Flavor, ...]:
+def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
     """The flavors of a strategy, in the order of its groups and pools.
 
     System groups are left out: they are for what runs on the cluster itself. A pool with several accelerators has no
     label for them; a job that selects one by that label may be given the pool, and then waits.
     """
-    catalogue = catalogue or load()
     alike: dict[tuple[object, ...], list[Node]] = {}
     for node in _for_jobs(resolved):
         alike.setdefault(_kind(node), []).append(node)
@@ -68,22 +67,16 @@ def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> t
         name, labels = _name(members[0]), _common_labels(members)
         selected = [node for node in nodes(resolved) if labels.items() <= _labels(node).items()]
         if len(selected) == len(members) and all(each.name != name for each in found):
-            found.append(_flavor(name, labels, members, catalogue))
+            found.append(_flavor(name, labels, members))
         else:
             # Their labels fit other nodes too.
-            found += [
-                _flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node], catalogue)
-                for node in members
-            ]
+            found += [_flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node]) for node in members]
     return tuple(found)
 
 
-def neuron_cores_per_device(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> int | None:
+def neuron_cores_per_device(resolved: ResolvedStrategy) -> int | None:
     """The fewest NeuronCores that a device of the nodes for jobs has; None without such devices."""
-    catalogue = catalogue or load()
-    offers = [
-        extended_resources_of(catalogue.get(name)) for node in _for_jobs(resolved) for name in node.instance_types
-    ]
+    offers = [extended_resources_of(load().get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
     return min((each[NEURON_CORE] // each[NEURON] for each in offers if NEURON_CORE in each), default=None)
 
 
@@ -136,10 +129,10 @@ def _keys(node: Node) -> tuple[tuple[str, str], ...]:
     return tuple((taint.key, kubernetes_effect(taint.effect)) for taint in node.taints if taint.key == resource)
 
 
-def _flavor(name: str, labels: Mapping[str, str], members: list[Node], catalogue: Catalogue) -> Flavor:
+def _flavor(name: str, labels: Mapping[str, str], members: list[Node]) -> Flavor:
     total: dict[str, Fraction] = {}
     for node in members:
-        most = _of_group(node, catalogue) if isinstance(node, ResolvedNodeGroup) else _of_pool(node, catalogue)
+        most = _of_group(node) if isinstance(node, ResolvedNodeGroup) else _of_pool(node)
         for resource, quantity in most.items():
             total[resource] = total.get(resource, Fraction(0)) + quantity
     first = members[0]
@@ -174,18 +167,18 @@ def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     return {**_of_node(node, kind), **capacity}
 
 
-def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> dict[str, Fraction]:
+def _of_group(group: ResolvedNodeGroup) -> dict[str, Fraction]:
     """What pods can have of as many nodes as the group may have; of several types the smallest."""
-    each = [_of_node(group, catalogue.get(name)) for name in group.instance_types]
+    each = [_of_node(group, load().get(name)) for name in group.instance_types]
     return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
 
 
-def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> dict[str, Fraction]:
+def _of_pool(pool: ResolvedNodePool) -> dict[str, Fraction]:
     """What pods can have at most of nodes within the pool's limits.
 
     A limit bounds a resource without one too, by what the types have of both.
     """
-    kinds = [catalogue.get(name) for name in pool.instance_types]
+    kinds = [load().get(name) for name in pool.instance_types]
     pairs = [(_of_node(pool, kind), _whole(pool, kind)) for kind in kinds]
     limits = {name: amount(value) for name, value in pool.limits.items() if all(whole.get(name) for _, whole in pairs)}
     return {

@@ -32,11 +32,7 @@ sharing:
 def plugin_configs(nodes: Iterable[Node]) -> dict[str, str]:
     """Configurations of the device plugin by the value of the node label that selects one.
 
-    Args:
-        nodes: that run the plugin; Bottlerocket's own plugin is set up in user data.
-
-    Returns:
-        One for each way of time slicing, and the default; empty if no node slices its GPUs.
+    One for each way of time slicing, and the default; none if no node slices its GPUs.
     """
     shares = {
         node.gpu_shares.config: node.gpu_shares for node in nodes if node.gpu_shares and not node.gpu_shares.mig_profile
