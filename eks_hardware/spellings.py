@@ -1,4 +1,4 @@
-"""How capacity types and taint effects are spelled: by a strategy, the EKS API, Karpenter and EC2."""
+"""How capacity types, taint effects and architectures are spelled: by a strategy, EKS, Karpenter and EC2."""
 
 from __future__ import annotations
 
@@ -47,6 +47,10 @@ _KUBERNETES_EFFECTS = {
     "PREFER_NO_SCHEDULE": "PreferNoSchedule",
 }
 _EKS_EFFECTS = {kubernetes: eks for eks, kubernetes in _KUBERNETES_EFFECTS.items()}
+
+
+KUBERNETES_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+"""The label ``kubernetes.io/arch`` by EC2's name of an architecture."""
 
 
 def eks_effect(effect: str) -> str:

@@ -24,7 +24,7 @@ __all__ = [
     "strategy_stacks",
 ]
 
-# Node starts with the framework: a name is imported when it is asked for, so that a wrong file is reported without it.
+# The framework starts Node: names are imported on first use, so a wrong file is reported without it.
 _MODULES = {
     "Extension": "extension",
     "HardwareStack": "hardware_stack",

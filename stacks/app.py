@@ -24,9 +24,7 @@ if TYPE_CHECKING:
     from eks_hardware.stacks.hardware_stack import HardwareStack
 
 
-def strategies(
-    environ: Mapping[str, str] | None = None,
-) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
+def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
     """Load, check and resolve the strategies that the environment names; each with its warnings.
 
     Args:
@@ -105,7 +103,7 @@ def _deliver_manifests(stack: HardwareStack, folder: Path) -> None:
     """Write what the strategy puts on its cluster, or remove it where Terraform installs it now."""
     resolved = stack.resolved
     if resolved.kubernetes.delivery == "manifests":
-        # The folder is the app's own, so that nothing in it is anyone else's.
+        # The folder belongs to the app: nothing in it is anyone else's.
         write(stack.bundle, folder, name=resolved.name, region=resolved.region, known=known(resolved), force=True)
     else:
         remove(folder)

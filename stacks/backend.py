@@ -39,12 +39,7 @@ def define_backend(stack: TerraformStack, backend: Backend) -> None:
         if backend.role_arn:
             stack.add_override("terraform.backend.s3.assume_role", {"role_arn": backend.role_arn})
     elif isinstance(backend, models.RemoteBackendSpec):
-        RemoteBackend(
-            stack,
-            hostname=backend.hostname,
-            organization=backend.organization,
-            workspaces=NamedRemoteWorkspace(backend.workspace or ""),
-        )
+        RemoteBackend(stack, **_remote(backend))
     else:
         LocalBackend(stack, path=backend.path)
 
@@ -74,14 +69,13 @@ def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
             state.add_override("config.assume_role", {"role_arn": backend.role_arn})
         return state
     if isinstance(backend, models.RemoteBackendSpec):
-        return DataTerraformRemoteState(
-            scope,
-            id_,
-            hostname=backend.hostname,
-            organization=backend.organization,
-            workspaces=NamedRemoteWorkspace(backend.workspace or ""),
-        )
+        return DataTerraformRemoteState(scope, id_, **_remote(backend))
     return DataTerraformRemoteStateLocal(scope, id_, path=backend.path or "")
+
+
+def _remote(backend: models.RemoteBackendSpec) -> dict[str, Any]:
+    workspace = NamedRemoteWorkspace(backend.workspace or "")
+    return {"hostname": backend.hostname, "organization": backend.organization, "workspaces": workspace}
 
 
 def _s3(backend: models.S3BackendSpec) -> dict[str, Any]:

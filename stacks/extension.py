@@ -8,7 +8,7 @@ from eks_hardware.kubernetes import Bundle
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 
 if TYPE_CHECKING:
-    # Node starts with them: a wrong strategy file is reported without it.
+    # They start Node: a wrong strategy file is reported without it.
     from eks_hardware._cdk import Construct
     from eks_hardware.constructs.node_groups import NodeEnvironment, Nodes
     from eks_hardware.constructs.platform import Platform
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Extension:
     """Adds to the stacks of every strategy: override the methods that you need, each does nothing by itself.
 
-    They are called for each strategy, in the order in which they stand here. The charts of an extension are in whatever
+    They are called for each strategy, in the order below. The charts of an extension are delivered as
     ``kubernetes.delivery`` says: Helm releases in the same stack or in a second one, or written files.
 
     Examples:
@@ -27,18 +27,9 @@ class Extension:
         ...         return change(resolved, {"cluster.log_retention_days": 30}, because="our auditors want a month")
         ...
         ...     def releases(self, bundle, resolved):
-        ...         return bundle.plus(
-        ...             ChartRelease(
-        ...                 name="keda",
-        ...                 namespace="keda",
-        ...                 chart="keda",
-        ...                 repository="https://kedacore.github.io/charts",
-        ...                 version="2.21.1",
-        ...                 values={},
-        ...             )
-        ...         )
+        ...         return bundle.plus(ObjectRelease(name="ours", namespace="kube-system", objects=()))
         >>> stacks = strategy_stacks(app, resolved, extension=Ours())
-        >>> "keda" in stacks[0].releases.releases
+        >>> "ours" in stacks[0].releases.releases
         True
     """
 
@@ -70,7 +61,7 @@ class Extension:
 
         Args:
             stack: the stack of the strategy.
-            platform: what it stands up; ``add_nodes`` and ``add_release_parts`` let charts wait for yours.
+            platform: its resources; ``add_nodes`` and ``add_release_parts`` let charts wait for yours.
         """
 
     def releases(self, bundle: Bundle, resolved: ResolvedStrategy) -> Bundle:  # noqa: ARG002

@@ -10,7 +10,7 @@ from eks_hardware._cdk import (
     TerraformOutput,
     TerraformStack,
 )
-from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider, platform_releases
+from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider, platform_releases, references
 from eks_hardware.constructs.platform import Platform
 from eks_hardware.kubernetes import Bundle, ChartRelease, bundle
 from eks_hardware.kubernetes.terraform_text import holds_token
@@ -30,12 +30,11 @@ class HardwareStack(TerraformStack):
     Args:
         scope: the app.
         resolved: the strategy; its name is the stack's id.
-        releases: what is installed; by default what follows from the strategy.
         extension: what is added to the strategy.
 
     Raises:
-        ValueError: ``RELEASE_TOKEN`` when values of a chart hold what only Terraform knows, and something else installs
-            it.
+        ValueError: ``RELEASE_TOKEN`` when values of a chart contain what only Terraform knows, and something else
+            installs it.
 
     Examples:
         >>> hardware = HardwareStack(app, resolved=resolved)
@@ -44,46 +43,28 @@ class HardwareStack(TerraformStack):
         >>> resource(hardware, "kubernetes/karpenter").add_override("timeout", 1200)
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        *,
-        resolved: ResolvedStrategy,
-        releases: Bundle | None = None,
-        extension: Extension | None = None,
-    ) -> None:
+    resolved: ResolvedStrategy
+    """The strategy, as the extension changed it."""
+    bundle: Bundle
+    """What is installed on the cluster, whoever installs it."""
+    platform: Platform
+    """All resources of the strategy."""
+    releases: HelmReleases | None
+    """The Helm releases, if this stack installs any."""
+
+    def __init__(self, scope: Construct, *, resolved: ResolvedStrategy, extension: Extension | None = None) -> None:
         extension = extension or Extension()
         resolved = extension.change(resolved)
         super().__init__(scope, resolved.name)
-        self._resolved = resolved
+        self.resolved = resolved
         define_backend(self, resolved.backend)
         self._provider(resolved)
-        self._platform = Platform(self, "platform", resolved=resolved, define_node_group=extension.node_group)
-        extension.resources(self, self._platform)
-        self._bundle = extension.releases(bundle(resolved) if releases is None else releases, resolved)
-        self._releases = self._kubernetes(resolved, self._bundle)
+        self.platform = Platform(self, "platform", resolved=resolved, define_node_group=extension.node_group)
+        extension.resources(self, self.platform)
+        self.bundle = extension.releases(bundle(resolved), resolved)
+        self.releases = self._kubernetes(resolved, self.bundle)
         self._outputs(resolved)
         extension.overrides(self)
-
-    @property
-    def resolved(self) -> ResolvedStrategy:
-        """The strategy, as the extension changed it."""
-        return self._resolved
-
-    @property
-    def bundle(self) -> Bundle:
-        """What is installed on the cluster, whoever installs it."""
-        return self._bundle
-
-    @property
-    def platform(self) -> Platform:
-        """Everything that the stack stands up."""
-        return self._platform
-
-    @property
-    def releases(self) -> HelmReleases | None:
-        """The Helm releases, if this stack installs any."""
-        return self._releases
 
     def _provider(self, resolved: ResolvedStrategy) -> None:
         provider = resolved.provider
@@ -113,7 +94,7 @@ class HardwareStack(TerraformStack):
             return None
         if not releases.releases:
             return None
-        cluster = self._platform.cluster.ref
+        cluster = self.platform.cluster.ref
         cluster_helm_provider(
             self,
             "helm",
@@ -123,11 +104,10 @@ class HardwareStack(TerraformStack):
             endpoint=cluster.endpoint,
             certificate_authority=cluster.certificate_authority,
         )
-        return platform_releases(self, "kubernetes", bundle=releases, platform=self._platform)
+        return platform_releases(self, "kubernetes", bundle=releases, platform=self.platform)
 
     def _outputs(self, resolved: ResolvedStrategy) -> None:
-        platform = self._platform
-        cluster = platform.cluster
+        platform, cluster = self.platform, self.platform.cluster
         outputs = {
             "region": resolved.region,
             "cluster_name": cluster.cluster_name,
@@ -141,23 +121,14 @@ class HardwareStack(TerraformStack):
             outputs["cluster_certificate_authority"] = cluster.ref.certificate_authority
         if platform.karpenter:
             outputs["karpenter_controller_role_arn"] = platform.karpenter.controller_role_arn
-            outputs["karpenter_node_role_name"] = platform.karpenter.node_role_name
-            if platform.karpenter.instance_profile_name:
-                outputs["karpenter_instance_profile_name"] = platform.karpenter.instance_profile_name
-            if platform.karpenter.queue_name:
-                outputs["karpenter_interruption_queue"] = platform.karpenter.queue_name
-        if platform.lustre:
-            outputs["fsx_lustre_id"] = platform.lustre.file_system_id
-            outputs["fsx_lustre_dns_name"] = platform.lustre.dns_name
-            outputs["fsx_lustre_mount_name"] = platform.lustre.mount_name
-        if platform.efs:
-            outputs["efs_id"] = platform.efs.file_system_id
+        # A second stack, and whoever completes written files, looks up a reference by its name.
+        outputs |= {reference.value: value for reference, value in references(platform).items()}
         for name, value in outputs.items():
             TerraformOutput(self, name, value=value)
 
 
 def _refuse_tokens(releases: Bundle) -> None:
-    """Values that only Terraform knows get to the cluster only with Terraform, and from the stack that has them."""
+    """Values that only Terraform knows reach the cluster only through Terraform, from the stack that has them."""
     for release in releases.releases:
         if holds_token(release.values if isinstance(release, ChartRelease) else release.objects):
             raise ValueError(

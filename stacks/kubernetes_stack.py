@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eks_hardware._cdk import Construct, TerraformStack
 from eks_hardware.constructs.kubernetes import HelmReleases, cluster_helm_provider
-from eks_hardware.kubernetes import Bundle, Reference
+from eks_hardware.kubernetes import Reference
 from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.stacks.backend import define_backend, remote_state
 from eks_hardware.stacks.hardware_stack import HardwareStack
@@ -20,8 +20,7 @@ class KubernetesStack(TerraformStack):
     Args:
         scope: the app.
         resolved: the strategy; it says ``kubernetes.stack: separate``.
-        hardware: the first stack.
-        releases: what is installed; by default what the first stack says.
+        hardware: the first stack, whose bundle is installed.
 
     Raises:
         ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
@@ -34,14 +33,10 @@ class KubernetesStack(TerraformStack):
         >>> charts.releases.releases["karpenter"].add_override("timeout", 1200)
     """
 
-    def __init__(
-        self,
-        scope: Construct,
-        *,
-        resolved: ResolvedStrategy,
-        hardware: HardwareStack,
-        releases: Bundle | None = None,
-    ) -> None:
+    releases: HelmReleases
+    """The Helm releases."""
+
+    def __init__(self, scope: Construct, *, resolved: ResolvedStrategy, hardware: HardwareStack) -> None:
         super().__init__(scope, f"{resolved.name}-kubernetes")
         if resolved.kubernetes_backend is None:
             raise ValueError(f"KUBERNETES_STACK {resolved.name}: set kubernetes.stack: separate to have a second stack")
@@ -56,16 +51,11 @@ class KubernetesStack(TerraformStack):
             endpoint=state.get_string("cluster_endpoint"),
             certificate_authority=state.get_string("cluster_certificate_authority"),
         )
-        self._releases = HelmReleases(
+        self.releases = HelmReleases(
             self,
             "kubernetes",
-            bundle=hardware.bundle if releases is None else releases,
-            # A reference is called as the output that has it.
+            bundle=hardware.bundle,
+            # A reference and its output have the same name.
             references={each: state.get_string(each.value) for each in Reference},
         )
         self.add_dependency(hardware)
-
-    @property
-    def releases(self) -> HelmReleases:
-        """The Helm releases."""
-        return self._releases

@@ -20,9 +20,9 @@ from eks_hardware.resolve import ResolvedAddon
 
 
 class Addon(Construct):
-    """Defines an EKS add-on and, where it calls AWS, its role through Pod Identity.
+    """Defines an EKS add-on and, if it calls AWS, its role through Pod Identity.
 
-    The association is a resource of its own and made first, so that the add-on's pods start with credentials.
+    The association is a separate resource, created first, so that the add-on's pods start with credentials.
 
     Creates: ``aws_eks_addon``; with a role ``aws_iam_role``, ``aws_iam_role_policy_attachment`` or
     ``aws_iam_role_policy``, ``aws_eks_pod_identity_association``.
@@ -32,8 +32,8 @@ class Addon(Construct):
         id_: its name there, part of the addresses.
         resolved: the add-on (``eks_hardware.resolve.resolve_cluster`` has them in ``addons``).
         cluster_name: cluster to install it on (may be a token).
-        configuration: the whole configuration, where it holds references; by default the resolved one.
-        after: what has to exist first, such as nodes for CoreDNS.
+        configuration: the complete configuration, if it contains references; by default the resolved one.
+        after: what must exist first, such as nodes for CoreDNS.
         iam: path and permissions boundary of its role.
 
     Examples:
@@ -41,6 +41,13 @@ class Addon(Construct):
         >>> cni = Addon(stack, "vpc-cni", resolved=addons["vpc-cni"], cluster_name=cluster.name)
         >>> cni.resource.add_override("timeouts.create", "30m")
     """
+
+    resource: EksAddon
+    """The Terraform resource, to depend on or to override."""
+    role: Role | None
+    """The role of the add-on's service account; None if it does not call AWS."""
+    ready: tuple[TerraformResource, ...]
+    """Depend on these to wait for the add-on."""
 
     def __init__(
         self,
@@ -54,10 +61,10 @@ class Addon(Construct):
         iam: IamSettings | None = None,
     ) -> None:
         super().__init__(scope, id_)
-        self._role: Role | None = None
+        self.role = None
         identity = self._identity(resolved, cluster_name, iam)
         values = dict(resolved.configuration if configuration is None else configuration)
-        self._addon = EksAddon(
+        self.resource = EksAddon(
             self,
             "Resource",
             cluster_name=cluster_name,
@@ -70,29 +77,14 @@ class Addon(Construct):
             depends_on=[*after, *identity] or None,
         )
         # The add-on itself comes after its identity.
-        self._ready: tuple[TerraformResource, ...] = (self._addon,)
-
-    @property
-    def resource(self) -> EksAddon:
-        """The Terraform resource, to depend on or to override."""
-        return self._addon
-
-    @property
-    def role(self) -> Role | None:
-        """The role of the add-on's service account, None where it calls nothing of AWS."""
-        return self._role
-
-    @property
-    def ready(self) -> tuple[TerraformResource, ...]:
-        """What depends on this add-on waits for these."""
-        return self._ready
+        self.ready = (self.resource,)
 
     def _identity(
         self, resolved: ResolvedAddon, cluster_name: str, iam: IamSettings | None
     ) -> tuple[TerraformResource, ...]:
         if resolved.service_account is None or resolved.namespace is None or resolved.role_name is None:
             return ()
-        self._role = role = Role(
+        self.role = role = Role(
             self,
             "role",
             name=resolved.role_name,

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from eks_hardware._cdk import (
-    CloudwatchLogGroup,
-    Construct,
-    DataAwsAvailabilityZone,
-    EksAccessEntry,
-    EksAccessPolicyAssociation,
-    EksAccessPolicyAssociationAccessScope,
-    EksCluster,
-    EksClusterAccessConfig,
-    EksClusterControlPlaneScalingConfig,
-    EksClusterEncryptionConfig,
-    EksClusterEncryptionConfigProvider,
-    EksClusterKubernetesNetworkConfig,
-    EksClusterUpgradePolicy,
-    EksClusterVpcConfig,
-    EksClusterZonalShiftConfig,
-    IamRolePolicy,
-    ITerraformDependable,
-    TerraformResource,
-    TerraformResourceLifecycle,
-)
+from eks_hardware import _cdk
+from eks_hardware._cdk import CloudwatchLogGroup, Construct, EksCluster, ITerraformDependable, TerraformResource
 from eks_hardware.constructs.cluster.addon import Addon
 from eks_hardware.constructs.cluster.encryption import SecretsKey
 from eks_hardware.constructs.cluster.ref import ClusterRef
@@ -41,7 +22,7 @@ from eks_hardware.resolve.mappings import merged
 class Cluster(Construct):
     """Defines an EKS cluster with API authentication, secrets encryption and control-plane logs.
 
-    Add-ons that nodes need to become Ready are made with the cluster; the others by :meth:`add_addons_after`, once
+    Add-ons that nodes need to become Ready are created with the cluster, the others by :meth:`add_addons_after`, once
     there are nodes for their pods. EKS installs nothing by itself (``bootstrap_self_managed_addons`` is false).
 
     Creates: ``aws_eks_cluster``, ``aws_iam_role`` with ``aws_iam_role_policy_attachment`` and ``aws_iam_role_policy``,
@@ -73,6 +54,27 @@ class Cluster(Construct):
         ['eks-pod-identity-agent', 'kube-proxy', 'vpc-cni']
     """
 
+    ref: ClusterRef
+    """The cluster as other constructs take it."""
+    resource: EksCluster
+    """The Terraform resource, to depend on or to override."""
+    role: Role
+    """The role of the control plane."""
+    log_group: CloudwatchLogGroup
+    """The log group of the control plane."""
+    secrets_key: SecretsKey | None
+    """The key of Kubernetes secrets; None if you name your own key or secrets are not encrypted."""
+    cluster_name: str
+    """Name of the cluster (a token: what uses it is created after the cluster)."""
+    endpoint: str
+    """URL of the Kubernetes API (token)."""
+    cluster_security_group_id: str
+    """The security group that EKS makes and puts on every node (token)."""
+    ready: tuple[ITerraformDependable, ...]
+    """Depend on these to wait for access to the API and for the add-ons that nodes need."""
+    before_charts: tuple[ITerraformDependable, ...]
+    """Depend on these to wait for the add-ons that run on nodes and that pods may use."""
+
     def __init__(
         self,
         scope: Construct,
@@ -86,16 +88,17 @@ class Cluster(Construct):
         self._resolved = resolved
         self._network = network
         self._iam = iam
-        self._secrets_key: SecretsKey | None = None
+        self.secrets_key = None
+        self.before_charts = ()
         self._addons: dict[str, Addon] = {}
-        self._log_group = CloudwatchLogGroup(
+        self.log_group = CloudwatchLogGroup(
             self,
             "log-group",
             name=resolved.log_group_name,
             retention_in_days=resolved.log_retention_days,
             skip_destroy=resolved.log_group_kept,
         )
-        self._role = Role(
+        self.role = Role(
             self,
             "role",
             name=resolved.role_name,
@@ -105,23 +108,22 @@ class Cluster(Construct):
             settings=iam,
         )
         encryption = self._encryption()
-        # EKS makes the log group itself if it is not there yet, and Terraform then finds it taken.
-        needed: list[TerraformResource] = [self._log_group, *self._role.permissions, *encryption]
-        self._cluster = self._define(needed)
+        # If the log group does not exist yet, EKS creates it, and Terraform then fails to.
+        cluster = self.resource = self._define([self.log_group, *self.role.permissions, *encryption])
         # Read once: each read of an attribute is a request to Node.
-        self._name, self._endpoint = self._cluster.name, self._cluster.endpoint
-        self._security_group_id = self._cluster.vpc_config.cluster_security_group_id
-        self._certificate_authority = self._cluster.certificate_authority.get(0).data
-        self._service_cidr = self._cluster.kubernetes_network_config.service_ipv4_cidr
-        self._ready: list[ITerraformDependable] = [self._cluster]
-        for entry in resolved.access_entries:
-            self._access_entry(entry)
-        self._before_nodes: list[ITerraformDependable] = []
-        for addon in resolved.addons:
-            if addon.before_nodes:
-                self._before_nodes.extend(self._addon(addon).ready)
-        self._ready.extend(self._before_nodes)
-        self._before_charts: list[ITerraformDependable] = []
+        self.cluster_name, self.endpoint = cluster.name, cluster.endpoint
+        self.cluster_security_group_id = cluster.vpc_config.cluster_security_group_id
+        access = [each for entry in resolved.access_entries for each in self._access(entry)]
+        before_nodes = [each for addon in resolved.addons if addon.before_nodes for each in self._addon(addon).ready]
+        self.ready = (cluster, *access, *before_nodes)
+        self.ref = ClusterRef(
+            name=self.cluster_name,
+            security_group_id=self.cluster_security_group_id,
+            endpoint=self.endpoint,
+            certificate_authority=cluster.certificate_authority.get(0).data,
+            service_cidr=cluster.kubernetes_network_config.service_ipv4_cidr,
+            before_nodes=tuple(before_nodes),
+        )
 
     @classmethod
     def from_config(
@@ -138,49 +140,13 @@ class Cluster(Construct):
         """Define a cluster from its section of a strategy alone.
 
         Args:
-            scope: the construct or stack that it belongs to.
-            id_: its name there, part of the addresses.
             config: the section ``cluster``.
             name: name of the cluster.
             region: AWS region.
-            network: where its interfaces and nodes live.
-            iam: path and permissions boundary of its roles.
         """
         custom_networking = bool(network.pod_subnet_ids)
         resolved = resolve_cluster(config, name=name, region=region, custom_networking=custom_networking)
         return cls(scope, id_, resolved=resolved, network=network, iam=iam)
-
-    @property
-    def ref(self) -> ClusterRef:
-        """The cluster as other constructs take it."""
-        return ClusterRef(
-            name=self.cluster_name,
-            security_group_id=self.cluster_security_group_id,
-            endpoint=self._endpoint,
-            certificate_authority=self._certificate_authority,
-            service_cidr=self._service_cidr,
-            before_nodes=tuple(self._before_nodes),
-        )
-
-    @property
-    def resource(self) -> EksCluster:
-        """The Terraform resource, to depend on or to override."""
-        return self._cluster
-
-    @property
-    def role(self) -> Role:
-        """The role of the control plane."""
-        return self._role
-
-    @property
-    def log_group(self) -> CloudwatchLogGroup:
-        """The log group of the control plane."""
-        return self._log_group
-
-    @property
-    def secrets_key(self) -> SecretsKey | None:
-        """The key of Kubernetes secrets; None where a key of yours is named, or secrets are not encrypted."""
-        return self._secrets_key
 
     @property
     def addons(self) -> Mapping[str, Addon]:
@@ -188,46 +154,21 @@ class Cluster(Construct):
         return dict(self._addons)
 
     @property
-    def cluster_name(self) -> str:
-        """Name of the cluster (token, so that its users are made after it)."""
-        return self._name
-
-    @property
     def cluster_arn(self) -> str:
         """ARN of the cluster (token)."""
-        return self._cluster.arn
-
-    @property
-    def endpoint(self) -> str:
-        """URL of the Kubernetes API (token)."""
-        return self._endpoint
-
-    @property
-    def cluster_security_group_id(self) -> str:
-        """The security group that EKS makes and puts on every node (token)."""
-        return self._security_group_id
-
-    @property
-    def ready(self) -> tuple[ITerraformDependable, ...]:
-        """What waits for access to the API, and for the add-ons that nodes need, waits for these."""
-        return tuple(self._ready)
-
-    @property
-    def before_charts(self) -> tuple[ITerraformDependable, ...]:
-        """What waits for the add-ons that need nodes, and that pods may use, waits for these."""
-        return tuple(self._before_charts)
+        return self.resource.arn
 
     def add_addons_after(self, nodes: Sequence[ITerraformDependable]) -> None:
         """Define the add-ons whose pods need nodes, after those nodes.
 
         Args:
-            nodes: untainted node groups, or what else runs pods.
+            nodes: untainted node groups, or anything else that runs pods.
         """
         for addon in self._resolved.addons:
             if not addon.before_nodes:
                 ready = self._addon(addon, after=nodes).ready
                 if addon.before_charts:
-                    self._before_charts.extend(ready)
+                    self.before_charts += ready
 
     def _define(self, needed: Sequence[TerraformResource]) -> EksCluster:
         resolved = self._resolved
@@ -238,33 +179,34 @@ class Cluster(Construct):
             "Resource",
             name=resolved.name,
             version=resolved.kubernetes_version,
-            role_arn=self._role.role_arn,
+            role_arn=self.role.role_arn,
             bootstrap_self_managed_addons=False,
             enabled_cluster_log_types=list(resolved.log_types),
             deletion_protection=resolved.deletion_protection,
-            access_config=EksClusterAccessConfig(
-                authentication_mode="API",
-                bootstrap_cluster_creator_admin_permissions=resolved.creator_is_admin,
+            access_config=_cdk.EksClusterAccessConfig(
+                authentication_mode="API", bootstrap_cluster_creator_admin_permissions=resolved.creator_is_admin
             ),
-            vpc_config=EksClusterVpcConfig(
+            vpc_config=_cdk.EksClusterVpcConfig(
                 subnet_ids=list(self._network.control_plane_subnet_ids.values()),
                 endpoint_private_access=True,
                 endpoint_public_access=public,
                 public_access_cidrs=list(resolved.public_cidrs) if public else None,
             ),
-            encryption_config=EksClusterEncryptionConfig(
-                provider=EksClusterEncryptionConfigProvider(key_arn=self._key_arn), resources=["secrets"]
+            encryption_config=_cdk.EksClusterEncryptionConfig(
+                provider=_cdk.EksClusterEncryptionConfigProvider(key_arn=self._key_arn), resources=["secrets"]
             )
             if self._key_arn
             else None,
-            kubernetes_network_config=EksClusterKubernetesNetworkConfig(service_ipv4_cidr=resolved.service_cidr)
+            kubernetes_network_config=_cdk.EksClusterKubernetesNetworkConfig(service_ipv4_cidr=resolved.service_cidr)
             if resolved.service_cidr
             else None,
-            upgrade_policy=EksClusterUpgradePolicy(support_type=resolved.support_type),
-            zonal_shift_config=EksClusterZonalShiftConfig(enabled=True) if resolved.zonal_shift else None,
-            control_plane_scaling_config=EksClusterControlPlaneScalingConfig(tier=tier) if tier != "standard" else None,
+            upgrade_policy=_cdk.EksClusterUpgradePolicy(support_type=resolved.support_type),
+            zonal_shift_config=_cdk.EksClusterZonalShiftConfig(enabled=True) if resolved.zonal_shift else None,
+            control_plane_scaling_config=_cdk.EksClusterControlPlaneScalingConfig(tier=tier)
+            if tier != "standard"
+            else None,
             # Both are only read when a cluster is made; a later change would replace it.
-            lifecycle=TerraformResourceLifecycle(
+            lifecycle=_cdk.TerraformResourceLifecycle(
                 ignore_changes=[
                     "access_config[0].bootstrap_cluster_creator_admin_permissions",
                     "bootstrap_self_managed_addons",
@@ -275,31 +217,27 @@ class Cluster(Construct):
 
     def _encryption(self) -> list[TerraformResource]:
         resolved = self._resolved
-        self._key_arn: str | None = resolved.kms_key_arn
+        self._key_arn: str | None = None
         if not resolved.secrets_encrypted:
-            self._key_arn = None
             return []
+        self._key_arn = resolved.kms_key_arn
         if self._key_arn is None:
-            self._secrets_key = SecretsKey(
-                self,
-                "secrets-key",
-                cluster_name=resolved.name,
-                alias=resolved.kms_alias,
-                partition=resolved.partition,
+            self.secrets_key = SecretsKey(
+                self, "secrets-key", cluster_name=resolved.name, alias=resolved.kms_alias, partition=resolved.partition
             )
-            self._key_arn = self._secrets_key.key_arn
+            self._key_arn = self.secrets_key.key_arn
         return [
-            IamRolePolicy(
+            _cdk.IamRolePolicy(
                 self,
                 "secrets-key-use",
                 name="secrets-encryption",
-                role=self._role.role_name,
+                role=self.role.role_name,
                 policy=use_of_secrets_key(self._key_arn),
             )
         ]
 
-    def _access_entry(self, entry: ResolvedAccessEntry) -> None:
-        access = EksAccessEntry(
+    def _access(self, entry: ResolvedAccessEntry) -> Iterator[TerraformResource]:
+        access = _cdk.EksAccessEntry(
             self,
             f"access-{entry.key}",
             cluster_name=self.cluster_name,
@@ -307,19 +245,18 @@ class Cluster(Construct):
             kubernetes_groups=list(entry.kubernetes_groups) or None,
             type="STANDARD",
         )
-        self._ready.append(access)
+        yield access
         for policy_arn, namespaces in entry.policies:
-            association = EksAccessPolicyAssociation(
+            yield _cdk.EksAccessPolicyAssociation(
                 self,
                 f"access-{entry.key}-{policy_arn.rpartition('/')[2]}",
                 cluster_name=self.cluster_name,
                 principal_arn=access.principal_arn,
                 policy_arn=policy_arn,
-                access_scope=EksAccessPolicyAssociationAccessScope(
+                access_scope=_cdk.EksAccessPolicyAssociationAccessScope(
                     type="namespace" if namespaces else "cluster", namespaces=list(namespaces) or None
                 ),
             )
-            self._ready.append(association)
 
     def _addon(self, addon: ResolvedAddon, *, after: Sequence[ITerraformDependable] = ()) -> Addon:
         defined = Addon(
@@ -339,7 +276,7 @@ class Cluster(Construct):
         if not self._resolved.custom_networking:
             return dict(addon.configuration)
         subnets = {
-            DataAwsAvailabilityZone(self, f"zone-{zone}", zone_id=zone).name: {
+            _cdk.DataAwsAvailabilityZone(self, f"zone-{zone}", zone_id=zone).name: {
                 "id": subnet_id,
                 "securityGroups": [self.cluster_security_group_id],
             }

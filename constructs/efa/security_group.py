@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from eks_hardware._cdk import (
-    Construct,
-    SecurityGroup,
-    VpcSecurityGroupEgressRule,
-    VpcSecurityGroupIngressRule,
-)
+from eks_hardware._cdk import Construct, SecurityGroup, VpcSecurityGroupEgressRule, VpcSecurityGroupIngressRule
 
 
 class EfaSecurityGroup(Construct):
@@ -32,9 +27,14 @@ class EfaSecurityGroup(Construct):
         >>> efa.resource.add_override("tags.team", "research")
     """
 
+    resource: SecurityGroup
+    """The Terraform resource, to depend on or to override."""
+    security_group_id: str
+    """Id of the group (token)."""
+
     def __init__(self, scope: Construct, id_: str, *, name: str, vpc_id: str) -> None:
         super().__init__(scope, id_)
-        self._group = SecurityGroup(
+        self.resource = SecurityGroup(
             self,
             "Resource",
             name=name,
@@ -42,29 +42,20 @@ class EfaSecurityGroup(Construct):
             vpc_id=vpc_id,
             tags={"Name": name},
         )
+        self.security_group_id = self.resource.id
         VpcSecurityGroupIngressRule(
             self,
             "from-itself",
-            security_group_id=self._group.id,
-            referenced_security_group_id=self._group.id,
+            security_group_id=self.security_group_id,
+            referenced_security_group_id=self.security_group_id,
             description="EFA from this group",
             ip_protocol="-1",
         )
         VpcSecurityGroupEgressRule(
             self,
             "to-itself",
-            security_group_id=self._group.id,
-            referenced_security_group_id=self._group.id,
+            security_group_id=self.security_group_id,
+            referenced_security_group_id=self.security_group_id,
             description="EFA to this group",
             ip_protocol="-1",
         )
-
-    @property
-    def resource(self) -> SecurityGroup:
-        """The Terraform resource, to depend on or to override."""
-        return self._group
-
-    @property
-    def security_group_id(self) -> str:
-        """Id of the group (token)."""
-        return self._group.id

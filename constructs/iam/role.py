@@ -21,7 +21,7 @@ _ACCOUNT_IDS: MutableMapping[TerraformStack, str] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class IamSettings:
-    """Holds what every role and policy of a stack shares.
+    """What every role and policy of a stack shares.
 
     Attributes:
         path: IAM path.
@@ -64,6 +64,13 @@ class Role(Construct):
         4
     """
 
+    resource: IamRole
+    """The Terraform resource, to depend on or to override."""
+    role_arn: str
+    """ARN of the role (token)."""
+    role_name: str
+    """Name of the role (token)."""
+
     def __init__(
         self,
         scope: Construct,
@@ -77,7 +84,7 @@ class Role(Construct):
     ) -> None:
         super().__init__(scope, id_)
         settings = settings or IamSettings()
-        self._role = IamRole(
+        self.resource = IamRole(
             self,
             "Resource",
             name=name,
@@ -87,31 +94,16 @@ class Role(Construct):
             permissions_boundary=settings.permissions_boundary_arn,
         )
         # Read once: each read of an attribute is a request to Node.
-        self._role_arn, self._role_name = self._role.arn, self._role.name
+        self.role_arn, self.role_name = self.resource.arn, self.resource.name
         self._attachments: dict[str, TerraformResource] = {}
         for arn in policy_arns:
             name = arn.rpartition("/")[2]
-            # Two paths, or AWS and the account, can hold policies of one name.
+            # Policies in two paths, or AWS's and the account's, can have the same name.
             self.attach(told_apart(name, arn) if name in self._attachments else name, arn)
 
     @property
-    def resource(self) -> IamRole:
-        """The Terraform resource, to depend on or to override."""
-        return self._role
-
-    @property
-    def role_arn(self) -> str:
-        """ARN of the role (token)."""
-        return self._role_arn
-
-    @property
-    def role_name(self) -> str:
-        """Name of the role (token)."""
-        return self._role_name
-
-    @property
     def permissions(self) -> tuple[TerraformResource, ...]:
-        """What has to exist before the role can do its work, and to be destroyed after its user."""
+        """What must exist before the role can be used, and be destroyed after whatever uses it."""
         return tuple(self._attachments.values())
 
     def attach(self, id_: str, policy_arn: str) -> None:
@@ -121,7 +113,7 @@ class Role(Construct):
             id_: name of the attachment, part of its address.
             policy_arn: the policy (may be a token).
         """
-        self._attachments[id_] = IamRolePolicyAttachment(self, id_, role=self._role_name, policy_arn=policy_arn)
+        self._attachments[id_] = IamRolePolicyAttachment(self, id_, role=self.role_name, policy_arn=policy_arn)
 
 
 def account_id(scope: Construct) -> str:

@@ -35,6 +35,9 @@ class AdoptedKarpenter(Construct):
         True
     """
 
+    karpenter: Karpenter | None
+    """Karpenter, if it is made here."""
+
     def __init__(
         self,
         scope: Construct,
@@ -49,13 +52,13 @@ class AdoptedKarpenter(Construct):
         provider = adoption.provider
         self._cluster = cluster
         self._node_role_name = node_role_name
-        self._karpenter: Karpenter | None = None
+        self.karpenter = None
         if adoption.efa_security_group_name:
             EfaSecurityGroup(self, "efa", name=adoption.efa_security_group_name, vpc_id=adoption.vpc_id)
         if node_role_name:
             define_placement_groups(self, adoption.node_pools)
         else:
-            self._karpenter = Karpenter(
+            self.karpenter = Karpenter(
                 self,
                 "karpenter",
                 resolved=adoption.karpenter,
@@ -68,13 +71,8 @@ class AdoptedKarpenter(Construct):
             )
 
     @property
-    def karpenter(self) -> Karpenter | None:
-        """Karpenter, if it is made here."""
-        return self._karpenter
-
-    @property
     def references(self) -> dict[Reference, str]:
         """What charts and objects refer to, for ``HelmReleases``."""
-        if self._karpenter:
-            return self._karpenter.references
+        if self.karpenter:
+            return self.karpenter.references
         return {Reference.CLUSTER_NAME: self._cluster.name, Reference.KARPENTER_NODE_ROLE: self._node_role_name or ""}

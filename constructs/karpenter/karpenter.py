@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from eks_hardware import facts
-from eks_hardware._cdk import (
-    CloudwatchEventRule,
-    CloudwatchEventTarget,
-    Construct,
-    Ec2Tag,
-    EksAccessEntry,
-    EksPodIdentityAssociation,
-    IamInstanceProfile,
-    IamPolicy,
-    PlacementGroup,
-    SqsQueue,
-    SqsQueuePolicy,
-)
+from eks_hardware import _cdk, facts
+from eks_hardware._cdk import Construct
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
@@ -27,10 +15,10 @@ from eks_hardware.iam_policies.document import assumed_by_pods, assumed_by_servi
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
+from eks_hardware.resolve.network import DISCOVERY_TAG
 
-# Karpenter has to act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
+# Karpenter must act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
 _MESSAGE_RETENTION_SECONDS = 300
-_DISCOVERY_TAG = "karpenter.sh/discovery"
 
 
 class Karpenter(Construct):
@@ -49,9 +37,9 @@ class Karpenter(Construct):
         id_: its name there, part of the addresses.
         resolved: Karpenter's names and settings (``eks_hardware.resolve.resolve_karpenter``).
         cluster: the cluster.
-        cluster_name: its name as plain text: condition keys of policies hold it.
+        cluster_name: its name as plain text, for condition keys of policies.
         region: AWS region.
-        node_pools: the pools; Karpenter makes no placement group itself.
+        node_pools: the pools; Karpenter does not create placement groups itself.
         tag_security_group: put the discovery tag on the cluster security group; not where pools name theirs by id.
         iam: path and permissions boundary of the roles and policies.
 
@@ -70,6 +58,15 @@ class Karpenter(Construct):
         ... )
         >>> resource(karpenter, "queue").add_override("kms_master_key_id", "alias/queues")
     """
+
+    controller_role_arn: str
+    """ARN of the controller's role (token)."""
+    node_role_name: str
+    """Name of the role of Karpenter's nodes, for ``spec.role`` of an EC2NodeClass (token)."""
+    instance_profile_name: str | None
+    """Name of the nodes' instance profile, for ``spec.instanceProfile`` in a private network (token)."""
+    queue_name: str | None
+    """Name of the interruption queue, for the chart's ``settings.interruptionQueue`` (token)."""
 
     def __init__(
         self,
@@ -90,28 +87,29 @@ class Karpenter(Construct):
         self._cluster_name = cluster.name
         self._partition = facts.partition(region)
         self._region = region
-        self._queue = self._interruption_queue(resolved.queue_name) if resolved.queue_name else None
-        self._node_role = self._define_node_role(cluster, cluster_name, iam)
-        self._instance_profile = (
-            IamInstanceProfile(
-                self,
-                "instance-profile",
-                name=resolved.instance_profile_name,
-                path=iam.path,
-                role=self._node_role.role_name,
-            )
-            if resolved.instance_profile_name
-            else None
+        queue = self._interruption_queue(resolved.queue_name) if resolved.queue_name else None
+        node_role = self._define_node_role(cluster, cluster_name, iam)
+        self.queue_name = queue.name if queue else None
+        self.node_role_name = node_role.role_name
+        self.instance_profile_name = None
+        if resolved.instance_profile_name:
+            self.instance_profile_name = _cdk.IamInstanceProfile(
+                self, "instance-profile", name=resolved.instance_profile_name, path=iam.path, role=node_role.role_name
+            ).name
+        documents = policies.documents(
+            cluster_name=cluster_name,
+            region=region,
+            partition=self._partition,
+            account_id=account_id(self),
+            node_role_arn=node_role.role_arn,
+            queue_arn=queue.arn if queue else None,
+            volume_key_arns=resolved.volume_key_arns,
         )
-        self._controller_role = self._define_controller_role(cluster, cluster_name, iam)
+        self.controller_role_arn = self._define_controller_role(cluster, cluster_name, documents, iam).role_arn
         if tag_security_group:
-            # Exactly one security group carries the tag: Karpenter would put every one it finds on its nodes.
-            Ec2Tag(
-                self,
-                "discovery-tag",
-                resource_id=cluster.security_group_id,
-                key=_DISCOVERY_TAG,
-                value=cluster_name,
+            # Exactly one security group has the tag: Karpenter puts every one that it finds on its nodes.
+            _cdk.Ec2Tag(
+                self, "discovery-tag", resource_id=cluster.security_group_id, key=DISCOVERY_TAG, value=cluster_name
             )
         define_placement_groups(self, node_pools)
 
@@ -130,13 +128,7 @@ class Karpenter(Construct):
         """Define Karpenter's AWS side for a cluster that is defined elsewhere.
 
         Args:
-            scope: the construct or stack that it belongs to.
-            id_: its name there, part of the addresses.
             config: the section ``karpenter``.
-            cluster: the cluster.
-            cluster_name: its name as plain text.
-            region: AWS region.
-            iam: path and permissions boundary of the roles and policies.
         """
         resolved = resolve_karpenter(
             config, cluster_name=cluster_name, region=region, partition=facts.partition(region)
@@ -163,31 +155,11 @@ class Karpenter(Construct):
         """What charts and objects of Karpenter refer to, with the values of this one (tokens)."""
         values = {
             Reference.CLUSTER_NAME: self._cluster_name,
-            Reference.KARPENTER_QUEUE: self.queue_name,
             Reference.KARPENTER_NODE_ROLE: self.node_role_name,
             Reference.KARPENTER_INSTANCE_PROFILE: self.instance_profile_name,
+            Reference.KARPENTER_QUEUE: self.queue_name,
         }
         return {reference: value for reference, value in values.items() if value is not None}
-
-    @property
-    def controller_role_arn(self) -> str:
-        """ARN of the controller's role (token)."""
-        return self._controller_role.role_arn
-
-    @property
-    def node_role_name(self) -> str:
-        """Name of the role of Karpenter's nodes, for ``spec.role`` of an EC2NodeClass (token)."""
-        return self._node_role.role_name
-
-    @property
-    def instance_profile_name(self) -> str | None:
-        """Name of the nodes' instance profile, for ``spec.instanceProfile`` in a private network (token)."""
-        return self._instance_profile.name if self._instance_profile else None
-
-    @property
-    def queue_name(self) -> str | None:
-        """Name of the interruption queue, for the chart's ``settings.interruptionQueue`` (token)."""
-        return self._queue.name if self._queue else None
 
     def _define_node_role(self, cluster: ClusterRef, cluster_name: str, iam: IamSettings) -> Role:
         role = Role(
@@ -199,16 +171,14 @@ class Karpenter(Construct):
             policy_arns=self._resolved.node_policy_arns,
             settings=iam,
         )
-        EksAccessEntry(
-            self,
-            "node-access",
-            cluster_name=cluster.name,
-            principal_arn=role.role_arn,
-            type="EC2_LINUX",
+        _cdk.EksAccessEntry(
+            self, "node-access", cluster_name=cluster.name, principal_arn=role.role_arn, type="EC2_LINUX"
         )
         return role
 
-    def _define_controller_role(self, cluster: ClusterRef, cluster_name: str, iam: IamSettings) -> Role:
+    def _define_controller_role(
+        self, cluster: ClusterRef, cluster_name: str, documents: Mapping[str, str], iam: IamSettings
+    ) -> Role:
         role = Role(
             self,
             "controller-role",
@@ -217,17 +187,8 @@ class Karpenter(Construct):
             assume_role_policy=assumed_by_pods(),
             settings=iam,
         )
-        documents = policies.documents(
-            cluster_name=cluster_name,
-            region=self._region,
-            partition=self._partition,
-            account_id=account_id(self),
-            node_role_arn=self._node_role.role_arn,
-            queue_arn=self._queue.arn if self._queue else None,
-            volume_key_arns=self._resolved.volume_key_arns,
-        )
         for key, document in documents.items():
-            managed = IamPolicy(
+            managed = _cdk.IamPolicy(
                 self,
                 f"policy-{key}",
                 name=self._resolved.policy_names[key],
@@ -236,7 +197,7 @@ class Karpenter(Construct):
                 policy=document,
             )
             role.attach(f"attach-{key}", managed.arn)
-        EksPodIdentityAssociation(
+        _cdk.EksPodIdentityAssociation(
             self,
             "pod-identity",
             cluster_name=cluster.name,
@@ -247,25 +208,23 @@ class Karpenter(Construct):
         )
         return role
 
-    def _interruption_queue(self, name: str) -> SqsQueue:
-        queue = SqsQueue(
-            self,
-            "queue",
-            name=name,
-            message_retention_seconds=_MESSAGE_RETENTION_SECONDS,
-            sqs_managed_sse_enabled=True,
+    def _interruption_queue(self, name: str) -> _cdk.SqsQueue:
+        queue = _cdk.SqsQueue(
+            self, "queue", name=name, message_retention_seconds=_MESSAGE_RETENTION_SECONDS, sqs_managed_sse_enabled=True
         )
         queue_arn = queue.arn
         for rule in self._resolved.rules:
-            defined = CloudwatchEventRule(
+            defined = _cdk.CloudwatchEventRule(
                 self,
                 f"rule-{rule.key}",
                 name=rule.name,
                 description=f"{rule.detail_type}, for Karpenter",
                 event_pattern=json.dumps({"source": [rule.source], "detail-type": [rule.detail_type]}),
             )
-            CloudwatchEventTarget(self, f"target-{rule.key}", rule=defined.name, target_id="karpenter", arn=queue_arn)
-        SqsQueuePolicy(
+            _cdk.CloudwatchEventTarget(
+                self, f"target-{rule.key}", rule=defined.name, target_id="karpenter", arn=queue_arn
+            )
+        _cdk.SqsQueuePolicy(
             self,
             "queue-policy",
             queue_url=queue.url,
@@ -284,4 +243,6 @@ def define_placement_groups(scope: Construct, node_pools: Sequence[ResolvedNodeP
     """Define the placement groups that some pools name."""
     for pool in node_pools:
         if pool.placement_group_name:
-            PlacementGroup(scope, f"placement-group-{pool.name}", name=pool.placement_group_name, strategy="cluster")
+            _cdk.PlacementGroup(
+                scope, f"placement-group-{pool.name}", name=pool.placement_group_name, strategy="cluster"
+            )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from eks_hardware._cdk import Construct, TerraformResource
+from eks_hardware._cdk import Construct
 from eks_hardware.constructs.karpenter import AdoptedKarpenter
 from eks_hardware.constructs.kubernetes.releases import HelmReleases
+from eks_hardware.constructs.resources import resources
 from eks_hardware.kubernetes.model import Bundle
 
 
 def adopted_releases(scope: Construct, id_: str, *, bundle: Bundle, adopted: AdoptedKarpenter) -> HelmReleases:
     """Define the releases of node pools on a cluster that someone else owns.
 
-    Each is made after everything of the AWS side, and destroyed before it: Karpenter ends the nodes while its role and
-    its queue, and what the nodes hold on to, are still there.
+    Each is created after everything on the AWS side, and destroyed before it: Karpenter terminates the nodes while its
+    role, its queue and what the nodes use still exist.
 
     Args:
         scope: the construct or stack that they belong to.
@@ -25,5 +26,5 @@ def adopted_releases(scope: Construct, id_: str, *, bundle: Bundle, adopted: Ado
         >>> charts = adopted_releases(stack, "charts", bundle=karpenter_bundle(adoption), adopted=adopted)
         >>> charts.releases["karpenter"].add_override("timeout", 1200)
     """
-    needs = [each for each in adopted.node.find_all() if isinstance(each, TerraformResource)]
+    needs = list(resources(adopted).values())
     return HelmReleases(scope, id_, bundle=bundle, references=adopted.references, needs=needs)

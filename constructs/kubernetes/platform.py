@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-
-from eks_hardware._cdk import Construct, ITerraformDependable, TerraformResource
+from eks_hardware._cdk import Construct
 from eks_hardware.constructs.kubernetes.releases import HelmReleases
 from eks_hardware.constructs.platform import Platform
+from eks_hardware.constructs.resources import resources
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference
 
@@ -15,8 +14,8 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
     """Define the releases of a cluster that is defined in the same stack.
 
     Every release needs access to the API and untainted nodes, and most need add-ons. Karpenter, and with it its
-    NodePools, also needs everything that it acts with and that its nodes use: roles and policies, queue, access entry,
-    security groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
+    NodePools, also needs everything that it and its nodes use: roles and policies, queue, access entry, security
+    groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
 
     Args:
         scope: the construct or stack that they belong to.
@@ -29,6 +28,11 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
         >>> releases = platform_releases(stack, "kubernetes", bundle=bundle(resolved), platform=platform)
         >>> releases.releases["karpenter"].add_override("timeout", 1200)
     """
+    # Every resource below a part: what is added to it later cannot be forgotten here.
+    release_needs = {
+        each.name: [needed for part in platform.release_parts(each.name) for needed in resources(part).values()]
+        for each in bundle.releases
+    }
     return HelmReleases(
         scope,
         id_,
@@ -36,12 +40,12 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
         references=references(platform),
         needs=(*platform.cluster.ready, *platform.ready_nodes),
         addons=platform.cluster.before_charts,
-        release_needs={each.name: tuple(_resources(platform.release_parts(each.name))) for each in bundle.releases},
+        release_needs=release_needs,
     )
 
 
 def references(platform: Platform) -> dict[Reference, str]:
-    """Look up what references stand for, as far as the platform has it (tokens).
+    """Look up the values of references, as far as the platform has them (tokens).
 
     Args:
         platform: the cluster.
@@ -51,22 +55,15 @@ def references(platform: Platform) -> dict[Reference, str]:
         >>> Reference.VPC_ID in references(platform)
         True
     """
-    karpenter, lustre, efs = platform.karpenter, platform.lustre, platform.efs
     values = {
         Reference.CLUSTER_NAME: platform.cluster.cluster_name,
         Reference.VPC_ID: platform.network.vpc_id,
-        Reference.KARPENTER_QUEUE: karpenter.queue_name if karpenter else None,
-        Reference.KARPENTER_NODE_ROLE: karpenter.node_role_name if karpenter else None,
-        Reference.KARPENTER_INSTANCE_PROFILE: karpenter.instance_profile_name if karpenter else None,
-        Reference.FSX_ID: lustre.file_system_id if lustre else None,
-        Reference.FSX_DNS_NAME: lustre.dns_name if lustre else None,
-        Reference.FSX_MOUNT_NAME: lustre.mount_name if lustre else None,
-        Reference.EFS_ID: efs.file_system_id if efs else None,
+        **(platform.karpenter.references if platform.karpenter else {}),
     }
-    return {reference: value for reference, value in values.items() if value is not None}
-
-
-def _resources(parts: Sequence[Construct]) -> Iterator[ITerraformDependable]:
-    """Every resource below some constructs: what is added to them later cannot be forgotten here."""
-    for part in parts:
-        yield from (each for each in part.node.find_all() if isinstance(each, TerraformResource))
+    if lustre := platform.lustre:
+        values[Reference.FSX_ID] = lustre.file_system_id
+        values[Reference.FSX_DNS_NAME] = lustre.dns_name
+        values[Reference.FSX_MOUNT_NAME] = lustre.mount_name
+    if platform.efs:
+        values[Reference.EFS_ID] = platform.efs.file_system_id
+    return values

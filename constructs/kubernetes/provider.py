@@ -17,20 +17,11 @@ from eks_hardware.resolve import ResolvedProvider
 _EXEC_API_VERSION = "client.authentication.k8s.io/v1beta1"
 
 
-def token_arguments(provider: ResolvedProvider, *, cluster_name: str, region: str) -> list[str]:
-    """Write the arguments of ``aws`` that print a token of the principal that Terraform works as.
+def _token_arguments(provider: ResolvedProvider, *, cluster_name: str, region: str) -> list[str]:
+    """The arguments of ``aws`` that print a token of the principal that Terraform works as.
 
     ``get-token`` has no option for an external id: the rule KUBERNETES_EXTERNAL_ID refuses such a role.
     Source: https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html
-
-    Args:
-        provider: how Terraform talks to AWS: profile, role.
-        cluster_name: name of the cluster.
-        region: AWS region.
-
-    Examples:
-        >>> token_arguments(resolved.provider, cluster_name="research", region="us-west-2")[:4]
-        ['eks', 'get-token', '--cluster-name', 'research']
     """
     arguments = ["eks", "get-token", "--cluster-name", cluster_name, "--region", region, "--output", "json"]
     if provider.assume_role:
@@ -84,7 +75,7 @@ def cluster_helm_provider(
             exec=HelmProviderKubernetesExec(
                 api_version=_EXEC_API_VERSION,
                 command="aws",
-                args=token_arguments(provider, cluster_name=cluster_name, region=region),
+                args=_token_arguments(provider, cluster_name=cluster_name, region=region),
             ),
         ),
     )

@@ -11,7 +11,7 @@ from eks_hardware.kubernetes.references import Reference
 from eks_hardware.kubernetes.terraform_text import terraform_text
 from eks_hardware.kubernetes.yaml_text import yaml_text
 
-# Kept by Helm as secrets of the cluster; the provider's default keeps all of them. 10 is the default of `helm`.
+# Helm keeps them as secrets in the cluster; the provider's default keeps all of them. 10 is the default of `helm`.
 _REVISIONS = 10
 
 
@@ -24,13 +24,13 @@ class HelmReleases(Construct):
 
     How long that takes, read in the provider (2.17.0, 3.1.2) and in the Helm library it is built with (3.18.5):
 
-    * ``wait`` and ``timeout`` hold for uninstalling too: the provider passes both to Helm's ``Uninstall``, which
+    * ``wait`` and ``timeout`` also apply to uninstalling: the provider passes both to Helm's ``Uninstall``, which
       deletes in the background and then asks every 2 s until each object of the release is gone.
-    * Custom resources are of kinds that Helm has no order for: they come last, by the alphabet, both ways. All of a
-      release are deleted before the first is waited for, so that this order does not matter.
+    * Helm has no order for custom resources: they come last, alphabetically, both ways. All of a release are deleted
+      before the first is waited for, so this order does not matter.
     * A NodePool is gone at once; its NodeClaims, which it owns, are then collected. An EC2NodeClass has a finalizer
       that Karpenter takes away when no NodeClaim names it any more: waiting for it is waiting for the nodes. Pods
-      that may not be evicted hold a node up unless its pool has a ``termination_grace_period``.
+      that may not be evicted delay this unless their pool has a ``termination_grace_period``.
     * When the time is over, the destroy fails, but Helm has already forgotten the release. See that
       ``kubectl get nodeclaims`` is empty before the next ``destroy``, which goes on to Karpenter.
 
@@ -52,10 +52,10 @@ class HelmReleases(Construct):
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
         bundle: what is installed (``eks_hardware.kubernetes.bundle``).
-        references: what stands in the place of each reference (tokens).
+        references: the value of each reference (tokens).
         needs: what every release needs, to be installed and to be uninstalled.
         addons: what each release that ``waits_for_addons`` needs too.
-        release_needs: what single releases need beside it, by name.
+        release_needs: what single releases need in addition, by name.
 
     Raises:
         ValueError: ``KUBERNETES_REFERENCE`` when a release has a reference that ``references`` lacks.
@@ -95,11 +95,11 @@ class HelmReleases(Construct):
         self._with_addons: set[str] = set()
         self._release_needs = release_needs or {}
         self._releases: dict[str, Release] = {}
-        self._chart = (
-            TerraformAsset(self, "chart", path=str(CHART), type=AssetType.DIRECTORY, asset_hash=CHART_VERSION)
-            if bundle.object_releases
-            else None
-        )
+        self._chart: TerraformAsset | None = None
+        if bundle.object_releases:
+            self._chart = TerraformAsset(
+                self, "chart", path=str(CHART), type=AssetType.DIRECTORY, asset_hash=CHART_VERSION
+            )
         for release in bundle.releases:
             self._releases[release.name] = self._define(release)
 
@@ -134,7 +134,7 @@ class HelmReleases(Construct):
             max_history=_REVISIONS,
             depends_on=[
                 *(self._releases[name] for name in release.after),
-                # A release that comes after another waits for what that one waited for.
+                # A release that comes after another also waits for what the other waited for.
                 *(() if release.after else self._needs),
                 *self._addons_of(release),
                 *self._release_needs.get(release.name, ()),

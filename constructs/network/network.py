@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from eks_hardware import aws_names
-from eks_hardware._cdk import (
-    CloudwatchLogGroup,
-    Construct,
-    DefaultSecurityGroup,
-    Ec2Tag,
-    Eip,
-    FlowLog,
-    IamRolePolicy,
-    InternetGateway,
-    NatGateway,
-    Route,
-    RouteTable,
-    RouteTableAssociation,
-    SecurityGroup,
-    Subnet,
-    TerraformResource,
-    Vpc,
-    VpcEndpoint,
-    VpcIpv4CidrBlockAssociation,
-    VpcSecurityGroupIngressRule,
-)
+from eks_hardware import _cdk, aws_names
+from eks_hardware._cdk import Construct, RouteTable, Subnet, TerraformResource, Vpc
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.iam import IamSettings, Role, account_id
 from eks_hardware.constructs.network.ref import NetworkRef
 from eks_hardware.iam_policies.document import allow, assumed_by_service, policy
 from eks_hardware.models import FlowLogs, NetworkSpec
-from eks_hardware.resolve import ResolvedNetwork, SubnetRole, resolve_network
+from eks_hardware.resolve import ResolvedNetwork, ResolvedSubnet, SubnetRole, resolve_network
+from eks_hardware.resolve.model import ExistingSubnets
+from eks_hardware.resolve.network import DISCOVERY_TAG
 from eks_hardware.resolve.zones import choose
 
 _ANYWHERE = "0.0.0.0/0"
@@ -40,7 +22,7 @@ _ANYWHERE = "0.0.0.0/0"
 class Network(Construct):
     """Defines the VPC of a cluster, or refers to an existing one.
 
-    Subnets, route tables and NAT gateways are keyed by zone id, so that adding a zone moves nothing. The default
+    Subnets, route tables and NAT gateways are keyed by zone id, so adding a zone moves nothing. The default
     security group is emptied; S3 has a gateway endpoint.
 
     Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with ``aws_route`` and ``aws_route_table_association``,
@@ -70,16 +52,21 @@ class Network(Construct):
         ['control-plane-usw2-az1', 'control-plane-usw2-az2']
     """
 
+    ref: NetworkRef
+    """The network as other constructs take it."""
+    vpc_id: str
+    """Id of the VPC (token)."""
+
     def __init__(
         self, scope: Construct, id_: str, *, resolved: ResolvedNetwork, iam: IamSettings | None = None
     ) -> None:
         super().__init__(scope, id_)
         self._resolved = resolved
         self._subnets: dict[SubnetRole, dict[str, Subnet]] = {}
-        self._egress: list[TerraformResource] = []
         self._ids: dict[Subnet | RouteTable, str] = {}
         if resolved.existing:
-            self._ref = self._existing()
+            self.ref = self._existing(resolved.existing)
+            self.vpc_id = self.ref.vpc_id
             return
         self._vpc = Vpc(
             self,
@@ -90,23 +77,22 @@ class Network(Construct):
             tags={"Name": resolved.name},
         )
         # Read once: each read of an attribute is a request to Node.
-        self._vpc_id = self._vpc.id
-        DefaultSecurityGroup(self, "default-security-group", vpc_id=self._vpc_id, tags={"Name": "unused"})
+        self.vpc_id = self._vpc.id
+        _cdk.DefaultSecurityGroup(self, "default-security-group", vpc_id=self.vpc_id, tags={"Name": "unused"})
         self._subnets = {
-            role: {subnet.zone_id: self._subnet(subnet.key) for subnet in resolved.of_role(role)} for role in SubnetRole
+            role: {subnet.zone_id: self._subnet(subnet) for subnet in resolved.of_role(role)} for role in SubnetRole
         }
         self._route_tables: dict[str, RouteTable] = {}
         self._public_routes()
-        self._private_routes()
-        self._endpoints()
+        egress = (*self._private_routes(), *self._endpoints())
         if resolved.flow_logs:
             self._flow_logs(resolved.flow_logs, iam)
-        self._ref = NetworkRef(
-            vpc_id=self._vpc_id,
+        self.ref = NetworkRef(
+            vpc_id=self.vpc_id,
             private_subnet_ids=self._subnet_ids(SubnetRole.PRIVATE),
             control_plane_subnet_ids=self._subnet_ids(SubnetRole.CONTROL_PLANE),
             pod_subnet_ids=self._subnet_ids(SubnetRole.POD),
-            egress=tuple(self._egress),
+            egress=egress,
         )
 
     @classmethod
@@ -123,21 +109,13 @@ class Network(Construct):
         """Define a network from its section of a strategy alone, for a cluster that is defined elsewhere.
 
         Args:
-            scope: the construct or stack that it belongs to.
-            id_: its name there, part of the addresses.
             config: the section ``network``.
             cluster_name: cluster that it is for; subnets are tagged with it.
             region: AWS region.
-            iam: path and permissions boundary of the flow logs' role.
         """
         zones = choose(config, (), region, load())
         resolved = resolve_network(config, name=cluster_name, region=region, zones=zones)
         return cls(scope, id_, resolved=resolved, iam=iam)
-
-    @property
-    def ref(self) -> NetworkRef:
-        """The network as other constructs take it."""
-        return self._ref
 
     @property
     def resource(self) -> Vpc:
@@ -155,11 +133,6 @@ class Network(Construct):
         """The subnets by role and zone (``private-usw2-az1``); none in a VPC that is someone else's."""
         return {f"{role.value}-{zone}": each for role, zones in self._subnets.items() for zone, each in zones.items()}
 
-    @property
-    def vpc_id(self) -> str:
-        """Id of the VPC (token)."""
-        return self._ref.vpc_id
-
     def _id(self, resource: Subnet | RouteTable) -> str:
         """The id of a resource, read once."""
         if resource not in self._ids:
@@ -169,52 +142,44 @@ class Network(Construct):
     def _subnet_ids(self, role: SubnetRole) -> dict[str, str]:
         return {zone: self._id(subnet) for zone, subnet in self._subnets[role].items()}
 
-    def _existing(self) -> NetworkRef:
-        existing = self._resolved.existing
-        assert existing is not None
+    def _existing(self, existing: ExistingSubnets) -> NetworkRef:
         if existing.tag:
-            tags = {
-                "karpenter.sh/discovery": self._resolved.discovery_tag,
-                "kubernetes.io/role/internal-elb": "1",
-            }
+            tags = {DISCOVERY_TAG: self._resolved.discovery_tag, "kubernetes.io/role/internal-elb": "1"}
             for zone, subnet_id in existing.private.items():
                 for key, value in tags.items():
-                    Ec2Tag(
-                        self,
-                        f"tag-{zone}-{key.rpartition('/')[2]}",
-                        resource_id=subnet_id,
-                        key=key,
-                        value=value,
+                    _cdk.Ec2Tag(
+                        self, f"tag-{zone}-{key.rpartition('/')[2]}", resource_id=subnet_id, key=key, value=value
                     )
         return NetworkRef(existing.vpc_id, existing.private, existing.control_plane, existing.pod)
 
-    def _subnet(self, key: str) -> Subnet:
-        resolved = next(subnet for subnet in self._resolved.subnets if subnet.key == key)
+    def _subnet(self, resolved: ResolvedSubnet) -> Subnet:
         is_pod = resolved.role is SubnetRole.POD
         return Subnet(
             self,
-            key,
-            # The pod network has to belong to the VPC before a subnet can be cut from it.
-            vpc_id=self._pod_network().vpc_id if is_pod else self._vpc_id,
+            resolved.key,
+            # The pod network must be associated with the VPC before it can have a subnet.
+            vpc_id=self._pod_network().vpc_id if is_pod else self.vpc_id,
             cidr_block=resolved.cidr,
             availability_zone_id=resolved.zone_id,
             map_public_ip_on_launch=False,
-            tags={"Name": f"{self._resolved.name}-{key}", **resolved.tags},
+            tags={"Name": f"{self._resolved.name}-{resolved.key}", **resolved.tags},
         )
 
-    def _pod_network(self) -> VpcIpv4CidrBlockAssociation:
+    def _pod_network(self) -> _cdk.VpcIpv4CidrBlockAssociation:
         found = self.node.try_find_child("pod-network")
-        if isinstance(found, VpcIpv4CidrBlockAssociation):
+        if isinstance(found, _cdk.VpcIpv4CidrBlockAssociation):
             return found
-        return VpcIpv4CidrBlockAssociation(self, "pod-network", vpc_id=self._vpc_id, cidr_block=self._resolved.pod_cidr)
+        return _cdk.VpcIpv4CidrBlockAssociation(
+            self, "pod-network", vpc_id=self.vpc_id, cidr_block=self._resolved.pod_cidr
+        )
 
     def _route_table(self, key: str) -> RouteTable:
-        table = RouteTable(self, f"routes-{key}", vpc_id=self._vpc_id, tags={"Name": f"{self._resolved.name}-{key}"})
+        table = RouteTable(self, f"routes-{key}", vpc_id=self.vpc_id, tags={"Name": f"{self._resolved.name}-{key}"})
         self._route_tables[key] = table
         return table
 
-    def _associate(self, key: str, subnet: Subnet, table: RouteTable) -> RouteTableAssociation:
-        return RouteTableAssociation(
+    def _associate(self, key: str, subnet: Subnet, table: RouteTable) -> _cdk.RouteTableAssociation:
+        return _cdk.RouteTableAssociation(
             self, f"association-{key}", subnet_id=self._id(subnet), route_table_id=self._id(table)
         )
 
@@ -222,9 +187,9 @@ class Network(Construct):
         public = self._subnets[SubnetRole.PUBLIC]
         if not public:
             return
-        gateway = InternetGateway(self, "internet-gateway", vpc_id=self._vpc_id, tags={"Name": self._resolved.name})
+        gateway = _cdk.InternetGateway(self, "internet-gateway", vpc_id=self.vpc_id, tags={"Name": self._resolved.name})
         table = self._route_table("public")
-        route = Route(
+        route = _cdk.Route(
             self,
             "route-public",
             route_table_id=self._id(table),
@@ -238,11 +203,11 @@ class Network(Construct):
         }
 
     def _nat_gateway(
-        self, zone: str, subnet: Subnet, gateway: InternetGateway, *, reachable: list[TerraformResource]
-    ) -> NatGateway:
+        self, zone: str, subnet: Subnet, gateway: _cdk.InternetGateway, *, reachable: list[TerraformResource]
+    ) -> _cdk.NatGateway:
         tags = {"Name": f"{self._resolved.name}-{zone}"}
-        address = Eip(self, f"nat-address-{zone}", domain="vpc", tags=tags, depends_on=[gateway])
-        return NatGateway(
+        address = _cdk.Eip(self, f"nat-address-{zone}", domain="vpc", tags=tags, depends_on=[gateway])
+        return _cdk.NatGateway(
             self,
             f"nat-{zone}",
             allocation_id=address.allocation_id,
@@ -251,93 +216,86 @@ class Network(Construct):
             depends_on=reachable,
         )
 
-    def _private_routes(self) -> None:
+    def _private_routes(self) -> Iterator[TerraformResource]:
         for zone, subnet in self._subnets[SubnetRole.PRIVATE].items():
             table = self._route_table(f"private-{zone}")
-            self._egress.append(self._associate(f"private-{zone}", subnet, table))
+            yield self._associate(f"private-{zone}", subnet, table)
             nat_zone = self._resolved.nat_zone_by_zone.get(zone)
             if nat_zone is not None:
-                self._egress.append(
-                    Route(
-                        self,
-                        f"route-private-{zone}",
-                        route_table_id=self._id(table),
-                        destination_cidr_block=_ANYWHERE,
-                        nat_gateway_id=self._nat_gateways[nat_zone].id,
-                    )
+                yield _cdk.Route(
+                    self,
+                    f"route-private-{zone}",
+                    route_table_id=self._id(table),
+                    destination_cidr_block=_ANYWHERE,
+                    nat_gateway_id=self._nat_gateways[nat_zone].id,
                 )
             pods = self._subnets[SubnetRole.POD].get(zone)
             if pods is not None:
-                self._egress.append(self._associate(f"pod-{zone}", pods, table))
-        control_plane = self._subnets[SubnetRole.CONTROL_PLANE]
+                yield self._associate(f"pod-{zone}", pods, table)
         table = self._route_table("control-plane")
-        for zone, subnet in control_plane.items():
+        for zone, subnet in self._subnets[SubnetRole.CONTROL_PLANE].items():
             self._associate(f"control-plane-{zone}", subnet, table)
 
-    def _endpoints(self) -> None:
+    def _endpoints(self) -> Iterator[TerraformResource]:
         region = self._resolved.region
         tables = [self._id(table) for table in self._route_tables.values()]
         for service in self._resolved.gateway_endpoints:
-            self._egress.append(
-                VpcEndpoint(
-                    self,
-                    f"endpoint-{service}",
-                    vpc_id=self._vpc_id,
-                    service_name=f"com.amazonaws.{region}.{service}",
-                    vpc_endpoint_type="Gateway",
-                    route_table_ids=tables,
-                    tags={"Name": f"{self._resolved.name}-{service}"},
-                )
+            yield _cdk.VpcEndpoint(
+                self,
+                f"endpoint-{service}",
+                vpc_id=self.vpc_id,
+                service_name=f"com.amazonaws.{region}.{service}",
+                vpc_endpoint_type="Gateway",
+                route_table_ids=tables,
+                tags={"Name": f"{self._resolved.name}-{service}"},
             )
         if not self._resolved.interface_endpoints:
             return
-        group = self._endpoint_security_group()
+        group_id = self._endpoint_security_group()
+        yield from self._endpoint_rules(group_id)
         zones = self._resolved.endpoint_zone_ids
         for service in self._resolved.interface_endpoints:
-            self._egress.append(
-                VpcEndpoint(
-                    self,
-                    f"interface-endpoint-{service}",
-                    vpc_id=self._vpc_id,
-                    service_name=f"com.amazonaws.{region}.{service}",
-                    vpc_endpoint_type="Interface",
-                    private_dns_enabled=True,
-                    subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],
-                    security_group_ids=[group.id],
-                    tags={"Name": f"{self._resolved.name}-{service}"},
-                )
+            yield _cdk.VpcEndpoint(
+                self,
+                f"interface-endpoint-{service}",
+                vpc_id=self.vpc_id,
+                service_name=f"com.amazonaws.{region}.{service}",
+                vpc_endpoint_type="Interface",
+                private_dns_enabled=True,
+                subnet_ids=[self._id(self._subnets[SubnetRole.PRIVATE][zone]) for zone in zones],
+                security_group_ids=[group_id],
+                tags={"Name": f"{self._resolved.name}-{service}"},
             )
 
-    def _endpoint_security_group(self) -> SecurityGroup:
+    def _endpoint_security_group(self) -> str:
         name = aws_names.security_group(self._resolved.name, "endpoints")
-        group = SecurityGroup(
+        return _cdk.SecurityGroup(
             self,
             "endpoint-security-group",
             name=name,
             description="Interface endpoints: HTTPS from the VPC",
-            vpc_id=self._vpc_id,
+            vpc_id=self.vpc_id,
             tags={"Name": name},
-        )
+        ).id
+
+    def _endpoint_rules(self, group_id: str) -> Iterator[TerraformResource]:
         for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
             if cidr is not None:
-                # Without the rule the endpoints answer nobody.
-                self._egress.append(
-                    VpcSecurityGroupIngressRule(
-                        self,
-                        f"endpoint-from-{key}",
-                        security_group_id=group.id,
-                        description=f"HTTPS from {cidr}",
-                        cidr_ipv4=cidr,
-                        ip_protocol="tcp",
-                        from_port=443,
-                        to_port=443,
-                    )
+                # Without the rule nobody reaches the endpoints.
+                yield _cdk.VpcSecurityGroupIngressRule(
+                    self,
+                    f"endpoint-from-{key}",
+                    security_group_id=group_id,
+                    description=f"HTTPS from {cidr}",
+                    cidr_ipv4=cidr,
+                    ip_protocol="tcp",
+                    from_port=443,
+                    to_port=443,
                 )
-        return group
 
     def _flow_logs(self, settings: FlowLogs, iam: IamSettings | None) -> None:
         resolved = self._resolved
-        logs = CloudwatchLogGroup(
+        logs = _cdk.CloudwatchLogGroup(
             self,
             "flow-log-group",
             name=f"/aws/vpc/{resolved.name}/flow-logs",
@@ -354,21 +312,21 @@ class Network(Construct):
         # https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html; the group exists already,
         # so logs:CreateLogGroup is left out.
         actions = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
-        permissions = IamRolePolicy(
+        permissions = _cdk.IamRolePolicy(
             self,
             "flow-log-policy",
             name="write-flow-logs",
             role=role.role_name,
             policy=policy(
                 allow("WriteFlowLogs", actions, [f"{logs.arn}:*"]),
-                # Knows no resource-level permission below the account's groups.
+                # Has no resource-level permissions below the account's groups.
                 allow("FindLogGroup", ["logs:DescribeLogGroups"], ["*"]),
             ),
         )
-        FlowLog(
+        _cdk.FlowLog(
             self,
             "flow-log",
-            vpc_id=self._vpc_id,
+            vpc_id=self.vpc_id,
             traffic_type=settings.traffic,
             log_destination_type="cloud-watch-logs",
             log_destination=logs.arn,

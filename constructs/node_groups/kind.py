@@ -16,12 +16,12 @@ from eks_hardware.resolve import ResolvedNodeGroup
 
 @dataclass(frozen=True, kw_only=True)
 class NodeEnvironment:
-    """Holds what nodes of a platform share, whatever kind they are.
+    """What nodes of a platform share, whatever kind they are.
 
     Attributes:
         cluster: the cluster they join; nodes depend on its ``before_nodes``.
         network: their subnets by zone id; nodes depend on its ``egress``.
-        role: the role of managed nodes. EKS lets it in when the first managed node group is made.
+        role: the role of managed nodes. EKS gives it access when the first managed node group is created.
         efa_security_group_id: security group of EFA interfaces, None where no group of the strategy has any.
         iam: path and permissions boundary of every role.
 
@@ -48,7 +48,7 @@ class Nodes(Protocol):
 
     @property
     def ready(self) -> Sequence[ITerraformDependable]:
-        """What waits for these nodes waits for these."""
+        """Depend on these to wait for the nodes."""
         ...
 
 
@@ -91,7 +91,7 @@ def managed_node_group(
         environment: what the nodes of the platform share.
 
     Examples:
-        One more group beside those of a strategy:
+        Another group in addition to those of a strategy:
 
         >>> from eks_hardware.catalogue import load
         >>> from eks_hardware.models import NodeGroupSpec

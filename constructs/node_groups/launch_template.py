@@ -5,27 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from eks_hardware._cdk import (
-    Construct,
-    Fn,
-    LaunchTemplate,
-    LaunchTemplateBlockDeviceMappings,
-    LaunchTemplateBlockDeviceMappingsEbs,
-    LaunchTemplateCapacityReservationSpecification,
-    LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget,
-    LaunchTemplateInstanceMarketOptions,
-    LaunchTemplateMetadataOptions,
-    LaunchTemplateMonitoring,
-    LaunchTemplateNetworkInterfaces,
-    LaunchTemplatePlacement,
-    LaunchTemplateTagSpecifications,
-)
+from eks_hardware import _cdk
+from eks_hardware._cdk import Construct, Fn, LaunchTemplate
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 
-# Where the cluster's details go in the user data of your own image.
+# Marks for the cluster's details in the user data of your own image.
 _NAME, _ENDPOINT, _CERTIFICATE, _SERVICE_CIDR = (
     f"@eks-hardware:{each}@" for each in ("name", "endpoint", "certificate", "service-cidr")
 )
@@ -61,19 +48,15 @@ def launch_template(
     Args:
         scope: the construct or stack that it belongs to.
         id_: its name there, part of the addresses.
-        group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS else adds.
+        group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS adds otherwise.
         cluster: the cluster that the nodes join.
         security_group_ids: groups of the EFA interfaces; unused without these.
         placement_group_name: placement group of the nodes, None for none.
 
     Examples:
+        >>> group = resolved.node_groups[0].changed(image_id="ami-0123456789abcdef0")
         >>> template = launch_template(
-        ...     stack,
-        ...     "template",
-        ...     group=resolved.node_groups[0].changed(image_id="ami-0123456789abcdef0"),
-        ...     cluster=cluster,
-        ...     security_group_ids=[],
-        ...     placement_group_name=None,
+        ...     stack, "template", group=group, cluster=cluster, security_group_ids=[], placement_group_name=None
         ... )
         >>> template.vpc_security_group_ids = [cluster.security_group_id]
     """
@@ -88,20 +71,20 @@ def launch_template(
         user_data=_user_data(group, cluster),
         block_device_mappings=[_block_device(device) for device in group.block_devices],
         network_interfaces=_network_interfaces(group, security_group_ids),
-        placement=LaunchTemplatePlacement(group_name=placement_group_name) if placement_group_name else None,
+        placement=_cdk.LaunchTemplatePlacement(group_name=placement_group_name) if placement_group_name else None,
         capacity_reservation_specification=_capacity_reservation(group),
-        instance_market_options=LaunchTemplateInstanceMarketOptions(market_type=group.market_type)
+        instance_market_options=_cdk.LaunchTemplateInstanceMarketOptions(market_type=group.market_type)
         if group.market_type
         else None,
-        metadata_options=LaunchTemplateMetadataOptions(
+        metadata_options=_cdk.LaunchTemplateMetadataOptions(
             http_endpoint="enabled",
             http_tokens="required",
             http_put_response_hop_limit=group.metadata_hop_limit,
             instance_metadata_tags="disabled",
         ),
-        monitoring=LaunchTemplateMonitoring(enabled=group.detailed_monitoring),
+        monitoring=_cdk.LaunchTemplateMonitoring(enabled=group.detailed_monitoring),
         tag_specifications=[
-            LaunchTemplateTagSpecifications(resource_type=kind, tags=dict(group.instance_tags))
+            _cdk.LaunchTemplateTagSpecifications(resource_type=kind, tags=dict(group.instance_tags))
             for kind in ("instance", "network-interface", "volume")
         ],
         tags=dict(group.tags) or None,
@@ -109,7 +92,7 @@ def launch_template(
 
 
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
-    """User data in base64. EKS adds the cluster's details to its own images; to your own image nobody does."""
+    """User data in base64. EKS adds the cluster's details to its own images, but not to yours."""
     bottlerocket = group.ami_family == "bottlerocket"
     if group.image_id is None and not group.user_data and not group.shell:
         return None
@@ -118,7 +101,7 @@ def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
     text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, group.shell)
     if group.image_id is None:
         return _base64(text)
-    # Only Terraform knows the references, so they go in where the marks stand. All else crosses over in base64:
+    # Only Terraform knows the references, so it replaces the marks. Everything else is passed in base64:
     # CDKTF's functions take no text with quotes, and with Fn.raw_string no references.
     expression = Fn.base64decode(_base64(text))
     for mark, value in (
@@ -136,15 +119,15 @@ def _base64(text: str) -> str:
     return base64.b64encode(text.encode()).decode()
 
 
-def _block_device(device: BlockDevice) -> LaunchTemplateBlockDeviceMappings:
-    return LaunchTemplateBlockDeviceMappings(
+def _block_device(device: BlockDevice) -> _cdk.LaunchTemplateBlockDeviceMappings:
+    return _cdk.LaunchTemplateBlockDeviceMappings(
         device_name=device.device_name,
-        ebs=LaunchTemplateBlockDeviceMappingsEbs(
+        ebs=_cdk.LaunchTemplateBlockDeviceMappingsEbs(
             volume_size=device.size_gib,
             volume_type=device.volume_type,
             iops=device.iops,
             throughput=device.throughput_mibps,
-            # The provider wants these booleans as text.
+            # The provider takes these booleans as text.
             encrypted="true",
             delete_on_termination="true",
             kms_key_id=device.kms_key_arn,
@@ -154,7 +137,7 @@ def _block_device(device: BlockDevice) -> LaunchTemplateBlockDeviceMappings:
 
 def _network_interfaces(
     group: ResolvedNodeGroup, security_group_ids: Sequence[str]
-) -> list[LaunchTemplateNetworkInterfaces] | None:
+) -> list[_cdk.LaunchTemplateNetworkInterfaces] | None:
     """One block an interface of the catalogue's layout; None leaves the default interface and cluster group.
 
     No public address is mentioned: EC2 refuses the field with more than one interface.
@@ -162,7 +145,7 @@ def _network_interfaces(
     if not group.efa_interfaces:
         return None
     return [
-        LaunchTemplateNetworkInterfaces(
+        _cdk.LaunchTemplateNetworkInterfaces(
             network_card_index=interface.network_card_index,
             device_index=interface.device_index,
             interface_type=interface.interface_type,
@@ -174,12 +157,12 @@ def _network_interfaces(
     ]
 
 
-def _capacity_reservation(group: ResolvedNodeGroup) -> LaunchTemplateCapacityReservationSpecification | None:
+def _capacity_reservation(group: ResolvedNodeGroup) -> _cdk.LaunchTemplateCapacityReservationSpecification | None:
     target = group.capacity_target
     if target is None:
         return None
-    return LaunchTemplateCapacityReservationSpecification(
-        capacity_reservation_target=LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget(
+    return _cdk.LaunchTemplateCapacityReservationSpecification(
+        capacity_reservation_target=_cdk.LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget(
             capacity_reservation_id=target.reservation_id,
             capacity_reservation_resource_group_arn=target.resource_group_arn,
         )

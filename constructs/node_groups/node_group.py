@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eks_hardware._cdk import (
-    Construct,
-    DataAwsAutoscalingGroup,
-    DataAwsAutoscalingGroups,
-    DataAwsAutoscalingGroupsFilter,
-    EksNodeGroup,
-    EksNodeGroupLaunchTemplate,
-    EksNodeGroupNodeRepairConfig,
-    EksNodeGroupScalingConfig,
-    EksNodeGroupTaint,
-    EksNodeGroupUpdateConfig,
-    ITerraformDependable,
-    KmsGrant,
-    LaunchTemplate,
-    PlacementGroup,
-    Token,
-)
+from eks_hardware import _cdk, facts
+from eks_hardware._cdk import Construct, EksNodeGroup, ITerraformDependable, LaunchTemplate, PlacementGroup
 from eks_hardware.catalogue import load
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.iam import Role, account_id
@@ -30,16 +15,6 @@ from eks_hardware.models import NodeGroupSpec
 from eks_hardware.resolve import ResolvedNodeGroup, resolve_node_group
 
 _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
-_VOLUME_KEY_USE = (
-    "CreateGrant",
-    "Decrypt",
-    "DescribeKey",
-    "Encrypt",
-    "GenerateDataKey",
-    "GenerateDataKeyWithoutPlaintext",
-    "ReEncryptFrom",
-    "ReEncryptTo",
-)
 
 
 class NodeGroup(Construct):
@@ -81,6 +56,15 @@ class NodeGroup(Construct):
         >>> group.launch_template.add_override("enclave_options", [{"enabled": True}])
     """
 
+    resource: EksNodeGroup
+    """The Terraform resource, to depend on or to override."""
+    launch_template: LaunchTemplate
+    """The launch template, to override."""
+    placement_group: PlacementGroup | None
+    """The placement group, if the group has one."""
+    ready: tuple[ITerraformDependable, ...]
+    """Depend on these to wait for the group's nodes."""
+
     def __init__(
         self,
         scope: Construct,
@@ -95,8 +79,8 @@ class NodeGroup(Construct):
         super().__init__(scope, id_)
         self._resolved = resolved
         self._cluster = cluster
-        self._placement_group: PlacementGroup | None = None
-        self._launch_template = template = launch_template(
+        self.placement_group = None
+        self.launch_template = template = launch_template(
             self,
             "launch-template",
             group=resolved,
@@ -104,7 +88,7 @@ class NodeGroup(Construct):
             security_group_ids=self._interface_security_groups(efa_security_group_id),
             placement_group_name=self._placement_group_name(),
         )
-        self._group = EksNodeGroup(
+        self.resource = EksNodeGroup(
             self,
             "Resource",
             cluster_name=cluster.name,
@@ -117,20 +101,19 @@ class NodeGroup(Construct):
             capacity_type=resolved.capacity_type,
             instance_types=None if resolved.instance_type_in_launch_template else list(resolved.instance_types),
             # A number, never $Latest: a new version then shows in the plan.
-            launch_template=EksNodeGroupLaunchTemplate(
+            launch_template=_cdk.EksNodeGroupLaunchTemplate(
                 id=template.id, version=template.get_string_attribute("latest_version")
             ),
-            scaling_config=EksNodeGroupScalingConfig(
+            scaling_config=_cdk.EksNodeGroupScalingConfig(
                 min_size=resolved.min_size, max_size=resolved.max_size, desired_size=self._desired_size()
             ),
-            update_config=EksNodeGroupUpdateConfig(
-                max_unavailable=resolved.max_unavailable,
-                max_unavailable_percentage=resolved.max_unavailable_percentage,
+            update_config=_cdk.EksNodeGroupUpdateConfig(
+                max_unavailable=resolved.max_unavailable, max_unavailable_percentage=resolved.max_unavailable_percentage
             ),
-            node_repair_config=EksNodeGroupNodeRepairConfig(enabled=resolved.node_repair),
+            node_repair_config=_cdk.EksNodeGroupNodeRepairConfig(enabled=resolved.node_repair),
             labels=dict(resolved.labels),
             taint=[
-                EksNodeGroupTaint(key=taint.key, value=taint.value or None, effect=taint.effect)
+                _cdk.EksNodeGroupTaint(key=taint.key, value=taint.value or None, effect=taint.effect)
                 for taint in resolved.taints
             ]
             or None,
@@ -139,7 +122,8 @@ class NodeGroup(Construct):
         )
         if resolved.update_strategy:
             # The binding does not know it yet.
-            self._group.add_override("update_config.update_strategy", resolved.update_strategy)
+            self.resource.add_override("update_config.update_strategy", resolved.update_strategy)
+        self.ready = (self.resource,)
 
     @classmethod
     def from_config(
@@ -161,15 +145,9 @@ class NodeGroup(Construct):
         ``eks-hardware validate`` look at whole strategies, not at this one section.
 
         Args:
-            scope: the construct or stack that it belongs to.
-            id_: its name there, part of the addresses.
             config: an item of the section ``node_groups``.
             kubernetes_version: of the cluster, such as ``1.35``.
             cluster_name: name of the cluster as plain text.
-            cluster: the cluster it joins.
-            network: the subnets it spreads over, by zone id.
-            role: the role of its nodes.
-            efa_security_group_id: group of EFA interfaces; needed when the group has any.
 
         Raises:
             ValueError: ``NODE_GROUP_ZONE`` when the network has no private subnets, or none in a zone of the group,
@@ -202,29 +180,9 @@ class NodeGroup(Construct):
         )
 
     @property
-    def resource(self) -> EksNodeGroup:
-        """The Terraform resource, to depend on or to override."""
-        return self._group
-
-    @property
-    def launch_template(self) -> LaunchTemplate:
-        """The launch template, to override."""
-        return self._launch_template
-
-    @property
-    def placement_group(self) -> PlacementGroup | None:
-        """The placement group, if the group has one."""
-        return self._placement_group
-
-    @property
     def node_group_arn(self) -> str:
         """ARN of the group (token)."""
-        return self._group.arn
-
-    @property
-    def ready(self) -> tuple[ITerraformDependable, ...]:
-        """What waits for this group's nodes waits for these."""
-        return (self._group,)
+        return self.resource.arn
 
     def _subnet_ids(self, network: NetworkRef) -> list[str]:
         missing = [zone for zone in self._resolved.zone_ids if zone not in network.private_subnet_ids]
@@ -246,19 +204,16 @@ class NodeGroup(Construct):
         # With groups of its own on an interface, EKS does not add the cluster's.
         return (self._cluster.security_group_id, efa_security_group_id)
 
-    def _volume_key_grants(self) -> list[KmsGrant]:
-        """Let Auto Scaling use the group's own volume keys: without a grant its nodes end while they start.
-
-        Source: https://docs.aws.amazon.com/autoscaling/ec2/userguide/key-policy-requirements-EBS-encryption.html
-        """
+    def _volume_key_grants(self) -> list[_cdk.KmsGrant]:
+        """Let Auto Scaling use the group's own volume keys: without a grant its nodes terminate while they start."""
         keys = dict.fromkeys(device.kms_key_arn for device in self._resolved.block_devices if device.kms_key_arn)
         return [
-            KmsGrant(
+            _cdk.KmsGrant(
                 self,
                 f"volume-key-grant-{key.rpartition('/')[2]}",
                 key_id=key,
                 grantee_principal=f"arn:{key.split(':')[1]}:iam::{account_id(self)}:role/{_AUTO_SCALING_ROLE}",
-                operations=list(_VOLUME_KEY_USE),
+                operations=facts.iam_policies()["volume_keys"]["operations"],
             )
             for key in keys
         ]
@@ -267,8 +222,8 @@ class NodeGroup(Construct):
         name = self._resolved.placement_group_name
         if name is None:
             return None
-        self._placement_group = PlacementGroup(self, "placement-group", name=name, strategy="cluster")
-        return self._placement_group.name
+        self.placement_group = PlacementGroup(self, "placement-group", name=name, strategy="cluster")
+        return self.placement_group.name
 
     def _desired_size(self) -> float:
         """The desired size; where an autoscaler owns it, what is running now, within the bounds.
@@ -281,16 +236,16 @@ class NodeGroup(Construct):
         resolved = self._resolved
         if not resolved.autoscaled:
             return resolved.desired_size
-        found = DataAwsAutoscalingGroups(
+        found = _cdk.DataAwsAutoscalingGroups(
             self,
             "autoscaling-groups",
             filter=[
-                DataAwsAutoscalingGroupsFilter(name="tag:eks:cluster-name", values=[resolved.cluster_name]),
-                DataAwsAutoscalingGroupsFilter(name="tag:eks:nodegroup-name", values=[resolved.name]),
+                _cdk.DataAwsAutoscalingGroupsFilter(name="tag:eks:cluster-name", values=[resolved.cluster_name]),
+                _cdk.DataAwsAutoscalingGroupsFilter(name="tag:eks:nodegroup-name", values=[resolved.name]),
             ],
         )
-        current = DataAwsAutoscalingGroup(self, "autoscaling-group", name="${each.value}")
+        current = _cdk.DataAwsAutoscalingGroup(self, "autoscaling-group", name="${each.value}")
         current.add_override("for_each", f"${{toset({found.fqn}.names)}}")
         running = f"try(one(values({current.fqn})).desired_capacity, {resolved.desired_size})"
         bounded = f"${{max({resolved.min_size}, min({resolved.max_size}, {running}))}}"
-        return Token.as_number(bounded)
+        return _cdk.Token.as_number(bounded)

@@ -14,7 +14,7 @@ from eks_hardware.constructs.node_groups import NodeEnvironment, NodeGroup, Node
 from eks_hardware.constructs.pod_identity import PodIdentityRole
 from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
 from eks_hardware.iam_policies.document import assumed_by_service
-from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.resolve import ResolvedStorage, ResolvedStrategy
 
 
 class Platform(Construct):
@@ -37,6 +37,27 @@ class Platform(Construct):
         'coredns'
     """
 
+    network: Network
+    """The VPC."""
+    cluster: Cluster
+    """The control plane."""
+    node_environment: NodeEnvironment
+    """What nodes of the platform share: for nodes that you define yourself."""
+    node_role: Role
+    """The role of managed nodes."""
+    efa: EfaSecurityGroup | None
+    """The security group of EFA interfaces, if any group or pool has some."""
+    karpenter: Karpenter | None
+    """Karpenter's AWS side, if the strategy asks for it."""
+    service_roles: Mapping[str, PodIdentityRole]
+    """Roles of charts that call AWS, by the key of the chart; Karpenter's is its own."""
+    lustre: LustreFileSystem | None
+    """The Lustre file system, if the strategy asks for it."""
+    efs: ElasticFileSystem | None
+    """The EFS file system, if the strategy asks for it."""
+    ready_nodes: Sequence[ITerraformDependable]
+    """Depend on these to wait for nodes that any pod may run on."""
+
     def __init__(
         self,
         scope: Construct,
@@ -47,9 +68,33 @@ class Platform(Construct):
     ) -> None:
         super().__init__(scope, id_)
         iam = IamSettings(resolved.provider.iam_path, resolved.provider.permissions_boundary_arn)
-        self._network = Network(self, "network", resolved=resolved.network, iam=iam)
-        self._cluster = Cluster(self, "cluster", resolved=resolved.cluster, network=self._network.ref, iam=iam)
-        self._node_role = Role(
+        self.network = Network(self, "network", resolved=resolved.network, iam=iam)
+        self.cluster = Cluster(self, "cluster", resolved=resolved.cluster, network=self.network.ref, iam=iam)
+        self._define_environment(resolved, iam)
+        self._nodes = {
+            group.name: define_node_group(
+                self, f"nodes-{group.name}", resolved=group, environment=self.node_environment
+            )
+            for group in resolved.node_groups
+        }
+        self.ready_nodes = tuple(
+            each
+            for group in resolved.node_groups
+            if not group.tainted and group.desired_size > 0
+            for each in self._nodes[group.name].ready
+        )
+        self.cluster.add_addons_after(self.ready_nodes)
+        self._define_pod_roles(resolved, iam)
+        self._define_file_systems(resolved.storage)
+        # What Karpenter and its nodes use.
+        of_karpenter = (self.karpenter, self.efa, self.lustre, self.efs)
+        self._release_parts: dict[str, Sequence[Construct]] = {
+            **{key: [role] for key, role in self.service_roles.items()},
+            "karpenter": [part for part in of_karpenter if part is not None],
+        }
+
+    def _define_environment(self, resolved: ResolvedStrategy, iam: IamSettings) -> None:
+        self.node_role = Role(
             self,
             "node-role",
             name=resolved.node_role_name,
@@ -58,84 +103,47 @@ class Platform(Construct):
             policy_arns=resolved.node_policy_arns,
             settings=iam,
         )
-        self._efa = efa = (
-            EfaSecurityGroup(self, "efa", name=resolved.efa_security_group_name, vpc_id=self._network.vpc_id)
-            if resolved.efa_security_group_name
-            else None
-        )
-        self._node_environment = NodeEnvironment(
-            cluster=self._cluster.ref,
-            network=self._network.ref,
-            role=self._node_role,
-            efa_security_group_id=efa.security_group_id if efa else None,
+        self.efa = None
+        if resolved.efa_security_group_name:
+            self.efa = EfaSecurityGroup(self, "efa", name=resolved.efa_security_group_name, vpc_id=self.network.vpc_id)
+        self.node_environment = NodeEnvironment(
+            cluster=self.cluster.ref,
+            network=self.network.ref,
+            role=self.node_role,
+            efa_security_group_id=self.efa.security_group_id if self.efa else None,
             iam=iam,
         )
-        self._nodes = {
-            group.name: define_node_group(
-                self, f"nodes-{group.name}", resolved=group, environment=self._node_environment
-            )
-            for group in resolved.node_groups
-        }
-        self._ready_nodes = tuple(
-            each
-            for group in resolved.node_groups
-            if not group.tainted and group.desired_size > 0
-            for each in self._nodes[group.name].ready
-        )
-        self._cluster.add_addons_after(self._ready_nodes)
-        self._karpenter = (
-            Karpenter(
+
+    def _define_pod_roles(self, resolved: ResolvedStrategy, iam: IamSettings) -> None:
+        cluster, region = self.cluster.ref, resolved.region
+        self.karpenter = None
+        if resolved.karpenter:
+            self.karpenter = Karpenter(
                 self,
                 "karpenter",
                 resolved=resolved.karpenter,
-                cluster=self._cluster.ref,
+                cluster=cluster,
                 cluster_name=resolved.name,
-                region=resolved.region,
+                region=region,
                 node_pools=resolved.node_pools,
                 iam=iam,
             )
-            if resolved.karpenter
-            else None
-        )
-        self._service_roles = {
+        self.service_roles = {
             each.key: PodIdentityRole(
-                self,
-                f"service-role-{each.key}",
-                resolved=each,
-                cluster=self._cluster.ref,
-                region=resolved.region,
-                iam=iam,
+                self, f"service-role-{each.key}", resolved=each, cluster=cluster, region=region, iam=iam
             )
             for each in resolved.kubernetes.service_roles
         }
-        storage = resolved.storage
-        network, cluster = self._network.ref, self._cluster.ref
-        self._lustre = (
-            LustreFileSystem(self, "lustre", resolved=storage.fsx_lustre, network=network, cluster=cluster)
-            if storage.fsx_lustre
-            else None
-        )
-        self._efs = (
-            ElasticFileSystem(self, "efs", resolved=storage.efs, network=network, cluster=cluster)
-            if storage.efs
-            else None
-        )
-        # What Karpenter acts with, and what its nodes hold on to.
-        of_karpenter = (self._karpenter, efa, self._lustre, self._efs)
-        self._release_parts: dict[str, Sequence[Construct]] = {
-            **{key: [role] for key, role in self._service_roles.items()},
-            "karpenter": [part for part in of_karpenter if part is not None],
-        }
 
-    @property
-    def network(self) -> Network:
-        """The VPC."""
-        return self._network
-
-    @property
-    def cluster(self) -> Cluster:
-        """The control plane."""
-        return self._cluster
+    def _define_file_systems(self, storage: ResolvedStorage) -> None:
+        network, cluster = self.network.ref, self.cluster.ref
+        self.lustre = self.efs = None
+        if storage.fsx_lustre:
+            self.lustre = LustreFileSystem(
+                self, "lustre", resolved=storage.fsx_lustre, network=network, cluster=cluster
+            )
+        if storage.efs:
+            self.efs = ElasticFileSystem(self, "efs", resolved=storage.efs, network=network, cluster=cluster)
 
     @property
     def node_groups(self) -> Mapping[str, NodeGroup]:
@@ -147,48 +155,8 @@ class Platform(Construct):
         """The nodes by name of their group, of whatever kind; those of :meth:`add_nodes`, too."""
         return dict(self._nodes)
 
-    @property
-    def node_environment(self) -> NodeEnvironment:
-        """What nodes of the platform share: for nodes that you define yourself."""
-        return self._node_environment
-
-    @property
-    def node_role(self) -> Role:
-        """The role of managed nodes."""
-        return self._node_role
-
-    @property
-    def efa(self) -> EfaSecurityGroup | None:
-        """The security group of EFA interfaces, if any group or pool has some."""
-        return self._efa
-
-    @property
-    def karpenter(self) -> Karpenter | None:
-        """Karpenter's AWS side, if the strategy asks for it."""
-        return self._karpenter
-
-    @property
-    def service_roles(self) -> Mapping[str, PodIdentityRole]:
-        """Roles of charts that call AWS, by the key of the chart; Karpenter's is its own."""
-        return dict(self._service_roles)
-
-    @property
-    def lustre(self) -> LustreFileSystem | None:
-        """The Lustre file system, if the strategy asks for it."""
-        return self._lustre
-
-    @property
-    def efs(self) -> ElasticFileSystem | None:
-        """The EFS file system, if the strategy asks for it."""
-        return self._efs
-
-    @property
-    def ready_nodes(self) -> Sequence[ITerraformDependable]:
-        """What waits for nodes that any pod may run on waits for these."""
-        return self._ready_nodes
-
     def release_parts(self, name: str) -> Sequence[Construct]:
-        """The parts of the AWS side that a Helm release works with, made before it and destroyed after it.
+        """The parts of the AWS side that a Helm release uses, created before it and destroyed after it.
 
         Args:
             name: of the release.
@@ -210,10 +178,10 @@ class Platform(Construct):
         if name in self._nodes:
             raise ValueError(f"NODE_GROUP_NAME {self.node.path}: there is a group {name} already; choose another name")
         self._nodes[name] = nodes
-        self._ready_nodes = (*self._ready_nodes, *nodes.ready)
+        self.ready_nodes = (*self.ready_nodes, *nodes.ready)
 
     def add_release_parts(self, name: str, *parts: Construct) -> None:
-        """Let a Helm release wait for parts that it works with, and destroy these after it.
+        """Let a Helm release wait for parts that it uses, and destroy them after it.
 
         Call it before the releases are defined (``Extension.resources`` is).
 

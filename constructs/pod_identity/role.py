@@ -45,6 +45,13 @@ class PodIdentityRole(Construct):
         2
     """
 
+    role: Role
+    """The role, with its Terraform resource."""
+    role_arn: str
+    """ARN of the role (token)."""
+    ready: tuple[TerraformResource, ...]
+    """What the chart depends on, so that its pods have credentials from start to end."""
+
     def __init__(
         self,
         scope: Construct,
@@ -57,36 +64,38 @@ class PodIdentityRole(Construct):
     ) -> None:
         super().__init__(scope, id_)
         iam = iam or IamSettings()
-        self._role = Role(
+        description = f"Service account {resolved.namespace}/{resolved.service_account}"
+        self.role = role = Role(
             self,
             "role",
             name=resolved.role_name,
-            description=f"Service account {resolved.namespace}/{resolved.service_account}",
+            description=description,
             assume_role_policy=assumed_by_pods(),
             settings=iam,
         )
+        self.role_arn = role.role_arn
         for each in resolved.policies:
             managed = IamPolicy(
                 self,
                 f"policy-{each.key}",
                 name=each.name,
                 path=iam.path,
-                description=f"Service account {resolved.namespace}/{resolved.service_account}: {each.key}",
+                description=f"{description}: {each.key}",
                 policy=document(
                     each.statements, partition=facts.partition(region), region=region, account_id=account_id(self)
                 ),
             )
-            self._role.attach(f"attach-{each.key}", managed.arn)
+            role.attach(f"attach-{each.key}", managed.arn)
         association = EksPodIdentityAssociation(
             self,
             "pod-identity",
             cluster_name=cluster.name,
             namespace=resolved.namespace,
             service_account=resolved.service_account,
-            role_arn=self._role.role_arn,
-            depends_on=list(self._role.permissions),
+            role_arn=role.role_arn,
+            depends_on=list(role.permissions),
         )
-        self._ready: tuple[TerraformResource, ...] = (*self._role.permissions, association)
+        self.ready = (*role.permissions, association)
 
     @classmethod
     def from_statements(
@@ -105,16 +114,11 @@ class PodIdentityRole(Construct):
         """Define the role of a service account of yours, with one policy.
 
         Args:
-            scope: the construct or stack that it belongs to.
-            id_: its name there, part of the addresses.
             name: name of the role and its policy, at most 64 characters.
             namespace: of the service account.
             service_account: its name; the chart makes it, without annotations.
             statements: of the policy (``eks_hardware.iam_policies.document.allow``); ``{partition}``, ``{region}``
-                and ``{account}`` in them stand for what their names say.
-            cluster: the cluster that the service account is on.
-            region: AWS region.
-            iam: path and permissions boundary of the role and its policy.
+                and ``{account}`` in them are replaced.
         """
         policy = ServicePolicy("permissions", name, tuple(statements))
         resolved = ServiceRole(
@@ -126,18 +130,3 @@ class PodIdentityRole(Construct):
             reasons={},
         )
         return cls(scope, id_, resolved=resolved, cluster=cluster, region=region, iam=iam)
-
-    @property
-    def role(self) -> Role:
-        """The role, with its Terraform resource."""
-        return self._role
-
-    @property
-    def role_arn(self) -> str:
-        """ARN of the role (token)."""
-        return self._role.role_arn
-
-    @property
-    def ready(self) -> tuple[TerraformResource, ...]:
-        """What the chart waits for, so that its pods start with credentials and stop with them."""
-        return self._ready

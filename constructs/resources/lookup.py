@@ -38,7 +38,7 @@ def resource(scope: Construct, path: str) -> TerraformResource:
 
     Args:
         scope: a stack, a platform, or any other construct.
-        path: construct ids from there, with a slash between; the path of a construct stands for its main resource.
+        path: construct ids from there, with a slash between; the path of a construct means its main resource.
 
     Raises:
         ValueError: ``RESOURCE_UNKNOWN`` when there is none.

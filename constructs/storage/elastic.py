@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from eks_hardware._cdk import (
-    Construct,
-    EfsFileSystem,
-    EfsMountTarget,
-    SecurityGroup,
-    VpcSecurityGroupIngressRule,
-)
+from eks_hardware._cdk import Construct, EfsFileSystem, EfsMountTarget, SecurityGroup, VpcSecurityGroupIngressRule
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.network import NetworkRef
 from eks_hardware.resolve import ResolvedEfs
@@ -38,11 +32,16 @@ class ElasticFileSystem(Construct):
         >>> home.resource.add_override("lifecycle_policy", [{"transition_to_ia": "AFTER_30_DAYS"}])
     """
 
+    resource: EfsFileSystem
+    """The Terraform resource, to depend on or to override."""
+    file_system_id: str
+    """Id of the file system (token)."""
+
     def __init__(
         self, scope: Construct, id_: str, *, resolved: ResolvedEfs, network: NetworkRef, cluster: ClusterRef
     ) -> None:
         super().__init__(scope, id_)
-        self._file_system = EfsFileSystem(
+        self.resource = EfsFileSystem(
             self,
             "Resource",
             creation_token=resolved.name,
@@ -51,6 +50,7 @@ class ElasticFileSystem(Construct):
             throughput_mode=resolved.throughput_mode,
             tags={"Name": resolved.name},
         )
+        self.file_system_id = self.resource.id
         group = SecurityGroup(
             self,
             "security-group",
@@ -73,17 +73,7 @@ class ElasticFileSystem(Construct):
             EfsMountTarget(
                 self,
                 f"mount-{zone}",
-                file_system_id=self._file_system.id,
+                file_system_id=self.file_system_id,
                 subnet_id=network.private_subnet_ids[zone],
                 security_groups=[group.id],
             )
-
-    @property
-    def resource(self) -> EfsFileSystem:
-        """The Terraform resource, to depend on or to override."""
-        return self._file_system
-
-    @property
-    def file_system_id(self) -> str:
-        """Id of the file system (token)."""
-        return self._file_system.id

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from eks_hardware._cdk import (
     Construct,
     FsxLustreFileSystem,
@@ -40,6 +42,15 @@ class LustreFileSystem(Construct):
         >>> data.resource.add_override("weekly_maintenance_start_time", "7:05:00")
     """
 
+    resource: FsxLustreFileSystem
+    """The Terraform resource, to depend on or to override."""
+    file_system_id: str
+    """Id of the file system (token)."""
+    dns_name: str
+    """Name that clients mount (token)."""
+    mount_name: str
+    """Lustre's name of the file system, part of what clients mount (token)."""
+
     def __init__(
         self, scope: Construct, id_: str, *, resolved: ResolvedFsxLustre, network: NetworkRef, cluster: ClusterRef
     ) -> None:
@@ -52,13 +63,7 @@ class LustreFileSystem(Construct):
             vpc_id=network.vpc_id,
             tags={"Name": resolved.security_group_name},
         )
-        rules = [
-            rule
-            for low, high in resolved.ports
-            for rule in self._rules(group.id, cluster.security_group_id, low=low, high=high)
-        ]
-        persistent = resolved.deployment_type != "SCRATCH_2"
-        self._file_system = FsxLustreFileSystem(
+        self.resource = FsxLustreFileSystem(
             self,
             "Resource",
             subnet_ids=[network.private_subnet_ids[resolved.zone_id]],
@@ -69,72 +74,36 @@ class LustreFileSystem(Construct):
             file_system_type_version=resolved.lustre_version,
             kms_key_id=resolved.kms_key_arn,
             # Backups do not exist for scratch file systems.
-            skip_final_backup=not persistent,
+            skip_final_backup=resolved.deployment_type == "SCRATCH_2",
             tags={"Name": resolved.name},
             # FSx refuses a file system whose security group does not let its own traffic through.
-            depends_on=rules,
+            depends_on=list(self._rules(resolved.ports, servers=group.id, nodes=cluster.security_group_id)),
         )
-
-    @property
-    def resource(self) -> FsxLustreFileSystem:
-        """The Terraform resource, to depend on or to override."""
-        return self._file_system
-
-    @property
-    def file_system_id(self) -> str:
-        """Id of the file system (token)."""
-        return self._file_system.id
-
-    @property
-    def dns_name(self) -> str:
-        """Name that clients mount (token)."""
-        return self._file_system.dns_name
-
-    @property
-    def mount_name(self) -> str:
-        """Lustre's name of the file system, part of what clients mount (token)."""
-        return self._file_system.mount_name
+        self.file_system_id = self.resource.id
+        self.dns_name = self.resource.dns_name
+        self.mount_name = self.resource.mount_name
 
     def _rules(
-        self, group_id: str, nodes_id: str, *, low: int, high: int
-    ) -> list[VpcSecurityGroupIngressRule | VpcSecurityGroupEgressRule]:
-        made: list[VpcSecurityGroupIngressRule | VpcSecurityGroupEgressRule] = []
-        for peer, peer_id in (("itself", group_id), ("nodes", nodes_id)):
-            made.append(
-                VpcSecurityGroupIngressRule(
-                    self,
-                    f"from-{peer}-{low}",
-                    security_group_id=group_id,
-                    referenced_security_group_id=peer_id,
-                    description=f"Lustre from {peer}",
-                    ip_protocol="tcp",
-                    from_port=low,
-                    to_port=high,
-                )
-            )
-            made.append(
-                VpcSecurityGroupEgressRule(
-                    self,
-                    f"to-{peer}-{low}",
-                    security_group_id=group_id,
-                    referenced_security_group_id=peer_id,
-                    description=f"Lustre to {peer}",
-                    ip_protocol="tcp",
-                    from_port=low,
-                    to_port=high,
-                )
-            )
-        # Servers call clients back; a node's own traffic out is open already.
-        made.append(
-            VpcSecurityGroupIngressRule(
-                self,
-                f"nodes-from-servers-{low}",
-                security_group_id=nodes_id,
-                referenced_security_group_id=group_id,
-                description="Lustre from its servers",
-                ip_protocol="tcp",
-                from_port=low,
-                to_port=high,
-            )
+        self, ports: Sequence[tuple[int, int]], *, servers: str, nodes: str
+    ) -> Iterator[VpcSecurityGroupIngressRule | VpcSecurityGroupEgressRule]:
+        ingress, egress = VpcSecurityGroupIngressRule, VpcSecurityGroupEgressRule
+        rules = (
+            (ingress, "from-itself", "Lustre from itself", servers, servers),
+            (egress, "to-itself", "Lustre to itself", servers, servers),
+            (ingress, "from-nodes", "Lustre from nodes", servers, nodes),
+            (egress, "to-nodes", "Lustre to nodes", servers, nodes),
+            # Servers call clients back; a node's own traffic out is open already.
+            (ingress, "nodes-from-servers", "Lustre from its servers", nodes, servers),
         )
-        return made
+        for low, high in ports:
+            for kind, key, description, group_id, peer_id in rules:
+                yield kind(
+                    self,
+                    f"{key}-{low}",
+                    security_group_id=group_id,
+                    referenced_security_group_id=peer_id,
+                    description=description,
+                    ip_protocol="tcp",
+                    from_port=low,
+                    to_port=high,
+                )

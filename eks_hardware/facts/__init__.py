@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from eks_hardware.facts.schemas.choices import Choices
     from eks_hardware.facts.schemas.eks import Addon, Addons, Chart, Charts, ChartValues, Eks, EndpointServices
+    from eks_hardware.facts.schemas.iam_policies import IamPolicies
     from eks_hardware.facts.schemas.karpenter import Karpenter
     from eks_hardware.facts.schemas.models import Memory, ModelTypes, NeuronModels
     from eks_hardware.facts.schemas.nodes import AmiReleases, BottlerocketSettings, Mig, NodeConfig, Nodes, Storage
@@ -58,6 +59,9 @@ eks: DataFile[Eks] = DataFile("facts/eks.json")
 """Versions, networks, add-ons and access of EKS."""
 
 _endpoint_services: DataFile[EndpointServices] = DataFile("facts/endpoint_services.json")
+
+iam_policies: DataFile[IamPolicies] = DataFile("facts/iam_policies.json")
+"""Policies of the roles that a strategy makes."""
 
 karpenter: DataFile[Karpenter] = DataFile("facts/karpenter.json")
 """Versions, labels, images and defaults of Karpenter."""

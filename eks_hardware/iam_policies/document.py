@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = ["MANAGED_POLICY_SIZE", "Statement", "allow", "assumed_by_pods", "assumed_by_service", "policy"]
@@ -25,21 +25,43 @@ def allow(
     statement: Statement = {
         "Sid": sid,
         "Effect": "Allow",
-        "Action": _one_or_many(actions),
-        "Resource": _one_or_many(resources),
+        "Action": one_or_many(actions),
+        "Resource": one_or_many(resources),
     }
     if condition:
         statement["Condition"] = dict(condition)
     return statement
 
 
-def _one_or_many(values: Sequence[str]) -> str | list[str]:
+def one_or_many(values: Sequence[str]) -> str | list[str]:
+    """A list of one as a text."""
     return values[0] if len(values) == 1 else list(values)
 
 
 def policy(*statements: Statement) -> str:
     """A policy document as compact JSON; read-only maps are maps too."""
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)}, separators=(",", ":"), default=dict)
+
+
+def statements(recorded: Iterable[Mapping[str, Any]], **names: str | list[str]) -> list[Statement]:
+    """Statements without their notes, with each ``{name}`` replaced by its value.
+
+    A text that is only ``{name}`` may become a list.
+    """
+    return [_filled({key: value for key, value in each.items() if key != "note"}, names) for each in recorded]
+
+
+def _filled(value: Any, names: Mapping[str, str | list[str]]) -> Any:
+    if isinstance(value, Mapping):
+        return {_filled(key, names): _filled(each, names) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(each, names) for each in value]
+    for name, given in names.items():
+        if isinstance(given, str):
+            value = value.replace(f"{{{name}}}", given)
+        elif value == f"{{{name}}}":
+            return given
+    return value
 
 
 def assumed_by_service(service: str, *, account_id: str | None = None) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_hardware.kubernetes import device_plugins, karpenter
-from eks_hardware.kubernetes.model import Bundle, in_order
+from eks_hardware.kubernetes.model import Bundle, among_themselves
 
 if TYPE_CHECKING:
-    # Rules and loader: whoever only renders a strategy does without.
+    # Imports rules and loader, which rendering a strategy does not need.
     from eks_hardware.adoption import ResolvedAdoption
 
 
@@ -18,15 +17,15 @@ def karpenter_bundle(
 ) -> Bundle:
     """Derive the charts and objects of Karpenter and its pools, without the rest of a strategy.
 
-    Nodes are made in the subnets that the file names, by their ids: nobody tags what someone else owns.
+    Nodes run in the subnets whose ids the file names: nobody tags what someone else owns.
 
     Args:
         adoption: the cluster and the pools.
         controller: install Karpenter too. Without it the pools alone, for a Karpenter that is there: the caller says
             which role its nodes have (``Reference.KARPENTER_NODE_ROLE``), and pools that share or divide GPUs need its
             feature gate ``nodeOverlay``.
-        with_device_plugins: install the device plugins that the pools' hardware needs. A second one of a kind beside
-            one that is there fails or advertises nothing.
+        with_device_plugins: install the device plugins that the pools' hardware needs. A second one of the
+            same kind fails or advertises nothing.
 
     Examples:
         >>> karpenter_bundle(adoption).names
@@ -42,5 +41,4 @@ def karpenter_bundle(
     ]
     if with_device_plugins:
         found += device_plugins.releases(resolved)
-    names = {each.name for each in found}
-    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in found)
+    return among_themselves(found)

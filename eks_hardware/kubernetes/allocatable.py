@@ -1,7 +1,7 @@
 """What pods can have of a node's CPU and memory, daemonsets among them.
 
-It is what Karpenter expects of a node before there is one, so that a pod within it gets a node: the images reserve
-CPU and memory for kubelet and runtime by formulas of their own, and a part of the memory never reaches the guest.
+Karpenter expects the same of a node before it exists, so a pod that fits gets a node. Each image reserves CPU and
+memory for kubelet and runtime by its own formulas, and part of the memory never reaches the guest.
 
 Sources:
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from eks_hardware.kubernetes import (
     controllers,
@@ -15,7 +14,7 @@ from eks_hardware.kubernetes import (
     storage,
     teams,
 )
-from eks_hardware.kubernetes.model import Bundle, ChartRelease, ObjectRelease, in_order
+from eks_hardware.kubernetes.model import Bundle, ChartRelease, ObjectRelease, among_themselves
 from eks_hardware.resolve import ResolvedStrategy
 
 Releases = Iterable[ChartRelease | ObjectRelease]
@@ -45,6 +44,4 @@ def bundle(resolved: ResolvedStrategy) -> Bundle:
         >>> bundle(resolved).names[:2]
         ('karpenter-crd', 'karpenter')
     """
-    releases = [release for part in _PARTS for release in part(resolved)]
-    names = {release.name for release in releases}
-    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in releases)
+    return among_themselves(release for part in _PARTS for release in part(resolved))

@@ -10,33 +10,19 @@ from eks_hardware.resolve import ResolvedStrategy
 from eks_hardware.resolve.mappings import merged
 
 
-def is_installed(resolved: ResolvedStrategy, key: str) -> bool:
-    """Whether the strategy installs a chart."""
-    return key in resolved.kubernetes.charts
-
-
 def chart_release(
     resolved: ResolvedStrategy,
     key: str,
     values: Mapping[str, Any],
     *,
-    name: str | None = None,
     after: tuple[str, ...] = (),
     waits_for_addons: bool = True,
     timeout_seconds: int = 600,
 ) -> ChartRelease:
-    """The release of one of the strategy's charts.
-
-    Args:
-        key: of the chart; it is one of ``resolved.kubernetes.charts``.
-        values: the derived values.
-        name: of the release; the chart's key by default.
-        after: releases to be installed before; those that the strategy does not install are left out.
-        waits_for_addons: whether its pods may use add-ons that need nodes.
-    """
+    """The release of one of the strategy's charts, named after the chart's key."""
     chart = resolved.kubernetes.charts[key]
     return ChartRelease(
-        name=name or key,
+        name=key,
         namespace=chart.namespace,
         after=after,
         waits_for_addons=waits_for_addons,

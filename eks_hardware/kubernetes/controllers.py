@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import ResolvedStrategy
@@ -17,9 +17,9 @@ AUTOSCALER = "cluster-autoscaler"
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
     """The controllers that the strategy asks for. They tolerate nothing: an untainted group is always there."""
-    if is_installed(resolved, LOAD_BALANCERS):
+    if LOAD_BALANCERS in resolved.kubernetes.charts:
         yield chart_release(resolved, LOAD_BALANCERS, _load_balancer_values(resolved))
-    if is_installed(resolved, AUTOSCALER):
+    if AUTOSCALER in resolved.kubernetes.charts:
         yield chart_release(resolved, AUTOSCALER, _autoscaler_values(resolved))
 
 
@@ -42,7 +42,7 @@ def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, Any]:
     return {
         "clusterName": resolved.name,
         "region": resolved.region,
-        # Its pods reach no instance metadata to find it out: hop limit 1.
+        # Its pods cannot read it from instance metadata: the hop limit is 1.
         "vpcId": Reference.VPC_ID.text,
         "serviceAccount": _service_account(resolved, LOAD_BALANCERS),
         "replicaCount": 2,
@@ -67,7 +67,7 @@ def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "autoDiscovery": {"clusterName": resolved.name},
         **({"image": {"tag": tag}} if tag else {}),
         "rbac": {"serviceAccount": _service_account(resolved, AUTOSCALER)},
-        # One works, one stands by.
+        # One is active, one is on standby.
         "replicaCount": 2,
         "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
         "extraArgs": {

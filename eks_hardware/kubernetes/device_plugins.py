@@ -5,10 +5,10 @@ Who runs what:
 - NVIDIA on AL2023: the chart of NVIDIA's plugin, or the GPU Operator where the strategy asks for it.
 - NVIDIA on Bottlerocket: a plugin that is part of the image, set up in user data; no chart comes near it.
 - Trainium and Inferentia: AWS's chart, with its scheduler extension where a type has several devices.
-- EFA: AWS's chart, beside any of these.
+- EFA: AWS's chart, in addition to any of these.
 
-Selectors are labels that the strategy emits (``resolve/node.py``), tolerations are its taints, so that both
-follow what a strategy says and no list of instance types grows old.
+Selectors are labels that the strategy emits (``resolve/node.py``), tolerations are its taints: no list of instance
+types can become outdated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import load
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.nodes import (
@@ -44,17 +44,17 @@ The name is the chart's own and that of AWS's examples:
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/kubernetes-getting-started.html#neuron-scheduler-extension
 """
 
-# The charts' first toleration; a list in values takes the place of theirs.
+# The charts' first toleration; a list in values replaces theirs.
 _CRITICAL: dict[str, str] = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
     """The device plugins that the hardware of a strategy needs."""
-    if is_installed(resolved, NVIDIA):
+    if NVIDIA in resolved.kubernetes.charts:
         yield chart_release(resolved, NVIDIA, _nvidia_values(nodes_with(resolved, is_nvidia_al2023)))
-    if is_installed(resolved, NEURON):
+    if NEURON in resolved.kubernetes.charts:
         yield chart_release(resolved, NEURON, _neuron_values(resolved, nodes_with(resolved, is_neuron)))
-    if is_installed(resolved, EFA):
+    if EFA in resolved.kubernetes.charts:
         yield chart_release(resolved, EFA, _efa_values(resolved, nodes_with(resolved, has_efa)))
 
 
@@ -78,7 +78,7 @@ def _neuron_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[
             "affinity": label_selector(NEURON_PLUGIN_LABEL),
             "tolerations": [_CRITICAL, *tolerations(nodes)],
         },
-        # The driver for Dynamic Resource Allocation takes the plugin's place, and cannot run beside it.
+        # The driver for Dynamic Resource Allocation replaces the plugin, and cannot run on the same node.
         "draDriver": {"enabled": False},
         # Reports problems to a namespace that may not exist, and replaces nodes if it may.
         "npd": {"enabled": False},
@@ -89,7 +89,7 @@ def _neuron_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[
 def has_several_devices(nodes: tuple[Node, ...]) -> bool:
     """Whether a node may have more than one Neuron device.
 
-    A pod that asks for several has to get neighbours on the ring, which only the scheduler extension sees to:
+    A pod that asks for several must get neighbours on the ring, which only the scheduler extension ensures:
     https://github.com/aws/containers-roadmap/issues/1735
     """
     kinds = (load().find(name) for node in nodes for name in node.instance_types)

@@ -35,28 +35,15 @@ EFA_SCRIPT = Path(__file__).with_name("efa-metrics.sh")
 
 
 def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> tuple[Object, ...]:
-    """Neuron's exporter on every node with Neuron devices.
-
-    Args:
-        nodes: groups and pools with Neuron devices.
-        scraped: whether Prometheus' operator is there.
-    """
+    """Neuron's exporter on the given nodes; ``scraped`` if Prometheus' operator is installed."""
     container = {
         "name": NEURON_MONITOR,
         "image": _NEURON_IMAGE,
         "command": ["/opt/bin/entrypoint.sh"],
-        "args": [
-            "--port",
-            str(_NEURON_PORT),
-            "--neuron-monitor-config",
-            "/opt/aws/neuron/bin/neuron-monitor.conf",
-        ],
+        "args": ["--port", str(_NEURON_PORT), "--neuron-monitor-config", "/opt/aws/neuron/bin/neuron-monitor.conf"],
         "env": [{"name": "GOMEMLIMIT", "value": "160MiB"}],
         "ports": [{"name": "metrics", "containerPort": _NEURON_PORT}],
-        "resources": {
-            "requests": {"cpu": "256m", "memory": "128Mi"},
-            "limits": {"cpu": "500m", "memory": "256Mi"},
-        },
+        "resources": {"requests": {"cpu": "256m", "memory": "128Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
         # It reads the devices themselves.
         "securityContext": {"privileged": True},
     }
@@ -75,10 +62,7 @@ def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
         "command": ["httpd", "-f", "-p", str(_EFA_PORT), "-h", "/www"],
         "ports": [{"name": "metrics", "containerPort": _EFA_PORT}],
         "volumeMounts": [{"name": "script", "mountPath": "/www/cgi-bin", "readOnly": True}],
-        "resources": {
-            "requests": {"cpu": "10m", "memory": "16Mi"},
-            "limits": {"memory": "64Mi"},
-        },
+        "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
@@ -138,11 +122,7 @@ def _endpoints(name: str, namespace: str, *, port: int, path: str, scraped: bool
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": _metadata(name, namespace),
-        "spec": {
-            "clusterIP": "None",
-            "selector": labels,
-            "ports": [{"name": "metrics", "port": port}],
-        },
+        "spec": {"clusterIP": "None", "selector": labels, "ports": [{"name": "metrics", "port": port}]},
     }
     if scraped:
         yield {

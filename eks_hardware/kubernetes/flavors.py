@@ -1,4 +1,4 @@
-"""Nodes that jobs may take one for the other, with how much of everything pods can have of them at most."""
+"""Nodes that are interchangeable for jobs, with the most that pods can use of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from eks_hardware.catalogue import Catalogue, Hardware, InstanceType, load
+from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.kubernetes.nodes import Node, nodes, taint_object
 from eks_hardware.resolve import (
@@ -19,18 +19,17 @@ from eks_hardware.resolve import (
     extended_resources_of,
 )
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
-from eks_hardware.spellings import keeps_pods_off, kubernetes_effect
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES, keeps_pods_off, kubernetes_effect
 from eks_hardware.units import GIB, MIB, amount
 
 # https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, https://karpenter.sh/docs/concepts/nodepools/
 _GROUP_LABEL = "eks.amazonaws.com/nodegroup"
 _POOL_LABEL = "karpenter.sh/nodepool"
 
-# Labels that jobs select hardware by. Kueue holds a job's node selector against those keys that a flavor has, and no
-# others: a flavor without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
+# Labels that jobs select hardware by. Kueue compares a job's node selector only with the keys that a flavor has: one
+# without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
 _SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
 _ARCHITECTURE_LABEL = "kubernetes.io/arch"
-_ARCHITECTURES = {"x86_64": "amd64"}
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
@@ -41,7 +40,7 @@ class Flavor:
 
     Attributes:
         labels: they select these nodes and no others.
-        taints: those that a job has to tolerate itself, as objects.
+        taints: those that a job must tolerate itself, as objects.
         tolerations: of the taints that keep other pods off the accelerator, as objects.
         quota: Kubernetes quantities that pods can have of all nodes together.
     """
@@ -54,13 +53,12 @@ class Flavor:
     quota: Mapping[str, str]
 
 
-def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> tuple[Flavor, ...]:
+def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
     """The flavors of a strategy, in the order of its groups and pools.
 
     System groups are left out: they are for what runs on the cluster itself. A pool with several accelerators has no
     label for them; a job that selects one by that label may be given the pool, and then waits.
     """
-    catalogue = catalogue or load()
     alike: dict[tuple[object, ...], list[Node]] = {}
     for node in _for_jobs(resolved):
         alike.setdefault(_kind(node), []).append(node)
@@ -69,22 +67,16 @@ def flavors(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> t
         name, labels = _name(members[0]), _common_labels(members)
         selected = [node for node in nodes(resolved) if labels.items() <= _labels(node).items()]
         if len(selected) == len(members) and all(each.name != name for each in found):
-            found.append(_flavor(name, labels, members, catalogue))
+            found.append(_flavor(name, labels, members))
         else:
             # Their labels fit other nodes too.
-            found += [
-                _flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node], catalogue)
-                for node in members
-            ]
+            found += [_flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node]) for node in members]
     return tuple(found)
 
 
-def neuron_cores_per_device(resolved: ResolvedStrategy, catalogue: Catalogue | None = None) -> int | None:
+def neuron_cores_per_device(resolved: ResolvedStrategy) -> int | None:
     """The fewest NeuronCores that a device of the nodes for jobs has; None without such devices."""
-    catalogue = catalogue or load()
-    offers = [
-        extended_resources_of(catalogue.get(name)) for node in _for_jobs(resolved) for name in node.instance_types
-    ]
+    offers = [extended_resources_of(load().get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
     return min((each[NEURON_CORE] // each[NEURON] for each in offers if NEURON_CORE in each), default=None)
 
 
@@ -93,7 +85,7 @@ def _for_jobs(resolved: ResolvedStrategy) -> list[Node]:
 
 
 def _kind(node: Node) -> tuple[object, ...]:
-    """What nodes have to have in common to be of one flavor."""
+    """What nodes of one flavor have in common."""
     labels = _labels(node)
     same = tuple(labels.get(name) for name in (*_SELECTED_BY[:2], _ARCHITECTURE_LABEL))
     return (node.hardware, same, _own_taints(node), _keys(node), node.gpu_shares)
@@ -101,9 +93,8 @@ def _kind(node: Node) -> tuple[object, ...]:
 
 def _labels(node: Node) -> dict[str, str]:
     """The labels that a job may select the node by."""
-    architecture = _ARCHITECTURES.get(node.architecture, node.architecture)
     found = {name: node.labels[name] for name in _SELECTED_BY if name in node.labels}
-    return {**found, _ARCHITECTURE_LABEL: architecture}
+    return {**found, _ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
 
 
 def _common_labels(members: list[Node]) -> dict[str, str]:
@@ -123,7 +114,7 @@ def _name(node: Node) -> str:
 
 
 def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """Taints beside that of the accelerator; Kueue does not look at PreferNoSchedule."""
+    """Taints other than the accelerator's; Kueue ignores PreferNoSchedule."""
     resource = accelerator_resource(node.hardware)
     return tuple(
         tuple(taint_object(taint).items())
@@ -138,10 +129,10 @@ def _keys(node: Node) -> tuple[tuple[str, str], ...]:
     return tuple((taint.key, kubernetes_effect(taint.effect)) for taint in node.taints if taint.key == resource)
 
 
-def _flavor(name: str, labels: Mapping[str, str], members: list[Node], catalogue: Catalogue) -> Flavor:
+def _flavor(name: str, labels: Mapping[str, str], members: list[Node]) -> Flavor:
     total: dict[str, Fraction] = {}
     for node in members:
-        most = _of_group(node, catalogue) if isinstance(node, ResolvedNodeGroup) else _of_pool(node, catalogue)
+        most = _of_group(node) if isinstance(node, ResolvedNodeGroup) else _of_pool(node)
         for resource, quantity in most.items():
             total[resource] = total.get(resource, Fraction(0)) + quantity
     first = members[0]
@@ -176,18 +167,18 @@ def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
     return {**_of_node(node, kind), **capacity}
 
 
-def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> dict[str, Fraction]:
+def _of_group(group: ResolvedNodeGroup) -> dict[str, Fraction]:
     """What pods can have of as many nodes as the group may have; of several types the smallest."""
-    each = [_of_node(group, catalogue.get(name)) for name in group.instance_types]
+    each = [_of_node(group, load().get(name)) for name in group.instance_types]
     return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
 
 
-def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> dict[str, Fraction]:
+def _of_pool(pool: ResolvedNodePool) -> dict[str, Fraction]:
     """What pods can have at most of nodes within the pool's limits.
 
     A limit bounds a resource without one too, by what the types have of both.
     """
-    kinds = [catalogue.get(name) for name in pool.instance_types]
+    kinds = [load().get(name) for name in pool.instance_types]
     pairs = [(_of_node(pool, kind), _whole(pool, kind)) for kind in kinds]
     limits = {name: amount(value) for name, value in pool.limits.items() if all(whole.get(name) for _, whole in pairs)}
     return {

@@ -1,8 +1,8 @@
 """NVIDIA's GPU Operator, where the strategy asks for it: device plugin, metrics and MIG on AL2023 nodes.
 
-EKS's images bring driver and container toolkit, so that both are off. The operator finds GPU nodes through Node Feature
+EKS's images contain driver and container toolkit, so both are off. The operator finds GPU nodes through Node Feature
 Discovery and puts its daemonsets on all of them; Bottlerocket nodes carry the label that keeps it away
-(``NO_OPERANDS_LABEL``), so that one strategy may have both.
+(``NO_OPERANDS_LABEL``), so one strategy may have both.
 
 Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html,
 https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/deployments/gpu-operator/values.yaml
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.gpu_sharing import DEFAULT_CONFIG, plugin_configs
 from eks_hardware.kubernetes.model import ChartRelease
 from eks_hardware.kubernetes.nodes import Node, is_nvidia_al2023, nodes_with, tolerations
@@ -24,13 +24,13 @@ GPU_OPERATOR = "gpu-operator"
 
 _PROMETHEUS = "kube-prometheus-stack"
 _CONFIG_MAP = "time-slicing"
-# The default, which a list of ours takes the place of.
+# The default, which a list of ours replaces.
 _GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
     """The GPU Operator, or nothing."""
-    if is_installed(resolved, GPU_OPERATOR):
+    if GPU_OPERATOR in resolved.kubernetes.charts:
         yield chart_release(resolved, GPU_OPERATOR, _values(resolved), after=(_PROMETHEUS,), timeout_seconds=900)
 
 
@@ -45,11 +45,11 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "daemonsets": {"tolerations": tolerated},
         "node-feature-discovery": {"worker": {"tolerations": tolerated}},
         "devicePlugin": _device_plugin(nodes),
-        # Says on the node which GPU can be cut; the MIG manager waits for it.
+        # Labels nodes whose GPUs can be partitioned; the MIG manager waits for it.
         "gfd": {"enabled": True},
         "mig": {"strategy": MIG_STRATEGY},
         "migManager": _mig_manager(nodes),
-        "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": is_installed(resolved, _PROMETHEUS)}},
+        "dcgmExporter": {"enabled": True, "serviceMonitor": {"enabled": _PROMETHEUS in resolved.kubernetes.charts}},
     }
 
 

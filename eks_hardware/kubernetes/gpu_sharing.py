@@ -1,4 +1,4 @@
-"""Time slicing in the words of NVIDIA's device plugin, which the GPU Operator runs too.
+"""Time slicing as configuration of NVIDIA's device plugin, which the GPU Operator runs too.
 
 Source: https://github.com/NVIDIA/k8s-device-plugin/blob/v0.20.0/README.md#shared-access-to-gpus
 """
@@ -16,7 +16,7 @@ DEFAULT_CONFIG = "default"
 
 _WHOLE = "version: v1\n"
 
-# Two shares may be of one GPU and give no more of it than one share, so that a pod that asks for two is refused.
+# Two shares may be of the same GPU and give no more of it than one, so a pod that asks for two is refused.
 _SLICED = """\
 version: v1
 sharing:
@@ -32,11 +32,7 @@ sharing:
 def plugin_configs(nodes: Iterable[Node]) -> dict[str, str]:
     """Configurations of the device plugin by the value of the node label that selects one.
 
-    Args:
-        nodes: that run the plugin; Bottlerocket's own plugin is set up in user data.
-
-    Returns:
-        One for each way of time slicing, and the default beside them; empty where no node slices its GPUs.
+    One for each way of time slicing, and the default; none if no node slices its GPUs.
     """
     shares = {
         node.gpu_shares.config: node.gpu_shares for node in nodes if node.gpu_shares and not node.gpu_shares.mig_profile

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
 from eks_hardware.kubernetes.node_class import node_class
 from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
@@ -14,7 +14,7 @@ from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
 from eks_hardware.units import seconds
 
 RESOURCES = "karpenter-resources"
-"""Name of the release that holds NodePools, EC2NodeClasses and NodeOverlays."""
+"""Name of the release with NodePools, EC2NodeClasses and NodeOverlays."""
 
 _CRDS = "karpenter-crd"
 _CONTROLLER = "karpenter"
@@ -88,7 +88,7 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
         "settings": _settings(resolved, karpenter),
         "serviceAccount": {"name": karpenter.service_account},
         "replicas": resolved.kubernetes.karpenter_replicas,
-        # CoreDNS may wait for a node of Karpenter's; Karpenter must not wait for CoreDNS:
+        # CoreDNS may wait for a node from Karpenter; Karpenter must not wait for CoreDNS:
         # https://karpenter.sh/v1.14/troubleshooting/ (failed to resolve the STS endpoint)
         "dnsPolicy": "Default",
         "topologySpreadConstraints": [
@@ -104,11 +104,11 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
         ],
         "controller": {
             "resources": {"requests": dict(_CONTROLLER_RESOURCES), "limits": dict(_CONTROLLER_RESOURCES)},
-            # Instance metadata, where Karpenter looks otherwise, is out of a pod's reach.
+            # Otherwise Karpenter asks instance metadata, which pods cannot reach.
             "env": [{"name": "AWS_REGION", "value": resolved.region}],
         },
     }
-    if is_installed(resolved, _PROMETHEUS):
+    if _PROMETHEUS in resolved.kubernetes.charts:
         values["serviceMonitor"] = {"enabled": True}
     return values
 

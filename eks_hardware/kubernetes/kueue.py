@@ -4,7 +4,7 @@ Each kind of hardware has a ClusterQueue, and a LocalQueue of the same name in e
 for everything a job without accelerators would spill over to accelerated nodes as soon as the CPU nodes are full:
 flavors of one queue share their quota for CPU and memory, and a flavor's tolerations let any pod in.
 
-A job's pods get labels and tolerations of their flavor, so that a job only names its queue::
+A job's pods get labels and tolerations of their flavor, so a job only names its queue::
 
     metadata: {labels: {kueue.x-k8s.io/queue-name: nvidia-gpu}}
 
@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eks_hardware.catalogue import Hardware
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.flavors import Flavor, flavors, neuron_cores_per_device
 from eks_hardware.kubernetes.model import ChartRelease, Object, ObjectRelease
 from eks_hardware.kubernetes.teams import QUEUES_LABEL
@@ -29,7 +29,7 @@ from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE
 
 CHART = "kueue"
 QUEUES = "kueue-queues"
-"""Name of the release that holds flavors and queues."""
+"""Name of the release with flavors and queues."""
 
 API_VERSION = "kueue.x-k8s.io/v1beta2"
 
@@ -57,7 +57,7 @@ _NOT_COUNTED = ("ephemeral-storage", "hugepages-")
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
     """The chart, then flavors and queues; nothing unless the strategy asks for Kueue."""
-    if not is_installed(resolved, CHART):
+    if CHART not in resolved.kubernetes.charts:
         return
     yield chart_release(resolved, CHART, _values(resolved))
     found = flavors(resolved)
@@ -98,7 +98,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
     }
     return {
         "controllerManager": {
-            # Without it no job is admitted and no pod of a team made.
+            # Without it no job is admitted and no pod of a team is created.
             "replicas": 2,
             "podDisruptionBudget": {"enabled": True, "minAvailable": 1},
         },
@@ -109,7 +109,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
 def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, Any]:
     """NeuronCores as parts of a device: with quotas of their own each device would be there twice.
 
-    Kueue rounds what a pod asks for up, so that a pod with one core of two counts as a device
+    Kueue rounds up what a pod asks for, so a pod with one core of two counts as a device
     (pkg/workload/workload.go, applyResourceTransformations; pkg/resources/requests.go, ResourceValue).
     """
     cores = neuron_cores_per_device(resolved)
@@ -133,10 +133,7 @@ def _objects(resolved: ResolvedStrategy, found: tuple[Flavor, ...]) -> Iterator[
     for flavor in found:
         yield _object("ResourceFlavor", flavor.name, _flavor_spec(flavor))
     for hardware, of_hardware in by_hardware.items():
-        spec = {
-            "namespaceSelector": _namespace_selector(resolved),
-            "resourceGroups": [_resource_group(of_hardware)],
-        }
+        spec = {"namespaceSelector": _namespace_selector(resolved), "resourceGroups": [_resource_group(of_hardware)]}
         yield _object("ClusterQueue", hardware.value, spec)
     for namespace in namespaces:
         for hardware in by_hardware:

@@ -1,8 +1,8 @@
-"""The chart that objects of ours travel in.
+"""The chart that delivers objects of ours.
 
 Terraform's ``kubernetes_manifest`` asks the cluster for an object's definition while it plans: Karpenter's do not
 exist before the first apply, hence the ``-target`` of so many set-ups. A chart is only read while planning.
-Its one template writes the objects as they stand in the values; no text inside them is evaluated.
+Its one template writes the objects exactly as the values have them; no text inside is evaluated.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ class Release:
     Attributes:
         name: of the release, unique in the cluster.
         namespace: that it is installed into.
-        after: names of releases that have to be installed before it, and are uninstalled after it.
+        after: names of releases that are installed before it and uninstalled after it.
         last: comes after every release but those that come after it.
         waits_for_addons: it is installed after the add-ons that need nodes. One that uses neither the cluster's DNS nor
             a volume need not wait for CoreDNS and storage drivers.
@@ -55,7 +55,7 @@ class ChartRelease(Release):
         chart: name of the chart in its repository.
         repository: ``https://...``, or ``oci://...`` without the chart's name.
         version: of the chart.
-        values: the whole of its values; may hold references (:class:`Reference`).
+        values: all of its values; may contain references (:class:`Reference`).
 
     Examples:
         >>> keda = ChartRelease(
@@ -79,10 +79,10 @@ class ChartRelease(Release):
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectRelease(Release):
-    """Objects as a release; they travel in the local chart ``eks_hardware/kubernetes/chart``.
+    """Objects as a release, delivered in the local chart ``eks_hardware/kubernetes/chart``.
 
     Attributes:
-        objects: as the Kubernetes API takes them; may hold references (:class:`Reference`).
+        objects: as the Kubernetes API takes them; may contain references (:class:`Reference`).
 
     Examples:
         >>> namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "research"}}
@@ -101,17 +101,8 @@ class Bundle:
         releases: in the order of installation.
 
     Examples:
-        >>> releases = bundle(resolved).plus(
-        ...     ChartRelease(
-        ...         name="keda",
-        ...         namespace="keda",
-        ...         chart="keda",
-        ...         repository="https://kedacore.github.io/charts",
-        ...         version="2.21.1",
-        ...         values={},
-        ...     )
-        ... )
-        >>> "keda" in releases.release("karpenter-resources").after
+        >>> releases = bundle(resolved).plus(ObjectRelease(name="research", namespace="kube-system", objects=()))
+        >>> "research" in releases.release("karpenter-resources").after
         True
     """
 
@@ -152,17 +143,17 @@ class Bundle:
         raise KeyError(name)
 
     def plus(self, *added: ChartRelease | ObjectRelease) -> Bundle:
-        """Return a bundle with more releases, each behind those that it names in ``after``.
+        """Return a bundle with more releases, each after those that it names in ``after``.
 
-        Karpenter's node pools stay last, so that a daemon of yours runs on the nodes that they make from the first pod
-        on. A chart whose pods need such nodes says ``after=("karpenter-resources",)``.
+        Karpenter's node pools stay last, so that your daemons run on their nodes from the first pod on. A chart whose
+        pods need such nodes says ``after=("karpenter-resources",)``.
 
         Args:
             added: in any order; one may come after another.
 
         Raises:
             ValueError: ``RELEASE_NAME`` for a name that Helm does not take, or that is taken; ``RELEASE_AFTER`` when
-                one comes after a release that there is not; ``RELEASE_CYCLE`` when some wait for each other.
+                one comes after a release that does not exist; ``RELEASE_CYCLE`` when some wait for each other.
         """
         names = list(self.names)
         for each in added:
@@ -205,7 +196,7 @@ class Bundle:
 
 
 def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
-    """Put releases behind those they come after, else as they are given.
+    """Put releases after those they depend on, otherwise in the given order.
 
     A release that is ``last`` comes after every other but those that come after it, and other last ones.
     """
@@ -214,6 +205,13 @@ def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
     behind = _behind(given, last)
     first = tuple(each.name for each in given if each.name not in last | behind)
     return Bundle(tuple(_sorted([replace(each, after=first) if each.last else each for each in given])))
+
+
+def among_themselves(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
+    """Put releases in order; those that they come after and that are not installed are left out."""
+    given = list(releases)
+    names = {each.name for each in given}
+    return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in given)
 
 
 def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:

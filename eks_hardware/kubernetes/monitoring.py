@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.kubernetes.charts import chart_release, is_installed
+from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.dashboards import dashboards
 from eks_hardware.kubernetes.exporters import EFA_METRICS, NEURON_MONITOR, efa_metrics, neuron_monitor
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
@@ -21,12 +21,12 @@ DASHBOARDS = "dashboards"
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
     """What the strategy asks for, with metrics of the hardware that it has."""
-    scraped = is_installed(resolved, PROMETHEUS)
+    scraped = PROMETHEUS in resolved.kubernetes.charts
     namespace = facts.chart(PROMETHEUS)["namespace"]
     neuron, efa = nodes_with(resolved, is_neuron), nodes_with(resolved, has_efa)
     if scraped:
         yield chart_release(resolved, PROMETHEUS, _prometheus_values(), timeout_seconds=900)
-    if is_installed(resolved, DCGM_EXPORTER):
+    if DCGM_EXPORTER in resolved.kubernetes.charts:
         yield chart_release(resolved, DCGM_EXPORTER, _dcgm_values(resolved, scraped=scraped), after=(PROMETHEUS,))
     if resolved.kubernetes.neuron_monitor and neuron:
         yield ObjectRelease(
@@ -55,9 +55,7 @@ def _prometheus_values() -> dict[str, Any]:
         "prometheus": {"prometheusSpec": {f"{each}SelectorNilUsesHelmValues": False for each in selectors}},
         # The chart's own toleration leaves taints with NoExecute out.
         "prometheus-node-exporter": {"tolerations": [{"operator": "Exists"}]},
-        "grafana": {
-            "sidecar": {"dashboards": {"enabled": True, "label": "grafana_dashboard", "labelValue": "1"}},
-        },
+        "grafana": {"sidecar": {"dashboards": {"enabled": True, "label": "grafana_dashboard", "labelValue": "1"}}},
     }
 
 

@@ -100,7 +100,7 @@ def _interface(interface: EfaInterface) -> dict[str, Any]:
 
 
 def _block_device(device: BlockDevice) -> dict[str, Any]:
-    """One volume. Those given replace Karpenter's own, so that encryption is written out."""
+    """One volume. Given volumes replace Karpenter's own, so encryption is written out."""
     ebs = {
         "volumeSize": f"{device.size_gib}Gi",
         "volumeType": device.volume_type,
@@ -114,7 +114,7 @@ def _block_device(device: BlockDevice) -> dict[str, Any]:
 
 
 def _user_data(pool: ResolvedNodePool) -> str | None:
-    """User data beside what Karpenter adds itself: cluster, labels, taints, and the kubelet fields above."""
+    """User data in addition to what Karpenter adds itself: cluster, labels, taints, and the kubelet fields above."""
     if pool.ami_family == "bottlerocket":
         return bottlerocket_toml(pool.user_data) if pool.user_data else None
     return node_config(pool.user_data, pool.shell) if pool.user_data or pool.shell else None

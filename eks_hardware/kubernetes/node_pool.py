@@ -12,9 +12,7 @@ from typing import Any
 
 from eks_hardware.kubernetes.nodes import taint_object
 from eks_hardware.resolve import DisruptionBudget, ResolvedNodePool
-
-# The catalogue's spelling -> kubernetes.io/arch.
-_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 
 
 def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
@@ -24,7 +22,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
         "requirements": [
             _is_one_of("node.kubernetes.io/instance-type", pool.instance_types),
-            _is_one_of("kubernetes.io/arch", [_ARCHITECTURES[pool.architecture]]),
+            _is_one_of("kubernetes.io/arch", [KUBERNETES_ARCHITECTURES[pool.architecture]]),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
             # Ids and not names: a zone's name means another zone in another account.

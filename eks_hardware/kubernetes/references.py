@@ -1,17 +1,17 @@
 """Names of what only AWS knows, inside manifests and chart values.
 
-An id of a VPC or a file system exists after the AWS half is applied. Until then a text such as ``@{vpc_id}`` stands
-for it. With delivery ``helm`` it becomes a Terraform reference; in files that are written it becomes ``${vpc_id}``,
-which Flux's ``postBuild.substitute`` and ``envsubst`` fill in from the stack's output of that name.
+The id of a VPC or a file system exists after the AWS half is applied. Until then a text such as ``@{vpc_id}`` is its
+placeholder. With delivery ``helm`` it becomes a Terraform reference; in written files it becomes ``${vpc_id}``, which
+Flux's ``postBuild.substitute`` and ``envsubst`` fill in from the stack's output of that name.
 
-Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so that a role is
-there before what uses it, and outlives it. Files that are written have them as plain text.
+Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so that a role
+exists before what uses it, and outlives it. Files that are written have them as plain text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -19,7 +19,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 
 class Reference(str, Enum):
-    """What a reference stands for; the value is also the name of the stack's output.
+    """What is referred to; the value is also the name of the stack's output.
 
     Examples:
         >>> values = {"clusterName": Reference.CLUSTER_NAME.text, "fileSystem": Reference.EFS_ID.text}
@@ -54,6 +54,18 @@ def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
         names[Reference.KARPENTER_NODE_ROLE] = karpenter.node_role_name
         names[Reference.KARPENTER_INSTANCE_PROFILE] = karpenter.instance_profile_name
     return {reference: name for reference, name in names.items() if name is not None}
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Every text in nested maps and lists, keys too."""
+    if isinstance(value, Mapping):
+        for pair in value.items():
+            yield from texts(pair)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from texts(each)
+    elif isinstance(value, str):
+        yield value
 
 
 def references_in(text: str) -> tuple[Reference, ...]:

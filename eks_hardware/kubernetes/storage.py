@@ -25,15 +25,15 @@ _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 # Longest handle of a volume: https://github.com/container-storage-interface/spec/blob/master/spec.md#size-limits
 _HANDLE = 128
 
-# A claim has to ask for some size; a bucket has none.
+# A claim must ask for a size; a bucket has none.
 _BUCKET_SIZE = "1Ti"
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
     """The volumes and classes, as one release; nothing without storage.
 
-    The drivers are EKS add-ons, made with the AWS half. A volume is bound by one claim in one namespace, so that beside
-    the one that anybody may claim there is one for each team, kept for a claim of the volume's plain name in the
+    The drivers are EKS add-ons on the AWS side. A volume is bound by one claim in one namespace, so in addition to the
+    one that anybody may claim there is one for each team, reserved for a claim of the volume's plain name in the
     team's namespace.
     """
     objects = tuple(_objects(resolved))
@@ -88,7 +88,7 @@ def _ebs_class() -> dict[str, Any]:
     default = _class(
         EBS,
         _driver("ebs"),
-        # A volume lies in one zone, which is that of the pod.
+        # A volume is in one zone, that of the pod.
         volumeBindingMode="WaitForFirstConsumer",
         reclaimPolicy="Delete",
         allowVolumeExpansion=True,
@@ -109,15 +109,12 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
         size=f"{fsx.size_gib}Gi",
         storage_class=LUSTRE,
         read_only=False,
-        # Locks that hold on every node; many data loaders and checkpoint libraries take them.
+        # Locks that apply on every node; many data loaders and checkpoint libraries take them.
         mount_options=["flock"],
         csi={
             "driver": _driver("fsx_lustre"),
             "volumeHandle": _for_team(Reference.FSX_ID.text, team),
-            "volumeAttributes": {
-                "dnsname": Reference.FSX_DNS_NAME.text,
-                "mountname": Reference.FSX_MOUNT_NAME.text,
-            },
+            "volumeAttributes": {"dnsname": Reference.FSX_DNS_NAME.text, "mountname": Reference.FSX_MOUNT_NAME.text},
         },
     )
 
@@ -132,11 +129,7 @@ def _efs_class() -> dict[str, Any]:
         _driver("efs"),
         reclaimPolicy="Delete",
         volumeBindingMode="Immediate",
-        parameters={
-            "provisioningMode": "efs-ap",
-            "fileSystemId": Reference.EFS_ID.text,
-            "directoryPerms": "700",
-        },
+        parameters={"provisioningMode": "efs-ap", "fileSystemId": Reference.EFS_ID.text, "directoryPerms": "700"},
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.model import Object, ObjectRelease
 from eks_hardware.resolve import ResolvedStrategy, ResolvedTeam
 
@@ -23,7 +22,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
     """Namespaces with their quotas and defaults; nothing without teams."""
     teams = resolved.kubernetes.teams
     if teams:
-        queues = is_installed(resolved, "kueue")
+        queues = "kueue" in resolved.kubernetes.charts
         yield ObjectRelease(
             name=RELEASE,
             namespace=_HOLDER,
@@ -54,9 +53,4 @@ def _objects(team: ResolvedTeam, *, queues: bool) -> Iterator[Object]:
 
 
 def _of_team(kind: str, team: ResolvedTeam, spec: dict[str, Any]) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": kind,
-        "metadata": {"name": "team", "namespace": team.name},
-        "spec": spec,
-    }
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": "team", "namespace": team.name}, "spec": spec}

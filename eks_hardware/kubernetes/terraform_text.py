@@ -1,19 +1,19 @@
-"""A text as Terraform JSON holds it."""
+"""Text as Terraform JSON needs it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from eks_hardware.kubernetes.references import Reference, replaced_in_text
+from eks_hardware.kubernetes.references import Reference, replaced_in_text, texts
 
 # How CDKTF writes an attribute of a resource into a text, until it writes the stack.
 _TOKEN = re.compile(r"\$\{TfToken\[[^]]*\]\}")
 
 
 def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
-    """``text`` with its own ``${`` and ``%{`` kept from Terraform, and an expression in the place of each reference.
+    """``text`` with its own ``${`` and ``%{`` escaped for Terraform, and an expression for each reference.
 
     An attribute of a resource that a program has put into the text stays what it is.
     Source: https://developer.hashicorp.com/terraform/language/expressions/strings#escape-sequences
@@ -27,11 +27,7 @@ def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
 
 def holds_token(value: Any) -> bool:
     """Whether a text in nested maps and lists has an attribute of a resource in it, which only Terraform knows."""
-    if isinstance(value, Mapping):
-        return any(holds_token(each) for pair in value.items() for each in pair)
-    if isinstance(value, list | tuple):
-        return any(holds_token(each) for each in value)
-    return isinstance(value, str) and _TOKEN.search(value) is not None
+    return any(_TOKEN.search(text) for text in texts(value))
 
 
 def _escaped(text: str) -> str:

@@ -1,7 +1,7 @@
 """YAML for people to read and for Helm, kubectl and Terraform to parse.
 
-They read YAML 1.1 and some of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers), so that a text is written plain
-only where it cannot be anything else; several lines become a block. Nothing is folded.
+They read YAML 1.1 and some of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers), so text is written plain
+only if it cannot be anything else; several lines become a block. Nothing is folded.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NEVER_FOLDED = 1 << 20
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        # Values that are equal are written twice: anchors would have to be resolved by the reader.
+        # Equal values are written twice: a reader would have to resolve anchors.
         return True
 
     def analyze_scalar(self, scalar: str) -> Any:

@@ -77,7 +77,7 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
         return rule(
             {
                 key: self._name(f"karpenter-{key}", limit=aws_names.IAM_POLICY)
-                for key in policies.KEYS
+                for key in policies.names()
                 if not unneeded.get(key)
             },
             "split as Karpenter splits them: one policy would pass 6,144 characters with a long cluster name",

@@ -143,8 +143,8 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
         name, region = self._strategy.name, self._strategy.region
         roles = (
-            _ServiceRole(key, role, name, region, self._wanted[key]).collect()
-            for key, role in service_roles.ROLES.items()
+            _ServiceRole(key, name, region, self._wanted[key]).collect()
+            for key in service_roles.roles()
             if key in self._wanted
         )
         return rule(tuple(roles), "charts that call AWS")
@@ -197,10 +197,10 @@ class _Chart(Resolver[ResolvedChart]):
 class _ServiceRole(Resolver[ServiceRole]):
     kind = ServiceRole
 
-    def __init__(self, key: str, role: service_roles.ServiceRoleFact, cluster: str, region: str, why: str) -> None:
+    def __init__(self, key: str, cluster: str, region: str, why: str) -> None:
         self._key = key
         self._row = cite("facts/charts.json", "charts", key)
-        self._role = role
+        self._role = service_roles.roles()[key]
         self._cluster = cluster
         self._region = region
         self._why = why
@@ -220,14 +220,14 @@ class _ServiceRole(Resolver[ServiceRole]):
         return rule(row.value, "where the chart runs", row)
 
     def service_account(self) -> Derived[str]:
-        return rule(self._role.service_account, "of the chart's pods", self._role.source)
+        return rule(self._role["service_account"], "of the chart's pods", self._role["source"])
 
     def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
         policies = (
             ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
-            for each, statements in self._role.policies(self._cluster).items()
+            for each, statements in service_roles.policies(self._key, self._cluster).items()
         )
-        return rule(tuple(policies), "what the chart's documentation asks for", self._role.source)
+        return rule(tuple(policies), "what the chart's documentation asks for", self._role["source"])
 
 
 # ResourceQuota counts extended resources by their requests only:

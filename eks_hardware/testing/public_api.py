@@ -18,7 +18,7 @@ def assert_no_public_api(template: Template | Stack) -> None:
     """Assert that the internet as a whole reaches the Kubernetes API of no ``aws_eks_cluster``.
 
     A public endpoint for networks that are named is fine. Public access that is not mentioned is public access to
-    everyone: both are AWS's defaults. So are ranges that together hold every address (``0.0.0.0/1`` and
+    everyone: both are AWS's defaults. So are ranges that together contain every address (``0.0.0.0/1`` and
     ``128.0.0.0/1``). What is known to Terraform alone, such as a variable, is not taken for private. A stack without a
     cluster passes.
 
@@ -70,7 +70,7 @@ def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _everything(cidrs: Iterable[str]) -> list[str]:
-    """The networks that hold every address of their kind, alone or together."""
+    """The networks that contain every address of their kind, alone or together."""
     networks = {cidr: ipaddress.ip_network(cidr, strict=False) for cidr in cidrs}
     whole = [cidr for cidr, network in networks.items() if network.prefixlen == 0]
     if whole:

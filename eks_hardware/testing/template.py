@@ -1,6 +1,6 @@
 """Assertions about a synthesized stack.
 
-A :class:`Template` holds the Terraform JSON of one stack. It looks resources up by type and checks them against
+A :class:`Template` is the Terraform JSON of one stack. It looks resources up by type and checks them against
 a subset of what they should say; a failing check names the closest candidate and every place where it differs::
 
     template = Template.of(stack)
@@ -11,8 +11,8 @@ a subset of what they should say; a failing check names the closest candidate an
         taint[0].key: expected 'nvidia.com/gpu', got 'aws.amazon.com/neuron'
 
 What is expected may be any JSON value: of a map only the given keys are compared, at every depth; a list is
-compared item by item; everything else has to be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`,
-:class:`Matches` and :class:`Json` say something else where they stand.
+compared item by item; everything else must be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`,
+:class:`Matches` and :class:`Json` expect something else in their place.
 """
 
 from __future__ import annotations
@@ -25,17 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeGuard
 
-__all__ = [
-    "Absent",
-    "AnyOrder",
-    "Contains",
-    "Difference",
-    "Json",
-    "Matcher",
-    "Matches",
-    "Template",
-    "differences",
-]
+__all__ = ["Absent", "AnyOrder", "Contains", "Difference", "Json", "Matcher", "Matches", "Template", "differences"]
 
 Body = dict[str, Any]
 """What a resource, a data source or an output says, without CDKTF's ``//`` notes."""
@@ -47,7 +37,7 @@ _DATA = "data."
 # An address inside an expression: aws_vpc.network_vpc_7092732B, data.aws_region.current.
 _ADDRESS = re.compile(r"(?<![\w.-])(?:data\.)?[a-z]\w*\.[A-Za-z_][\w-]*")
 
-# Arguments that hold addresses outside of ${...}.
+# Arguments with addresses outside of ${...}.
 _BARE_REFERENCES = frozenset({"depends_on", "replace_triggered_by"})
 
 
@@ -95,7 +85,7 @@ class Matcher(ABC):
 
 
 class _Absent(Matcher):
-    """Expects that nothing is there, or null; also stands for what was not found."""
+    """Expects that nothing is there, or null; also means what was not found."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -384,7 +374,7 @@ class Template:
         return "".join(f"\n  {self.named(address)}" for address in addresses) or " none"
 
     def named(self, address: str) -> str:
-        """An address with its construct path behind it, for messages."""
+        """An address followed by its construct path, for messages."""
         path = self._paths[address]
         return f"{address} ({path})" if path else address
 

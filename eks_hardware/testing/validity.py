@@ -36,7 +36,7 @@ _VARIABLES = (
 
 _NOT_FOUND = re.compile(r"provider\s+([\w.-]+/[\w./-]*\w)")
 
-# The name of a terraform_data that stands for something: see _held.
+# The name of a terraform_data that replaces a resource: see _held.
 _HELD = re.compile(r"^terraform_data\.(data-)?([a-z]\w*)-")
 
 
@@ -108,7 +108,7 @@ class _Terraform:
 
 
 def _template(what: Template | Stack | Mapping[str, Any] | Path | str) -> tuple[Template, Path | None]:
-    """What is to be checked, and the folder that it lies in."""
+    """What is to be checked, and its folder."""
     if isinstance(what, Template):
         return what, None
     if isinstance(what, Mapping):
@@ -180,7 +180,7 @@ def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noq
         "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
     }
     if found.mirror:
-        # The mirror may hold more than the AWS provider, and what it holds is not looked for elsewhere.
+        # The mirror may have more than the AWS provider, and what it has is not looked for elsewhere.
         providers = sorted(
             "/".join(each.relative_to(found.mirror.path).parts)
             for each in (found.mirror.path / terraform.REGISTRY_HOST).glob("*/*")
@@ -205,7 +205,7 @@ def _not_installed(problem: str) -> str:
 
 
 def _link_assets(place: Path, source: Path | None) -> None:
-    """Let files that a stack carries be found beside it."""
+    """Link the assets of a stack."""
     link = place / "assets"
     if link.is_symlink():
         link.unlink()
@@ -214,7 +214,7 @@ def _link_assets(place: Path, source: Path | None) -> None:
 
 
 def _held(document: Body, names: Collection[str]) -> Body:
-    """A copy in which ``terraform_data`` holds what belongs to some providers."""
+    """A copy in which ``terraform_data`` replaces the resources of some providers."""
     if not names:
         return document
     copy: Body = json.loads(json.dumps(document))
@@ -243,7 +243,7 @@ def _as_data(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(text: str, addresses: Mapping[str, str]) -> str:
-    """References to what is held become references to what holds it; attributes are those of its output."""
+    """References to a replaced resource become references to its replacement, attributes those of its output."""
     for old, new in sorted(addresses.items(), reverse=True):
         pattern = rf"(?<![\w.-]){re.escape(old)}(?![\w-])(?P<index>\[[^\]]*\])?(?P<dot>\.)?"
         text = re.sub(pattern, partial(_reference, new), text)
@@ -255,7 +255,7 @@ def _reference(to: str, found: re.Match[str]) -> str:
 
 
 def _without_empty(document: Body) -> Body:
-    """Without blocks that hold nothing, which Terraform refuses."""
+    """Without empty blocks, which Terraform refuses."""
     return {section: content for section, content in document.items() if content not in ({}, [])}
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Hardware
-from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.device_plugins import NEURON, NEURON_SCHEDULER, has_several_devices
 from eks_hardware.kubernetes.nodes import is_neuron, nodes_with, tolerations
+from eks_hardware.spellings import KUBERNETES_ARCHITECTURES
 from eks_hardware.units import mebibytes
 from eks_hardware.workloads.comments import Notes, Path
 from eks_hardware.workloads.queues import Placement
@@ -23,7 +23,6 @@ _PINS_MEMORY = "IPC_LOCK"
 _FLAVOR_LABELS = ("hardware-type", "accelerator", "workload-type")
 # Python finds neither name nor home of a user without an entry in the image's /etc/passwd.
 _HOME = {"HOME": "/tmp", "USER": "worker"}
-_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
 def pod_spec(
@@ -154,7 +153,7 @@ def _environment(target: Target, size: Size) -> dict[str, str]:
 
 def _needs_scheduler(target: Target, size: Size) -> bool:
     """Whether the devices have to be neighbours, which EKS's own scheduler does not ensure."""
-    runs = is_installed(target.resolved, NEURON) and has_several_devices(nodes_with(target.resolved, is_neuron))
+    runs = NEURON in target.resolved.kubernetes.charts and has_several_devices(nodes_with(target.resolved, is_neuron))
     return target.hardware.is_neuron and size.devices > 1 and runs
 
 
@@ -162,5 +161,5 @@ def _selector(target: Target, *, queue: bool) -> dict[str, str]:
     found = dict(target.label)
     if queue:
         found |= {name: target.node.labels[name] for name in _FLAVOR_LABELS if name in target.node.labels}
-        found["kubernetes.io/arch"] = _ARCHITECTURES[target.node.architecture]
+        found["kubernetes.io/arch"] = KUBERNETES_ARCHITECTURES[target.node.architecture]
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eks_hardware.kubernetes.charts import is_installed
 from eks_hardware.kubernetes.flavors import flavors
 from eks_hardware.kubernetes.kueue import CHART
 from eks_hardware.resolve import ResolvedTeam
@@ -69,7 +68,7 @@ def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
 def _namespace_of_queue(target: Target, request: Request) -> str:
     """The namespace of the queue that is asked for, which has to be that of the hardware."""
     resolved = target.resolved
-    if not is_installed(resolved, CHART):
+    if CHART not in resolved.kubernetes.charts:
         _refuse(f"{resolved.name} has no queues; set kubernetes: {{kueue: true}}, or leave the option out")
     if target.node.workload == "system":
         _refuse(f"{target.called} is for the system, and has no queue; leave the option out")

@@ -68,18 +68,19 @@ class Synthesized(NamedTuple):
 def stacks(tmp_path: Path) -> Callable[..., Synthesized]:
     """Synthesize a strategy that installs a bundle."""
 
-    def synthesized(bundle: Bundle = BUNDLE, **content: Any) -> Synthesized:
+    def synthesized(given: Bundle = BUNDLE, **content: Any) -> Synthesized:
         from eks_hardware._cdk import App
-        from eks_hardware.stacks.hardware_stack import HardwareStack
-        from eks_hardware.stacks.kubernetes_stack import KubernetesStack
+        from eks_hardware.stacks import Extension, strategy_stacks
+
+        class Given(Extension):
+            def releases(self, bundle: Bundle, resolved: ResolvedStrategy) -> Bundle:  # noqa: ARG002
+                return given
 
         content["kubernetes"] = {"delivery": "helm", **content.get("kubernetes", {})}
         resolved = resolve(Strategy.model_validate(document(**{"karpenter": {}, **content})))
         outdir = tmp_path / "cdktf.out"
         app = App(outdir=str(outdir))
-        hardware = HardwareStack(app, resolved=resolved, releases=bundle)
-        if resolved.kubernetes_backend:
-            KubernetesStack(app, resolved=resolved, hardware=hardware, releases=bundle)
+        strategy_stacks(app, resolved, extension=Given())
         app.synth()
         files = outdir.glob("stacks/*/cdk.tf.json")
         return Synthesized({file.parent.name: Template.from_json(file) for file in files}, outdir)

@@ -188,17 +188,17 @@ def test_a_name_of_nodes_is_taken_once(tmp_path: Path, resolved: ResolvedStrateg
         platform.add_nodes("system", platform.node_groups["system"])
 
 
-def test_releases_given_go_through_the_extension(tmp_path: Path, resolved: ResolvedStrategy) -> None:
+def test_releases_of_the_extension_take_the_place_of_the_strategys(tmp_path: Path, resolved: ResolvedStrategy) -> None:
     from eks_hardware._cdk import App
 
     given = Bundle((ChartRelease(name="a", namespace="a", chart="a", repository="oci://a", version="1", values={}),))
 
     class Ours(Extension):
         def releases(self, bundle: Bundle, resolved: ResolvedStrategy) -> Bundle:  # noqa: ARG002
-            return bundle.changed("a", timeout_seconds=7)
+            return given.changed("a", timeout_seconds=7)
 
     app = App(outdir=str(tmp_path))
-    template = Template.of(HardwareStack(app, resolved=resolved, releases=given, extension=Ours()))
+    template = Template.of(HardwareStack(app, resolved=resolved, extension=Ours()))
     names: Iterable[str] = {each["name"] for each in template.resources("helm_release").values()}
     assert (names, template.resource("helm_release")["timeout"]) == ({"a"}, 7)
     template.has("helm_release", {"depends_on": Contains(template.address("aws_eks_node_group"))})

@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -93,6 +94,15 @@ def test_names_that_are_imported_late_are_those_that_are_exported() -> None:
     )
 
 
+def _attributes_have_text(found: Definition) -> bool:
+    """Whether a text follows each attribute of a class."""
+    return all(
+        isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant) and following.value.value
+        for node, following in pairwise([*found.body, None])
+        if isinstance(node, ast.AnnAssign)
+    )
+
+
 @pytest.mark.parametrize("package", SYNTHESIZED)
 def test_every_construct_says_what_it_defines(package: str) -> None:
     undocumented = [
@@ -104,7 +114,8 @@ def test_every_construct_says_what_it_defines(package: str) -> None:
     ]
     assert undocumented == []
     for name, found in definitions(package):
-        if is_construct(found):
+        if isinstance(found, ast.ClassDef) and is_construct(found):
+            assert _attributes_have_text(found), name
             assert (ast.get_docstring(found) or "").startswith("Defines "), name
 
 
@@ -146,7 +157,9 @@ def _section(text: str, title: str) -> str:
 
 @pytest.mark.parametrize("package", WITH_EXAMPLES)
 def test_every_argument_is_documented(package: str) -> None:
+    """A method need not say again what its class says of an argument of the same name: ``from_config`` does not."""
     wrong = {}
+    classes: dict[str, list[str]] = {}
     for name, signature, text in _documented_signatures(package):
         arguments = signature.args
         taken = [
@@ -162,7 +175,10 @@ def test_every_argument_is_documented(package: str) -> None:
         ]
         taken = [each for each in taken if each not in ("self", "cls")]
         said = re.findall(r"^    (\w+):", _section(text, "Args"), re.MULTILINE)
-        if said != taken:
+        if "." not in name:
+            classes[name] = said
+        of_class = classes.get(name.rpartition(".")[0], [])
+        if said != [each for each in taken if each in said or each not in of_class]:
             wrong[name] = {"takes": taken, "documents": said}
     assert wrong == {}
 

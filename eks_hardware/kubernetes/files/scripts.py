@@ -1,7 +1,4 @@
-"""The files beside the manifests that are for people: how to install, how to take down, and what is in the folder.
-
-They are made from ``templates/``.
-"""
+"""The files for people, rendered from ``templates/``: how to install and uninstall, and what is in the folder."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ def scripts(tree: Tree) -> dict[str, str]:
 
 @cache
 def _environment() -> Environment:
-    # Late: a synthesis that writes no such files does without.
+    # Imported late: a synthesis that writes no such files does not need it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

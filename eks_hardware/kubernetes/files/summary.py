@@ -55,7 +55,7 @@ def read_summary(folder: Path) -> Summary:
 
 def summary_table(summary: Summary) -> Table:
     """A table of releases; it fits 80 columns."""
-    # Late: whoever only writes does without.
+    # Imported late: writing does not need it.
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")

@@ -8,12 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from eks_hardware.kubernetes.model import Bundle, ChartRelease, Object, ObjectRelease
-from eks_hardware.kubernetes.references import Reference, references_in, replaced
+from eks_hardware.kubernetes.references import Reference, references_in, replaced, texts
 from eks_hardware.kubernetes.yaml_text import yaml_text
 
 RELEASES_FILE = "releases.yaml"
@@ -101,7 +101,7 @@ def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, st
 
     Args:
         name: of the strategy.
-        known: what references stand for; those that are not in it are written as ``${vpc_id}``.
+        known: values of references; the others are written as ``${vpc_id}``.
     """
     fillable = any(_open(_content(each), known) for each in bundle.releases)
 
@@ -150,27 +150,15 @@ def _entry(each: ReleaseFiles) -> dict[str, Any]:
     return {**entry, "timeout_seconds": release.timeout_seconds}
 
 
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield str(key)
-            yield from _texts(each)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _texts(each)
-    elif isinstance(value, str):
-        yield value
-
-
 def _open(value: Any, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
     """References without a known value, each once, sorted."""
-    found = {reference for text in _texts(value) for reference in references_in(text)}
+    found = {reference for text in texts(value) for reference in references_in(text)}
     return tuple(sorted(found - set(known)))
 
 
 def _has_dollar_brace(value: Any) -> bool:
     """Whether there is a ``${`` that is no reference, as in a shell script or a Grafana dashboard."""
-    return any("${" in text for text in _texts(value))
+    return any("${" in text for text in texts(value))
 
 
 def _shielded(item: Object) -> Object:

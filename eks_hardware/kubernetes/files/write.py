@@ -1,6 +1,6 @@
 """Write a bundle into a folder, for Argo CD, Flux, or helm and kubectl.
 
-The folder may lie in a Git repository, among files of others. A list in it says which files are ours: only those are
+The folder may be in a Git repository, among other files. A list in it says which files are ours: only those are
 replaced and removed.
 """
 
@@ -24,20 +24,14 @@ class WriteError(Exception):
 
 
 def write(
-    bundle: Bundle,
-    folder: Path,
-    *,
-    name: str,
-    region: str,
-    known: Mapping[Reference, str],
-    force: bool = False,
+    bundle: Bundle, folder: Path, *, name: str, region: str, known: Mapping[Reference, str], force: bool = False
 ) -> list[Path]:
     """Write a bundle's files, and remove those of an earlier run that are no longer among them.
 
     Args:
         folder: made if it does not exist.
         name: of the strategy and its cluster.
-        known: what references stand for; the others are written as ``${vpc_id}``.
+        known: values of references; the others are written as ``${vpc_id}``.
         force: write among files that are not ours, over those of the same name too.
 
     Returns:
@@ -75,7 +69,7 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
         _refuse_foreign(folder, files, before)
     folder.mkdir(parents=True, exist_ok=True)
     _refuse_links(folder, files)
-    # Both lists, so that a run that is interrupted here leaves no file that the next one takes for someone else's.
+    # Both lists: if a run is interrupted here, the next one still knows that these files are ours.
     _put(folder / LIST_FILE, _list_text({*before, *files}))
     for name, text in files.items():
         _put(folder / name, text)
@@ -95,7 +89,7 @@ def _refuse_foreign(folder: Path, files: Iterable[str], before: Iterable[str]) -
 
 
 def _refuse_links(folder: Path, files: Iterable[str]) -> None:
-    """Refuse a folder below that is a link: whoever can change a repository would choose what is written to."""
+    """Refuse a folder below that is a link: who can change a repository could choose where files are written."""
     root = folder.resolve()
     for parent in sorted({(folder / name).parent for name in files}):
         if parent.resolve() != root / parent.relative_to(folder):

@@ -105,7 +105,7 @@ def test_sids_and_actions_are_those_of_karpenter() -> None:
         for key, text in documents().items()
     }
     assert found == ACTIONS
-    assert tuple(found) == karpenter.KEYS
+    assert tuple(found) == karpenter.names()
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_the_node_role_is_passed_to_ec2_only(partition: str, service: str) -> No
 def test_a_policy_for_nothing_is_left_out() -> None:
     arguments = {"cluster_name": "demo", "region": "us-west-2", "partition": "aws", "account_id": ACCOUNT}
     found = karpenter.documents(**arguments, node_role_arn="arn", queue_arn=None)
-    assert set(karpenter.KEYS) - {"interruption", "volume-keys"} == set(found)
+    assert set(karpenter.names()) - {"interruption", "volume-keys"} == set(found)
 
 
 def test_keys_of_volumes_are_used_through_ec2() -> None:

@@ -1,0 +1,45 @@
+"""``facts/iam_policies.json``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typing_extensions import NotRequired, TypedDict
+
+from eks_hardware.facts.schemas.base import Sourced
+
+
+class Statement(TypedDict):
+    note: NotRequired[str]
+    Sid: str
+    Effect: str
+    Principal: NotRequired[str | dict[str, str]]
+    Action: str | list[str]
+    Resource: str | list[str]
+    Condition: NotRequired[dict[str, dict[str, Any]]]
+
+
+class Policies(Sourced):
+    policies: dict[str, list[Statement]]
+
+
+class KarpenterPolicies(Policies):
+    queue: list[Statement]
+
+
+class ServiceRole(Policies):
+    service_account: str
+
+
+class VolumeKeys(Sourced):
+    operations: list[str]
+
+
+class IamPolicies(TypedDict):
+    """The file."""
+
+    _about: str
+    karpenter: KarpenterPolicies
+    service_roles: dict[str, ServiceRole]
+    secrets_key: Policies
+    volume_keys: VolumeKeys
