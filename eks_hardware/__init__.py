@@ -13,16 +13,13 @@ folders of the repository (docs/adr/0019).
 from __future__ import annotations
 
 import os.path
-from importlib import import_module
 
 from eks_hardware._framework import install as _install_framework
+from eks_hardware._lazy_names import lazy_names as _lazy_names
 from eks_hardware._lazy_providers import install as _install_lazy_providers
 
-# Not from `typing`, which with `pathlib` would take as long to import as all the rest.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from eks_hardware.adoption import Adoption, load_adoption, resolve_adoption
     from eks_hardware.catalogue import Catalogue, InstanceType
     from eks_hardware.constructs.cluster import Addon, Cluster, ClusterRef
@@ -128,7 +125,7 @@ _MODULES = {
     "stacks": "Extension HardwareStack KubernetesStack strategy_stacks",
     "validation": "load_strategy validate",
 }
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names.split()}
+__getattr__, __dir__ = _lazy_names(__name__, _MODULES)
 
 if not os.path.isdir(os.path.join(os.path.dirname(__file__), "constructs")):  # noqa: PTH112, PTH118, PTH120
     raise ImportError(
@@ -138,15 +135,3 @@ if not os.path.isdir(os.path.join(os.path.dirname(__file__), "constructs")):  # 
 
 _install_lazy_providers()
 _install_framework()
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})

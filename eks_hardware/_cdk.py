@@ -4,212 +4,129 @@
 names in this file and removes that one, nothing else; ``tests/unit/test_layout.py`` holds that.
 """
 
-# ruff: noqa: E402  # Two frameworks in one process fail late and without a reason, so that is looked at before.
+# ``X as X`` exports a name (PEP 484), so that each is written once. Two frameworks in one process fail late and without
+# a reason, so that is looked at before.
+# ruff: noqa: E402, E501, I001
 import eks_hardware._framework
 
 eks_hardware._framework.check()
 
 from cdktf import (
-    Annotations,
-    App,
-    AssetType,
-    DataTerraformRemoteState,
-    DataTerraformRemoteStateLocal,
-    DataTerraformRemoteStateS3,
-    Fn,
-    ITerraformDependable,
-    LocalBackend,
-    NamedRemoteWorkspace,
-    RemoteBackend,
-    S3Backend,
-    TerraformAsset,
-    TerraformOutput,
-    TerraformResource,
-    TerraformResourceLifecycle,
-    TerraformStack,
-    Token,
+    Annotations as Annotations,
+    App as App,
+    AssetType as AssetType,
+    DataTerraformRemoteState as DataTerraformRemoteState,
+    DataTerraformRemoteStateLocal as DataTerraformRemoteStateLocal,
+    DataTerraformRemoteStateS3 as DataTerraformRemoteStateS3,
+    Fn as Fn,
+    ITerraformDependable as ITerraformDependable,
+    LocalBackend as LocalBackend,
+    NamedRemoteWorkspace as NamedRemoteWorkspace,
+    RemoteBackend as RemoteBackend,
+    S3Backend as S3Backend,
+    TerraformAsset as TerraformAsset,
+    TerraformOutput as TerraformOutput,
+    TerraformResource as TerraformResource,
+    TerraformResourceLifecycle as TerraformResourceLifecycle,
+    TerraformStack as TerraformStack,
+    Token as Token,
 )
-from cdktf_cdktf_provider_aws.cloudwatch_event_rule import CloudwatchEventRule
-from cdktf_cdktf_provider_aws.cloudwatch_event_target import CloudwatchEventTarget
-from cdktf_cdktf_provider_aws.cloudwatch_log_group import CloudwatchLogGroup
-from cdktf_cdktf_provider_aws.data_aws_autoscaling_group import DataAwsAutoscalingGroup
+from cdktf_cdktf_provider_aws.cloudwatch_event_rule import CloudwatchEventRule as CloudwatchEventRule
+from cdktf_cdktf_provider_aws.cloudwatch_event_target import CloudwatchEventTarget as CloudwatchEventTarget
+from cdktf_cdktf_provider_aws.cloudwatch_log_group import CloudwatchLogGroup as CloudwatchLogGroup
+from cdktf_cdktf_provider_aws.data_aws_autoscaling_group import DataAwsAutoscalingGroup as DataAwsAutoscalingGroup
 from cdktf_cdktf_provider_aws.data_aws_autoscaling_groups import (
-    DataAwsAutoscalingGroups,
-    DataAwsAutoscalingGroupsFilter,
+    DataAwsAutoscalingGroups as DataAwsAutoscalingGroups,
+    DataAwsAutoscalingGroupsFilter as DataAwsAutoscalingGroupsFilter,
 )
-from cdktf_cdktf_provider_aws.data_aws_availability_zone import DataAwsAvailabilityZone
-from cdktf_cdktf_provider_aws.data_aws_caller_identity import DataAwsCallerIdentity
-from cdktf_cdktf_provider_aws.data_aws_eks_cluster import DataAwsEksCluster
-from cdktf_cdktf_provider_aws.default_security_group import DefaultSecurityGroup
-from cdktf_cdktf_provider_aws.ec2_tag import Ec2Tag
-from cdktf_cdktf_provider_aws.efs_file_system import EfsFileSystem
-from cdktf_cdktf_provider_aws.efs_mount_target import EfsMountTarget
-from cdktf_cdktf_provider_aws.eip import Eip
-from cdktf_cdktf_provider_aws.eks_access_entry import EksAccessEntry
+from cdktf_cdktf_provider_aws.data_aws_availability_zone import DataAwsAvailabilityZone as DataAwsAvailabilityZone
+from cdktf_cdktf_provider_aws.data_aws_caller_identity import DataAwsCallerIdentity as DataAwsCallerIdentity
+from cdktf_cdktf_provider_aws.data_aws_eks_cluster import DataAwsEksCluster as DataAwsEksCluster
+from cdktf_cdktf_provider_aws.default_security_group import DefaultSecurityGroup as DefaultSecurityGroup
+from cdktf_cdktf_provider_aws.ec2_tag import Ec2Tag as Ec2Tag
+from cdktf_cdktf_provider_aws.efs_file_system import EfsFileSystem as EfsFileSystem
+from cdktf_cdktf_provider_aws.efs_mount_target import EfsMountTarget as EfsMountTarget
+from cdktf_cdktf_provider_aws.eip import Eip as Eip
+from cdktf_cdktf_provider_aws.eks_access_entry import EksAccessEntry as EksAccessEntry
 from cdktf_cdktf_provider_aws.eks_access_policy_association import (
-    EksAccessPolicyAssociation,
-    EksAccessPolicyAssociationAccessScope,
+    EksAccessPolicyAssociation as EksAccessPolicyAssociation,
+    EksAccessPolicyAssociationAccessScope as EksAccessPolicyAssociationAccessScope,
 )
-from cdktf_cdktf_provider_aws.eks_addon import EksAddon
+from cdktf_cdktf_provider_aws.eks_addon import EksAddon as EksAddon
 from cdktf_cdktf_provider_aws.eks_cluster import (
-    EksCluster,
-    EksClusterAccessConfig,
-    EksClusterControlPlaneScalingConfig,
-    EksClusterEncryptionConfig,
-    EksClusterEncryptionConfigProvider,
-    EksClusterKubernetesNetworkConfig,
-    EksClusterUpgradePolicy,
-    EksClusterVpcConfig,
-    EksClusterZonalShiftConfig,
+    EksCluster as EksCluster,
+    EksClusterAccessConfig as EksClusterAccessConfig,
+    EksClusterControlPlaneScalingConfig as EksClusterControlPlaneScalingConfig,
+    EksClusterEncryptionConfig as EksClusterEncryptionConfig,
+    EksClusterEncryptionConfigProvider as EksClusterEncryptionConfigProvider,
+    EksClusterKubernetesNetworkConfig as EksClusterKubernetesNetworkConfig,
+    EksClusterUpgradePolicy as EksClusterUpgradePolicy,
+    EksClusterVpcConfig as EksClusterVpcConfig,
+    EksClusterZonalShiftConfig as EksClusterZonalShiftConfig,
 )
 from cdktf_cdktf_provider_aws.eks_node_group import (
-    EksNodeGroup,
-    EksNodeGroupLaunchTemplate,
-    EksNodeGroupNodeRepairConfig,
-    EksNodeGroupScalingConfig,
-    EksNodeGroupTaint,
-    EksNodeGroupUpdateConfig,
+    EksNodeGroup as EksNodeGroup,
+    EksNodeGroupLaunchTemplate as EksNodeGroupLaunchTemplate,
+    EksNodeGroupNodeRepairConfig as EksNodeGroupNodeRepairConfig,
+    EksNodeGroupScalingConfig as EksNodeGroupScalingConfig,
+    EksNodeGroupTaint as EksNodeGroupTaint,
+    EksNodeGroupUpdateConfig as EksNodeGroupUpdateConfig,
 )
-from cdktf_cdktf_provider_aws.eks_pod_identity_association import EksPodIdentityAssociation
-from cdktf_cdktf_provider_aws.flow_log import FlowLog
-from cdktf_cdktf_provider_aws.fsx_lustre_file_system import FsxLustreFileSystem
-from cdktf_cdktf_provider_aws.iam_instance_profile import IamInstanceProfile
-from cdktf_cdktf_provider_aws.iam_policy import IamPolicy
-from cdktf_cdktf_provider_aws.iam_role import IamRole
-from cdktf_cdktf_provider_aws.iam_role_policy import IamRolePolicy
-from cdktf_cdktf_provider_aws.iam_role_policy_attachment import IamRolePolicyAttachment
-from cdktf_cdktf_provider_aws.internet_gateway import InternetGateway
-from cdktf_cdktf_provider_aws.kms_alias import KmsAlias
-from cdktf_cdktf_provider_aws.kms_grant import KmsGrant
-from cdktf_cdktf_provider_aws.kms_key import KmsKey
+from cdktf_cdktf_provider_aws.eks_pod_identity_association import EksPodIdentityAssociation as EksPodIdentityAssociation
+from cdktf_cdktf_provider_aws.flow_log import FlowLog as FlowLog
+from cdktf_cdktf_provider_aws.fsx_lustre_file_system import FsxLustreFileSystem as FsxLustreFileSystem
+from cdktf_cdktf_provider_aws.iam_instance_profile import IamInstanceProfile as IamInstanceProfile
+from cdktf_cdktf_provider_aws.iam_policy import IamPolicy as IamPolicy
+from cdktf_cdktf_provider_aws.iam_role import IamRole as IamRole
+from cdktf_cdktf_provider_aws.iam_role_policy import IamRolePolicy as IamRolePolicy
+from cdktf_cdktf_provider_aws.iam_role_policy_attachment import IamRolePolicyAttachment as IamRolePolicyAttachment
+from cdktf_cdktf_provider_aws.internet_gateway import InternetGateway as InternetGateway
+from cdktf_cdktf_provider_aws.kms_alias import KmsAlias as KmsAlias
+from cdktf_cdktf_provider_aws.kms_grant import KmsGrant as KmsGrant
+from cdktf_cdktf_provider_aws.kms_key import KmsKey as KmsKey
 from cdktf_cdktf_provider_aws.launch_template import (
-    LaunchTemplate,
-    LaunchTemplateBlockDeviceMappings,
-    LaunchTemplateBlockDeviceMappingsEbs,
-    LaunchTemplateCapacityReservationSpecification,
-    LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget,
-    LaunchTemplateInstanceMarketOptions,
-    LaunchTemplateMetadataOptions,
-    LaunchTemplateMonitoring,
-    LaunchTemplateNetworkInterfaces,
-    LaunchTemplatePlacement,
-    LaunchTemplateTagSpecifications,
+    LaunchTemplate as LaunchTemplate,
+    LaunchTemplateBlockDeviceMappings as LaunchTemplateBlockDeviceMappings,
+    LaunchTemplateBlockDeviceMappingsEbs as LaunchTemplateBlockDeviceMappingsEbs,
+    LaunchTemplateCapacityReservationSpecification as LaunchTemplateCapacityReservationSpecification,
+    LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget as LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget,
+    LaunchTemplateInstanceMarketOptions as LaunchTemplateInstanceMarketOptions,
+    LaunchTemplateMetadataOptions as LaunchTemplateMetadataOptions,
+    LaunchTemplateMonitoring as LaunchTemplateMonitoring,
+    LaunchTemplateNetworkInterfaces as LaunchTemplateNetworkInterfaces,
+    LaunchTemplatePlacement as LaunchTemplatePlacement,
+    LaunchTemplateTagSpecifications as LaunchTemplateTagSpecifications,
 )
-from cdktf_cdktf_provider_aws.nat_gateway import NatGateway
-from cdktf_cdktf_provider_aws.placement_group import PlacementGroup
-from cdktf_cdktf_provider_aws.provider import AwsProvider, AwsProviderAssumeRole, AwsProviderDefaultTags
-from cdktf_cdktf_provider_aws.route import Route
-from cdktf_cdktf_provider_aws.route_table import RouteTable
-from cdktf_cdktf_provider_aws.route_table_association import RouteTableAssociation
-from cdktf_cdktf_provider_aws.security_group import SecurityGroup
-from cdktf_cdktf_provider_aws.sqs_queue import SqsQueue
-from cdktf_cdktf_provider_aws.sqs_queue_policy import SqsQueuePolicy
-from cdktf_cdktf_provider_aws.subnet import Subnet
-from cdktf_cdktf_provider_aws.vpc import Vpc
-from cdktf_cdktf_provider_aws.vpc_endpoint import VpcEndpoint
-from cdktf_cdktf_provider_aws.vpc_ipv4_cidr_block_association import VpcIpv4CidrBlockAssociation
-from cdktf_cdktf_provider_aws.vpc_security_group_egress_rule import VpcSecurityGroupEgressRule
-from cdktf_cdktf_provider_aws.vpc_security_group_ingress_rule import VpcSecurityGroupIngressRule
-from cdktf_cdktf_provider_helm.provider import HelmProvider, HelmProviderKubernetes, HelmProviderKubernetesExec
-from cdktf_cdktf_provider_helm.release import Release
+from cdktf_cdktf_provider_aws.nat_gateway import NatGateway as NatGateway
+from cdktf_cdktf_provider_aws.placement_group import PlacementGroup as PlacementGroup
+from cdktf_cdktf_provider_aws.provider import (
+    AwsProvider as AwsProvider,
+    AwsProviderAssumeRole as AwsProviderAssumeRole,
+    AwsProviderDefaultTags as AwsProviderDefaultTags,
+)
+from cdktf_cdktf_provider_aws.route import Route as Route
+from cdktf_cdktf_provider_aws.route_table import RouteTable as RouteTable
+from cdktf_cdktf_provider_aws.route_table_association import RouteTableAssociation as RouteTableAssociation
+from cdktf_cdktf_provider_aws.security_group import SecurityGroup as SecurityGroup
+from cdktf_cdktf_provider_aws.sqs_queue import SqsQueue as SqsQueue
+from cdktf_cdktf_provider_aws.sqs_queue_policy import SqsQueuePolicy as SqsQueuePolicy
+from cdktf_cdktf_provider_aws.subnet import Subnet as Subnet
+from cdktf_cdktf_provider_aws.vpc import Vpc as Vpc
+from cdktf_cdktf_provider_aws.vpc_endpoint import VpcEndpoint as VpcEndpoint
+from cdktf_cdktf_provider_aws.vpc_ipv4_cidr_block_association import (
+    VpcIpv4CidrBlockAssociation as VpcIpv4CidrBlockAssociation,
+)
+from cdktf_cdktf_provider_aws.vpc_security_group_egress_rule import (
+    VpcSecurityGroupEgressRule as VpcSecurityGroupEgressRule,
+)
+from cdktf_cdktf_provider_aws.vpc_security_group_ingress_rule import (
+    VpcSecurityGroupIngressRule as VpcSecurityGroupIngressRule,
+)
+from cdktf_cdktf_provider_helm.provider import (
+    HelmProvider as HelmProvider,
+    HelmProviderKubernetes as HelmProviderKubernetes,
+    HelmProviderKubernetesExec as HelmProviderKubernetesExec,
+)
+from cdktf_cdktf_provider_helm.release import Release as Release
 
-from constructs import Construct
-
-__all__ = [
-    "Annotations",
-    "App",
-    "AssetType",
-    "AwsProvider",
-    "AwsProviderAssumeRole",
-    "AwsProviderDefaultTags",
-    "CloudwatchEventRule",
-    "CloudwatchEventTarget",
-    "CloudwatchLogGroup",
-    "Construct",
-    "DataAwsAutoscalingGroup",
-    "DataAwsAutoscalingGroups",
-    "DataAwsAutoscalingGroupsFilter",
-    "DataAwsAvailabilityZone",
-    "DataAwsCallerIdentity",
-    "DataAwsEksCluster",
-    "DataTerraformRemoteState",
-    "DataTerraformRemoteStateLocal",
-    "DataTerraformRemoteStateS3",
-    "DefaultSecurityGroup",
-    "Ec2Tag",
-    "EfsFileSystem",
-    "EfsMountTarget",
-    "Eip",
-    "EksAccessEntry",
-    "EksAccessPolicyAssociation",
-    "EksAccessPolicyAssociationAccessScope",
-    "EksAddon",
-    "EksCluster",
-    "EksClusterAccessConfig",
-    "EksClusterControlPlaneScalingConfig",
-    "EksClusterEncryptionConfig",
-    "EksClusterEncryptionConfigProvider",
-    "EksClusterKubernetesNetworkConfig",
-    "EksClusterUpgradePolicy",
-    "EksClusterVpcConfig",
-    "EksClusterZonalShiftConfig",
-    "EksNodeGroup",
-    "EksNodeGroupLaunchTemplate",
-    "EksNodeGroupNodeRepairConfig",
-    "EksNodeGroupScalingConfig",
-    "EksNodeGroupTaint",
-    "EksNodeGroupUpdateConfig",
-    "EksPodIdentityAssociation",
-    "FlowLog",
-    "Fn",
-    "FsxLustreFileSystem",
-    "HelmProvider",
-    "HelmProviderKubernetes",
-    "HelmProviderKubernetesExec",
-    "ITerraformDependable",
-    "IamInstanceProfile",
-    "IamPolicy",
-    "IamRole",
-    "IamRolePolicy",
-    "IamRolePolicyAttachment",
-    "InternetGateway",
-    "KmsAlias",
-    "KmsGrant",
-    "KmsKey",
-    "LaunchTemplate",
-    "LaunchTemplateBlockDeviceMappings",
-    "LaunchTemplateBlockDeviceMappingsEbs",
-    "LaunchTemplateCapacityReservationSpecification",
-    "LaunchTemplateCapacityReservationSpecificationCapacityReservationTarget",
-    "LaunchTemplateInstanceMarketOptions",
-    "LaunchTemplateMetadataOptions",
-    "LaunchTemplateMonitoring",
-    "LaunchTemplateNetworkInterfaces",
-    "LaunchTemplatePlacement",
-    "LaunchTemplateTagSpecifications",
-    "LocalBackend",
-    "NamedRemoteWorkspace",
-    "NatGateway",
-    "PlacementGroup",
-    "Release",
-    "RemoteBackend",
-    "Route",
-    "RouteTable",
-    "RouteTableAssociation",
-    "S3Backend",
-    "SecurityGroup",
-    "SqsQueue",
-    "SqsQueuePolicy",
-    "Subnet",
-    "TerraformAsset",
-    "TerraformOutput",
-    "TerraformResource",
-    "TerraformResourceLifecycle",
-    "TerraformStack",
-    "Token",
-    "Vpc",
-    "VpcEndpoint",
-    "VpcIpv4CidrBlockAssociation",
-    "VpcSecurityGroupEgressRule",
-    "VpcSecurityGroupIngressRule",
-]
+from constructs import Construct as Construct

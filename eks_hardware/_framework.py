@@ -6,7 +6,7 @@ module object, so that there is one class of each kind, whichever name it was im
 fails when the app is synthesized, which is why the switch is for the whole process (docs/adr/0015,
 docs/guides/cdk-terrain.md).
 
-Only what imports the framework can fail here: ``eks-hardware validate`` and its siblings need neither.
+Only what imports the framework can fail here: commands such as ``eks-hardware validate`` need neither.
 """
 
 from __future__ import annotations
@@ -72,9 +72,7 @@ class _AliasFinder(MetaPathFinder):
         target: ModuleType | None = None,  # noqa: ARG002
     ) -> ModuleSpec | None:
         real = on_terrain(fullname)
-        if real is None:
-            return None
-        return ModuleSpec(fullname, _Alias(real))
+        return ModuleSpec(fullname, _Alias(real)) if real else None
 
 
 def on_terrain(name: str) -> str | None:

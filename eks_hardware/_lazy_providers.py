@@ -1,17 +1,14 @@
 """Load the AWS provider package one sub-module at a time, in Python and in Node.
 
-``cdktf_cdktf_provider_aws/__init__.py`` imports its 2,210 sub-modules, about 10 s and 0.6 GB for a single
-resource (https://github.com/hashicorp/terraform-cdk/issues/3753). Every generated sub-module registers its
-own types with jsii, so the root has nothing to do. An import hook gives the package an empty root that
-imports a sub-module when it is asked for: the behaviour jsii-pacmak generates itself since 1.135
-(https://github.com/aws/jsii/pull/5110).
+``cdktf_cdktf_provider_aws/__init__.py`` imports its 2,210 sub-modules: 10 s and 0.6 GB for a single resource
+(https://github.com/hashicorp/terraform-cdk/issues/3753). Every generated sub-module registers its own types with jsii,
+so that an import hook can give the package an empty root that imports a sub-module when it is asked for: what
+jsii-pacmak generates itself since 1.135 (https://github.com/aws/jsii/pull/5110).
 
-The Node process behind jsii loads the same package whole, in 1.4 s and 0.6 GB, although it comes with
-``lib/lazy-index.js``, which loads a resource when it is asked for. ``lazy_providers.js`` makes Node take that one; it
-is named in ``NODE_OPTIONS`` when jsii is imported, before it starts its process.
+The Node process behind jsii loads the same package whole, in 1.4 s and 0.6 GB. ``lazy_providers.js``, named in
+``NODE_OPTIONS`` before jsii starts its process, makes Node take the package's ``lib/lazy-index.js``.
 
-What is left of a run ends with Python going through all objects once more, 0.4 s for an app: they are taken out of its
-sight at exit (https://docs.python.org/3/library/gc.html#gc.freeze).
+At exit Python would go through all objects once more, 0.4 s for an app: ``gc.freeze`` keeps it from that.
 
 Set ``EKS_HARDWARE_EAGER_PROVIDERS=1`` to switch all of it off.
 """

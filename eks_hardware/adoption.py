@@ -31,11 +31,10 @@ from eks_hardware.models import (
     NetworkSpec,
     Strategy,
 )
-from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId
+from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId, form
 from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
-from eks_hardware.models.text_patterns import form
 from eks_hardware.resolve import (
     ResolvedKarpenter,
     ResolvedNodePool,

@@ -18,21 +18,13 @@ FOLDER = Path(__file__).parent / "config"
 
 @cache
 def read(name: str, folder: Path = FOLDER) -> Any:
-    """Parse a JSON file of ``config/``, or of a folder laid out like it, once.
-
-    Args:
-        name: its path below ``config/``, such as ``facts/eks.json``.
-        folder: another folder with the same layout.
-    """
+    """Parse a JSON file, by its path below ``config/`` or below another folder with the same layout, once."""
     return json.loads((folder / name).read_bytes())
 
 
 @dataclass(frozen=True)
 class DataFile(Generic[Content]):
     """A JSON file of ``config/``. Calling it returns its content, which is parsed once and must not be changed.
-
-    Attributes:
-        name: its path below ``config/``, such as ``facts/eks.json``.
 
     Examples:
         >>> table: DataFile[dict[str, str]] = DataFile("policy/ranking.json")
@@ -51,11 +43,9 @@ class DataFile(Generic[Content]):
 
 @dataclass(frozen=True)
 class Cited(Generic[T_co]):
-    """A value of a data file, and where it stands. As text it is its source.
+    """A value of a data file with its source: the file, the place in it, who says so, and the day that it was read.
 
-    Attributes:
-        value: as the file holds it.
-        source: the file, the place in it, who says so and the day that it was read.
+    As text it is its source.
     """
 
     value: T_co
@@ -71,14 +61,9 @@ class Cited(Generic[T_co]):
 
 @cache
 def cite(name: str, *keys: str) -> Cited[Any]:
-    """Read a value of a data file, with its place: who reads it this way cannot name another row.
+    """Read a value of a data file with its place: code that reads it this way cannot name another row.
 
-    Args:
-        name: the file's path below ``config/``.
-        keys: the keys that lead to the value; the deepest ``source`` and ``as_of`` on the way count.
-
-    Raises:
-        KeyError: the file has no such value.
+    The deepest ``source`` and ``as_of`` on the way to the value count. ``KeyError`` for a value that the file lacks.
 
     Examples:
         >>> cite("facts/eks.json", "subnet_addresses", "reserved_by_aws").source.split(", ")[0]

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from eks_hardware import facts
-from eks_hardware.catalogue import Catalogue, InstanceType, load
+from eks_hardware import facts, field_paths
+from eks_hardware.catalogue import Catalogue, InstanceType, address_count, load
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, SubnetRole
 from eks_hardware.resolve.node_pools import node_capacity
@@ -24,20 +24,19 @@ from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
 if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.prices import CapacityBlockQuotas, QuotaDefault, VcpuQuotas
+    from eks_hardware.facts.schemas.prices import CapacityBlockQuotas, OtherQuota, QuotaDefault, VcpuQuotas
+
+    _Section = CapacityBlockQuotas | OtherQuota | VcpuQuotas
 
 _GIB_PER_TIB = 1024
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one field of the strategy adds to a need.
+    """What one field of the strategy adds to a need at its most, and how much more while EKS updates the group.
 
-    Attributes:
-        path: the field, as findings name it: ``node_groups[gpu].scaling.max``.
-        needed: how much at its most.
-        surge: how much more while EKS updates the group.
-        text: what makes it up: ``4 x 96 (p4d.24xlarge)``.
+    The path is as findings name it (``node_groups[gpu].scaling.max``); the text says what makes it up:
+    ``4 x 96 (p4d.24xlarge)``.
     """
 
     path: str
@@ -51,14 +50,10 @@ class QuotaNeed:
     """What a strategy needs of one quota.
 
     Attributes:
-        key: stable name: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, else that of ``facts/quotas.json``.
-        service: service code of Service Quotas.
+        key: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, else that of ``quotas/service_quotas.json``.
         code: quota code; None where AWS documents none.
-        name: name of the quota.
         unit: what is counted; empty where the name says it.
         default: what a new account has; None where no source was found.
-        parts: what adds up to the need.
-        source: where code and default were read.
     """
 
     key: str
@@ -89,13 +84,7 @@ class QuotaNeed:
 def quota_needs(
     strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue | None = None
 ) -> tuple[QuotaNeed, ...]:
-    """What a strategy that passed the rules needs of every quota, vCPUs first.
-
-    Args:
-        strategy: the strategy.
-        resolved: what it resolves to.
-        catalogue: the hardware catalogue; the packaged one by default.
-    """
+    """What a strategy that passed the rules needs of every quota, vCPUs first."""
     nodes = tuple(_nodes(strategy, resolved, catalogue or load()))
     return (*_vcpus(nodes), *_others(resolved, nodes))
 
@@ -132,10 +121,11 @@ class _Nodes:
 def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[_Nodes]:
     custom_networking = resolved.cluster.custom_networking
     for group, of_group in zip(strategy.node_groups, resolved.node_groups, strict=True):
+        path = field_paths.item("node_groups", group.name)
         types = tuple(catalogue.get(name) for name in of_group.instance_types)
         yield _Nodes(
-            path=f"node_groups[{group.name}]",
-            count=f"node_groups[{group.name}].scaling.max",
+            path=path,
+            count=f"{path}.scaling.max",
             types=types,
             markets=(CAPACITY[group.capacity].usage_class,),
             zone_ids=of_group.zone_ids,
@@ -147,10 +137,11 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
         )
     pools = strategy.karpenter.node_pools if strategy.karpenter else ()
     for pool, of_pool in zip(pools, resolved.node_pools, strict=True):
+        path = field_paths.item("karpenter.node_pools", pool.name)
         types = tuple(catalogue.get(name) for name in of_pool.instance_types)
         yield _Nodes(
-            path=f"karpenter.node_pools[{pool.name}]",
-            count=f"karpenter.node_pools[{pool.name}].limits",
+            path=path,
+            count=f"{path}.limits",
             types=types,
             markets=tuple(dict.fromkeys(CAPACITY[each].usage_class for each in pool.capacity)),
             zone_ids=of_pool.zone_ids,
@@ -224,16 +215,7 @@ def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
     markets = list(dict.fromkeys(each.usage_class for each in CAPACITY.values()))
     for market, code, family in sorted(parts, key=lambda quota: (markets.index(quota[0]), quota[1] or "~", quota[2])):
         section, row = _vcpu_facts(market, code, family)
-        yield QuotaNeed(
-            key=market,
-            service=section["service"],
-            code=code,
-            name=row["name"],
-            unit=section["unit"],
-            default=row["default"],
-            parts=tuple(parts[market, code, family]),
-            source=section["source"],
-        )
+        yield _need(market, code, section, row, parts[market, code, family])
 
 
 def _quota_of(market: str, kind: InstanceType) -> tuple[str, str | None, str]:
@@ -255,24 +237,19 @@ def _vcpu_facts(market: str, code: str | None, family: str) -> tuple[VcpuQuotas 
     return section, blocks["families"][family] if market == "capacity-block" else vcpus["defaults"][code]
 
 
+def _need(key: str, code: str | None, section: _Section, row: QuotaDefault, parts: Iterable[Part]) -> QuotaNeed:
+    service, unit, source = section["service"], section["unit"], section["source"]
+    return QuotaNeed(key, service, code, row["name"], unit, row["default"], tuple(parts), source)
+
+
 # --- what is not counted in vCPUs
 
 
 def _others(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> Iterator[QuotaNeed]:
     found = {**_of_network(resolved), **_of_nodes(resolved, nodes), **_of_storage(resolved)}
     for key, row in facts.service_quotas()["others"]["quotas"].items():
-        parts = tuple(part for part in found.get(key, ()) if part.needed)
-        if parts:
-            yield QuotaNeed(
-                key=key,
-                service=row["service"],
-                code=row["code"],
-                name=row["name"],
-                unit=row["unit"],
-                default=row["default"],
-                parts=parts,
-                source=row["source"],
-            )
+        if parts := [part for part in found.get(key, ()) if part.needed]:
+            yield _need(key, row["code"], row, row, parts)
 
 
 def _of_network(resolved: ResolvedStrategy) -> dict[str, list[Part]]:
@@ -340,13 +317,14 @@ def _interfaces(
     With prefix delegation each slot of an interface but the first holds 16 addresses, and one prefix stays free:
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
-    efa_only = sum(1 for each in resolved.efa_interfaces if each.interface_type == "efa-only")
+    layout = resolved.efa_interfaces
     slots = min(((kind.ipv4_per_interface or 0) - 1 for kind in types), default=0)
     if max_pods is None or slots < 1:
-        return max(1, len(resolved.efa_interfaces))
+        return max(1, len(layout))
     prefixes = math.ceil(max_pods / facts.eks()["max_pods"]["addresses_per_prefix"]) + 1
     with_addresses = math.ceil(prefixes / slots) + (1 if custom_networking else 0)
-    return max(with_addresses + efa_only, len(resolved.efa_interfaces))
+    without_address = len(layout) - address_count(layout) if layout else 0
+    return max(with_addresses + without_address, len(layout))
 
 
 def _of_storage(resolved: ResolvedStrategy) -> dict[str, list[Part]]:

@@ -60,13 +60,7 @@ def attends(kind: InstanceType, kernel: str) -> bool | None:
 
 @dataclass(frozen=True)
 class CudaSupport:
-    """The CUDA toolkits and drivers that know a GPU.
-
-    Attributes:
-        first: oldest toolkit, ``12.8``.
-        last: last major version of the toolkit; None while it goes on.
-        last_driver: last driver branch; None while it goes on.
-    """
+    """The oldest CUDA toolkit that knows a GPU, and its last major version and driver branch; None where it goes on."""
 
     first: str
     last: int | None
@@ -97,13 +91,9 @@ def driver_for_cuda(cuda: str) -> str | None:
 
 @dataclass(frozen=True)
 class SdkRange:
-    """The Neuron SDKs in which a chip has a framework for one use.
+    """The Neuron SDKs in which a chip has a framework for one use; None before those that were read, and with no end.
 
-    Attributes:
-        first: oldest SDK; None for before those that were read.
-        last: last SDK; None while it goes on.
-        status: what stands against it, in words: ``beta``.
-        status_from: SDK from which on that holds.
+    ``status`` says what is against it (``beta``), from the SDK ``status_from`` on.
     """
 
     first: str | None
@@ -113,7 +103,7 @@ class SdkRange:
 
     def has(self, sdk: str) -> bool:
         """Whether an SDK is among them."""
-        return not (self.first and older(sdk, self.first)) and not (self.last and older(self.last, sdk))
+        return _within(sdk, self.first, self.last)
 
 
 def uses(workload: str) -> tuple[str, ...]:
@@ -147,12 +137,9 @@ def _within(given: str, first: str | None, last: str | None) -> bool:
 
 @dataclass(frozen=True)
 class ImageDriver:
-    """The driver in an EKS image.
+    """The driver in an EKS image, as a version or a branch, and the release of the image that it was read in.
 
-    Attributes:
-        driver: its version, or its branch.
-        release: the release of the image that it was read in.
-        read: whether that is the release in question; else it is the newest that was read.
+    ``read`` is False where the release in question was not read: then it is the newest that was.
     """
 
     driver: str
@@ -161,13 +148,9 @@ class ImageDriver:
 
 
 def image_driver(hardware: Hardware, family: str, release: str | None, kubernetes_version: str) -> ImageDriver | None:
-    """The driver that an EKS image has for a kind of hardware.
+    """The driver that an EKS image has for NVIDIA GPUs, Trainium or Inferentia.
 
-    Args:
-        hardware: NVIDIA GPUs, Trainium or Inferentia.
-        family: ``al2023`` or ``bottlerocket``.
-        release: ``v20260714`` or ``v1.61.0``; None for the newest there is.
-        kubernetes_version: minor version of the cluster.
+    ``release`` is ``v20260714`` or ``v1.61.0``, or None for the newest there is.
     """
     fact = facts.software()["images"]["by_family"][family]
     rows = fact["nvidia" if hardware is Hardware.NVIDIA_GPU else "neuron"]

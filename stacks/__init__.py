@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from eks_hardware._lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from eks_hardware.stacks.app import main, strategies
@@ -26,24 +27,11 @@ __all__ = [
 
 # The framework starts Node: names are imported on first use, so a wrong file is reported without it.
 _MODULES = {
-    "Extension": "extension",
-    "HardwareStack": "hardware_stack",
-    "KubernetesStack": "kubernetes_stack",
-    "define_backend": "backend",
-    "main": "app",
-    "remote_state": "backend",
-    "strategies": "app",
-    "strategy_stacks": "per_strategy",
+    "app": "main strategies",
+    "backend": "define_backend remote_state",
+    "extension": "Extension",
+    "hardware_stack": "HardwareStack",
+    "kubernetes_stack": "KubernetesStack",
+    "per_strategy": "strategy_stacks",
 }
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _MODULES)

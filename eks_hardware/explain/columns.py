@@ -16,10 +16,8 @@ Cell = str | Sequence[str]
 def columns(rows: Iterable[Sequence[Cell]], widths: Sequence[int], *, right: Sequence[int] = ()) -> Iterator[str]:
     """Each row in as many lines as its longest cell takes, without blanks at the end.
 
-    Args:
-        rows: cells of each row.
-        widths: of the columns, in characters; one blank is between two.
-        right: indices of the columns that are aligned to the right.
+    ``widths`` are in characters, with one blank between two columns; ``right`` has the indices of columns that are
+    aligned to the right.
     """
     for row in rows:
         cells = [list(_lines(cell, width)) for cell, width in zip(row, widths, strict=True)]
@@ -37,13 +35,9 @@ def _lines(cell: Cell, width: int) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int, *, indent: str = "", whole_words: bool = False) -> list[str]:
-    """Lines of at most a width.
+    """Lines of at most a width in characters, all but the first indented.
 
-    Args:
-        text: a line.
-        width: in characters.
-        indent: of every line but the first.
-        whole_words: leave a word whole that is longer than a line, such as a link.
+    With ``whole_words`` a word that is longer than a line, such as a link, stays whole.
     """
     return textwrap.wrap(
         text, width, subsequent_indent=indent, break_long_words=not whole_words, break_on_hyphens=False

@@ -10,30 +10,13 @@ from eks_hardware.explain.values import EMPTY, lines
 from eks_hardware.resolve import Origin, Reason, Resolved, ResolvedStrategy
 from eks_hardware.resolve.parts import parts
 
-KINDS = (
-    "strategy",
-    "network",
-    "cluster",
-    "addons",
-    "groups",
-    "karpenter",
-    "pools",
-    "charts",
-    "storage",
-    "provider",
-)
+KINDS = ("strategy", "network", "cluster", "addons", "groups", "karpenter", "pools", "charts", "storage", "provider")
 """The parts, as ``--section`` names them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One value.
-
-    Attributes:
-        field: its name; of a value within another one with a dot: ``disruption.expire_after``.
-        value: the value.
-        reason: why it is what it is.
-    """
+    """One value with its reason; the ``field`` of a value within another one has a dot: ``disruption.expire_after``."""
 
     field: str
     value: Any
@@ -57,14 +40,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Section:
-    """One resolved object.
-
-    Attributes:
-        kind: one of ``KINDS``.
-        path: its place in the strategy: ``node_groups[gpu]``.
-        name: of the group, pool, add-on or chart; empty where there is one of its kind.
-        rows: its values.
-    """
+    """One resolved object: its kind, place and name as in :class:`eks_hardware.resolve.parts.Part`, and its values."""
 
     kind: str
     path: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from itertools import groupby
@@ -51,7 +51,8 @@ def _lines(value: Any) -> Iterator[str]:
     elif isinstance(value, tuple | list):
         yield from _sequence(value)
     elif writer := _WRITERS.get(type(value)):
-        yield from writer(value)
+        written = writer(value)
+        yield from [written] if isinstance(written, str) else written
     elif isinstance(value, BaseModel):
         yield from _mapping({name: each for name, each in value.model_dump().items() if each not in (None, "")})
     else:
@@ -119,22 +120,15 @@ def _disk(disk: BlockDevice) -> Iterator[str]:
         yield f"  with {disk.kms_key_arn}"
 
 
-def _taint(taint: ResolvedTaint) -> Iterator[str]:
+def _taint(taint: ResolvedTaint) -> str:
     value = f"={taint.value}" if taint.value else ""
-    yield f"{taint.key}{value}:{kubernetes_effect(taint.effect)}"
-
-
-def _subnet(subnet: ResolvedSubnet) -> Iterator[str]:
-    yield f"{subnet.key} {subnet.cidr}"
+    return f"{taint.key}{value}:{kubernetes_effect(taint.effect)}"
 
 
 def _existing(existing: ExistingSubnets) -> Iterator[str]:
     yield existing.vpc_id
-    for role, subnets in (
-        ("private", existing.private),
-        ("control-plane", existing.control_plane),
-        ("pod", existing.pod),
-    ):
+    roles = {"private": existing.private, "control-plane": existing.control_plane, "pod": existing.pod}
+    for role, subnets in roles.items():
         yield from (f"{role}-{zone} {subnet_id}" for zone, subnet_id in subnets.items())
 
 
@@ -147,65 +141,46 @@ def _access(entry: ResolvedAccessEntry) -> Iterator[str]:
         yield f"  groups {', '.join(entry.kubernetes_groups)}"
 
 
-def _target(target: CapacityTarget) -> Iterator[str]:
-    yield target.reservation_id or target.resource_group_arn or ""
-
-
-def _shares(shares: GpuShares) -> Iterator[str]:
-    yield f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} a GPU"
-
-
-def _event(rule: InterruptionRule) -> Iterator[str]:
-    yield f"{rule.key}: {rule.detail_type}"
-
-
-def _budget(budget: DisruptionBudget) -> Iterator[str]:
+def _budget(budget: DisruptionBudget) -> str:
     parts = [f"{budget.nodes} nodes"]
     if budget.reasons:
         parts.append(f"of {', '.join(budget.reasons)}")
     if budget.schedule:
         parts.append(f"at {budget.schedule} for {budget.duration}")
-    yield " ".join(parts)
+    return " ".join(parts)
 
 
-def _reservation(selector: ReservationSelector) -> Iterator[str]:
-    tags = ", ".join(f"{key}={value}" for key, value in selector.tags.items())
+def _reservation(selector: ReservationSelector) -> str:
     owner = f" of {selector.owner_account_id}" if selector.owner_account_id else ""
-    yield f"{selector.id or tags}{owner}"
+    return f"{selector.id or _pairs(selector.tags)}{owner}"
 
 
-def _overlay(overlay: CapacityOverlay) -> Iterator[str]:
-    capacity = ", ".join(f"{name}={amount}" for name, amount in overlay.capacity.items())
-    yield f"{overlay.name}: {capacity} for {', '.join(overlay.instance_types)}"
+def _overlay(overlay: CapacityOverlay) -> str:
+    return f"{overlay.name}: {_pairs(overlay.capacity)} for {', '.join(overlay.instance_types)}"
 
 
-def _policy(policy: ServicePolicy) -> Iterator[str]:
-    yield f"{policy.name}: {', '.join(str(each.get('Sid')) for each in policy.statements)}"
+def _policy(policy: ServicePolicy) -> str:
+    return f"{policy.name}: {', '.join(str(each.get('Sid')) for each in policy.statements)}"
 
 
-def _team(team: ResolvedTeam) -> Iterator[str]:
-    quota = ", ".join(f"{name}={amount}" for name, amount in team.quota.items())
-    yield f"{team.name}: {quota or 'no quota'}"
+def _pairs(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in values.items())
 
 
-def _bucket(bucket: ResolvedBucket) -> Iterator[str]:
-    yield f"{bucket.name} {'read only' if bucket.read_only else 'read and write'}"
-
-
-_WRITERS: Mapping[type, Callable[[Any], Iterator[str]]] = {
+_WRITERS: Mapping[type, Callable[[Any], str | Iterable[str]]] = {
     BlockDevice: _disk,
     CapacityOverlay: _overlay,
-    CapacityTarget: _target,
+    CapacityTarget: lambda target: target.reservation_id or target.resource_group_arn or "",
     DisruptionBudget: _budget,
     ExistingSubnets: _existing,
-    GpuShares: _shares,
-    InterruptionRule: _event,
+    GpuShares: lambda shares: f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} a GPU",
+    InterruptionRule: lambda rule: f"{rule.key}: {rule.detail_type}",
     ReservationSelector: _reservation,
     ResolvedAccessEntry: _access,
-    ResolvedBucket: _bucket,
-    ResolvedSubnet: _subnet,
+    ResolvedBucket: lambda bucket: f"{bucket.name} {'read only' if bucket.read_only else 'read and write'}",
+    ResolvedSubnet: lambda subnet: f"{subnet.key} {subnet.cidr}",
     ResolvedTaint: _taint,
-    ResolvedTeam: _team,
+    ResolvedTeam: lambda team: f"{team.name}: {_pairs(team.quota) or 'no quota'}",
     ServicePolicy: _policy,
 }
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 
 from eks_hardware.kubernetes.nodes import Node
 from eks_hardware.resolve import GpuShares
-from eks_hardware.resolve.gpu_sharing import GPU, SHARED_GPU
+from eks_hardware.resolve.extended_resources import GPU
+from eks_hardware.resolve.gpu_sharing import SHARED_GPU
 
 DEFAULT_CONFIG = "default"
 """Name of the configuration of nodes that have no label: whole GPUs."""

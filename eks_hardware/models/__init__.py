@@ -1,6 +1,5 @@
 """The models of a strategy file: what a user may write, with its limits, and nothing that is derived."""
 
-from eks_hardware.models.budget import SpendingLimit
 from eks_hardware.models.cluster import (
     AccessEntry,
     AccessPolicy,
@@ -10,29 +9,37 @@ from eks_hardware.models.cluster import (
     Logging,
     SecretsEncryption,
 )
-from eks_hardware.models.ignore import Ignore
-from eks_hardware.models.karpenter import (
-    AmiVersions,
-    Budget,
-    Disruption,
-    FeatureGates,
-    KarpenterSpec,
-    NodePoolSpec,
-    PoolAmi,
-    PoolReservation,
-)
+from eks_hardware.models.karpenter import AmiVersions, FeatureGates, KarpenterSpec
 from eks_hardware.models.kubernetes import Chart, ContainerDefaults, KubernetesSpec, Team
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.network import ExistingNetwork, FlowLogs, NetworkSpec
-from eks_hardware.models.node_group import Ami, NodeGroupSpec, Reservation, Scaling, Update
-from eks_hardware.models.node_template import Disk, GpuSharing, Kubelet, NodeTemplate, Taint, TimeSlicing
+from eks_hardware.models.nodes import (
+    Ami,
+    Budget,
+    Disk,
+    Disruption,
+    GpuSharing,
+    Kubelet,
+    NodeGroupSpec,
+    NodePoolSpec,
+    NodeTemplate,
+    PoolAmi,
+    PoolReservation,
+    Reservation,
+    Scaling,
+    Taint,
+    TimeSlicing,
+    Update,
+)
 from eks_hardware.models.storage import Efs, FsxLustre, S3Bucket, StorageSpec
 from eks_hardware.models.strategy import (
     AssumeRole,
     AwsProviderSpec,
+    Ignore,
     LocalBackendSpec,
     RemoteBackendSpec,
     S3BackendSpec,
+    SpendingLimit,
     Strategy,
 )
 from eks_hardware.models.workload import Latency, ModelShape, WorkloadSpec

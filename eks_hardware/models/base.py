@@ -6,14 +6,31 @@ import ipaddress
 import math
 import re
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, field_validator
 from pydantic_core import PydanticCustomError
 
 from eks_hardware import field_paths
-from eks_hardware.models.text_patterns import form
+
+_WORDS: dict[str, str] = {}
+
+
+def form(
+    pattern: str, words: str, *, max_length: int | None = None, min_length: int | None = None
+) -> StringConstraints:
+    """Text that matches a pattern as a whole, with words for it: nobody reads a regular expression in an error.
+
+    The words have an example: ``a subnet id such as subnet-0123456789abcdef0``.
+    """
+    _WORDS[pattern] = words
+    return StringConstraints(pattern=pattern, max_length=max_length, min_length=min_length)
+
+
+def in_words(pattern: str) -> str | None:
+    """The words for a pattern; None for one that has none."""
+    return _WORDS.get(pattern)
 
 
 def _without_examples(schema: dict[str, Any]) -> None:
@@ -41,28 +58,32 @@ class StrategyModel(BaseModel):
     def _is_not_evaluated(cls, value: Any) -> Any:
         for path, text in _texts(value, ""):
             if fault := _fault_of_evaluation(text):
-                raise _error(*fault, path)
+                raise invalid(*fault, path)
         return value
 
 
-def refuse_second(values: Sequence[object], field: str, code: str, message: str) -> None:
-    """Raise for the first value that stands a second time.
+def invalid(code: str, message: str, field: str = "") -> PydanticCustomError:
+    """The error of a value, or of the field at a path below it; pydantic's types ask for literals."""
+    # The message comes last: pydantic replaces names in braces one after the other, also those in a user's text.
+    context = {**({"field": field} if field else {}), "message": message}
+    return PydanticCustomError(code, "{message}", context)  # type: ignore[arg-type, unused-ignore]
 
-    Args:
-        values: what has to be unique.
-        field: path of the field at fault, with ``{index}`` in place of its position.
-        code: type of the error.
-        message: its text, with ``{value}`` in place of the value.
-    """
+
+LISTED_TWICE = "'{value}' is listed twice; remove one"
+
+
+def refuse_second(values: Iterable[object], field: str, code: str, message: str = LISTED_TWICE) -> None:
+    """Raise for the first value that occurs twice; fills in ``{index}`` of the field and ``{value}`` of the message."""
+    seen: list[object] = []
     for index, value in enumerate(values):
-        if value in values[:index]:
-            raise _error(code, message, field.format(index=index), value=str(value))
+        if value in seen:
+            raise invalid(code, message.replace("{value}", str(value)), field.format(index=index))
+        seen.append(value)
 
 
-def _error(code: str, message: str, path: str = "", **context: str) -> PydanticCustomError:
-    """An error whose text is put together here; pydantic's types ask for literals."""
-    field = {"field": path.lstrip(".")} if path else {}
-    return PydanticCustomError(code, message, {**context, **field})  # type: ignore[arg-type, unused-ignore]
+def refuse_second_name(items: Iterable[Any], field: str, message: str) -> None:
+    """Raise for the first of the named items of a list whose name another one has."""
+    refuse_second([each.name for each in items], f"{field}[{{index}}].name", "name_duplicate", message)
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
@@ -81,7 +102,7 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
 
 def _no_control_characters_or_template(value: str) -> str:
     if fault := _fault_of_text(value):
-        raise _error(*fault)
+        raise invalid(*fault)
     return value
 
 
@@ -145,7 +166,7 @@ def _is_token(number: re.Match[str] | None) -> bool:
 
 def _json(value: dict[str, Any]) -> dict[str, Any]:
     for path, fault in _faults_of_json(value, ""):
-        raise _error(*fault, path)
+        raise invalid(*fault, path)
     return value
 
 
@@ -185,10 +206,9 @@ def _network(value: str) -> str:
             meant = f"; write {ipaddress.IPv4Network(value, strict=False)}"
         except ValueError:
             meant = ", such as 10.0.0.0/16"
-        context = {"reason": str(error), "meant": meant}
-        raise PydanticCustomError("cidr_invalid", "is not an IPv4 network: {reason}{meant}", context) from None
+        raise invalid("cidr_invalid", f"is not an IPv4 network: {error}{meant}") from None
     if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS takes none of them
-        raise PydanticCustomError("cidr_invalid", "has to be written as {cidr}", {"cidr": str(network)})
+        raise invalid("cidr_invalid", f"has to be written as {network}")
     return value
 
 
@@ -265,7 +285,7 @@ InstanceTypeName = Annotated[str, form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance
 
 def _tag_key(value: str) -> str:
     if value.lower().startswith("aws:"):
-        raise PydanticCustomError("tag_reserved", "tag keys that start with 'aws:' belong to AWS; choose another")
+        raise invalid("tag_reserved", "tag keys that start with 'aws:' belong to AWS; choose another")
     return value
 
 

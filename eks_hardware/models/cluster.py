@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from eks_hardware.models.base import (
     Cidr,
@@ -15,9 +14,11 @@ from eks_hardware.models.base import (
     Name,
     StrategyModel,
     Text,
+    form,
+    invalid,
     refuse_second,
+    refuse_second_name,
 )
-from eks_hardware.models.text_patterns import form
 
 LogType = Literal["api", "audit", "authenticator", "controllerManager", "scheduler"]
 
@@ -61,7 +62,7 @@ class Endpoint(StrategyModel):
 def _not_of_the_system(value: str) -> str:
     # EKS refuses them: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html
     if value.startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
-        raise PydanticCustomError(
+        raise invalid(
             "access_group_reserved",
             "is reserved by EKS; give the policy AmazonEKSClusterAdminPolicy instead of system:masters",
         )
@@ -108,12 +109,9 @@ class AccessEntry(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_policies(self) -> AccessEntry:
-        refuse_second(
-            [each.policy for each in self.policies],
-            "policies[{index}].policy",
-            "access_policy_duplicate",
-            "'{value}' is listed twice; list its namespaces together",
-        )
+        policies = [each.policy for each in self.policies]
+        message = "'{value}' is listed twice; list its namespaces together"
+        refuse_second(policies, "policies[{index}].policy", "access_policy_duplicate", message)
         return self
 
 
@@ -231,10 +229,6 @@ class ClusterSpec(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_entry_names(self) -> ClusterSpec:
-        refuse_second(
-            [entry.name for entry in self.access_entries],
-            "access_entries[{index}].name",
-            "name_duplicate",
-            "two access entries are called '{value}'; names are unique within a cluster",
-        )
+        message = "two access entries are called '{value}'; names are unique within a cluster"
+        refuse_second_name(self.access_entries, "access_entries", message)
         return self

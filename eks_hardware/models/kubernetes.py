@@ -6,11 +6,9 @@ import re
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, refuse_second
-from eks_hardware.models.node_template import Quantity
-from eks_hardware.models.text_patterns import form
+from eks_hardware.models.base import JsonObject, Name, StrategyModel, Text, form, invalid, refuse_second_name
+from eks_hardware.models.nodes import Quantity
 from eks_hardware.suggestions import close, question
 
 ChartName = Literal[
@@ -90,15 +88,7 @@ def _quota_name(name: str) -> str:
     meant = close(name, _QUOTA_NAMES)
     hint = f"; {question(meant)}" if meant else ""
     known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
-    raise PydanticCustomError(
-        "field_value",
-        "{name} is not counted by quotas ({known}){hint}",
-        {
-            "name": name,
-            "known": known,
-            "hint": hint,
-        },
-    )
+    raise invalid("field_value", f"{name} is not counted by quotas ({known}){hint}")
 
 
 # Not a union of a Literal and a pattern: of its two errors neither would say all.
@@ -166,10 +156,5 @@ class KubernetesSpec(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_team_names(self) -> KubernetesSpec:
-        refuse_second(
-            [team.name for team in self.teams],
-            "teams[{index}].name",
-            "name_duplicate",
-            "two teams are called '{value}'; names are unique within a strategy",
-        )
+        refuse_second_name(self.teams, "teams", "two teams are called '{value}'; names are unique within a strategy")
         return self

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from eks_hardware.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId
+from eks_hardware.models.base import Cidr, StrategyModel, SubnetId, VpcId, ZoneId, form, invalid
 from eks_hardware.models.cluster import RetentionDays
-from eks_hardware.models.text_patterns import form
 
 NatGateways = Literal["none", "single", "one-per-zone"]
 ServiceName = Annotated[
@@ -107,9 +105,6 @@ class NetworkSpec(StrategyModel):
     def _existing_stands_alone(self) -> NetworkSpec:
         others = sorted(self.model_fields_set - {"existing"})
         if self.existing is not None and others:
-            raise PydanticCustomError(
-                "network_existing_conflict",
-                "an existing VPC is given, so '{other}' has no effect; remove it",
-                {"other": others[0], "field": others[0]},
-            )
+            message = f"an existing VPC is given, so '{others[0]}' has no effect; remove it"
+            raise invalid("network_existing_conflict", message, others[0])
         return self

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
-from eks_hardware.models.base import KmsKeyArn, StrategyModel, ZoneId, refuse_second
-from eks_hardware.models.text_patterns import form
+from eks_hardware.models.base import LISTED_TWICE, KmsKeyArn, StrategyModel, ZoneId, form, invalid, refuse_second_name
 
 _FIRST_STEPS_GIB = (1200, 2400)
 
@@ -41,17 +39,13 @@ class FsxLustre(StrategyModel):
     def _size_and_throughput(self) -> FsxLustre:
         # https://docs.aws.amazon.com/fsx/latest/LustreGuide/create-fs.html (storage capacity)
         if self.size_gib not in _FIRST_STEPS_GIB and self.size_gib % _FIRST_STEPS_GIB[-1]:
-            raise PydanticCustomError(
-                "fsx_size",
-                "FSx takes 1200, 2400 or a multiple of 2400 GiB, not {size}; write {nearest}",
-                {"size": self.size_gib, "nearest": max(1200, 2400 * round(self.size_gib / 2400)), "field": "size_gib"},
-            )
+            nearest = max(1200, 2400 * round(self.size_gib / 2400))
+            message = f"FSx takes 1200, 2400 or a multiple of 2400 GiB, not {self.size_gib}; write {nearest}"
+            raise invalid("fsx_size", message, "size_gib")
         if self.deployment == "scratch-2":
             for name in ("throughput_mibps_per_tib", "kms_key_arn"):
                 if getattr(self, name) is not None:
-                    raise PydanticCustomError(
-                        "fsx_deployment", "only 'persistent-2' has it; remove this", {"field": name}
-                    )
+                    raise invalid("fsx_deployment", "only 'persistent-2' has it; remove this", name)
         return self
 
 
@@ -95,10 +89,5 @@ class StorageSpec(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_buckets(self) -> StorageSpec:
-        refuse_second(
-            [bucket.name for bucket in self.s3_buckets],
-            "s3_buckets[{index}].name",
-            "name_duplicate",
-            "'{value}' is listed twice; remove one",
-        )
+        refuse_second_name(self.s3_buckets, "s3_buckets", LISTED_TWICE)
         return self

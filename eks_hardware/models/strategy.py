@@ -1,22 +1,28 @@
-"""The root of a strategy file, and its small sections: backend, provider."""
+"""The root of a strategy file, and its small sections: backend, provider, budget, ignored warnings."""
 
 from __future__ import annotations
 
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
-from eks_hardware.models.base import Arn, ClusterName, IamPolicyArn, StrategyModel, Tags, Text, refuse_second
-from eks_hardware.models.budget import SpendingLimit
+from eks_hardware.models.base import (
+    Arn,
+    ClusterName,
+    IamPolicyArn,
+    StrategyModel,
+    Tags,
+    Text,
+    form,
+    invalid,
+    refuse_second_name,
+)
 from eks_hardware.models.cluster import ClusterSpec
-from eks_hardware.models.ignore import Ignore
 from eks_hardware.models.karpenter import KarpenterSpec
 from eks_hardware.models.kubernetes import KubernetesSpec
 from eks_hardware.models.network import NetworkSpec
-from eks_hardware.models.node_group import NodeGroupSpec
+from eks_hardware.models.nodes import NodeGroupSpec
 from eks_hardware.models.storage import StorageSpec
-from eks_hardware.models.text_patterns import form
 
 # https://developer.hashicorp.com/terraform/language/expressions/version-constraints
 _CONSTRAINT = r" *(=|!=|>=|>|<=|<|~>)? *[0-9]{1,9}(\.[0-9]{1,9}){0,2} *"
@@ -142,6 +148,40 @@ class AwsProviderSpec(StrategyModel):
     ] = Field(default="/", description="Path of every IAM role and policy the stack makes.")
 
 
+class SpendingLimit(StrategyModel):
+    """What the cluster may cost; a strategy that may cost more is refused.
+
+    Examples:
+        >>> SpendingLimit(usd_per_month_at_max=50000).usd_per_month_at_max
+        50000.0
+    """
+
+    usd_per_month_at_max: Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)] = Field(
+        description="US dollars per month of 730 hours with every group at its max and every pool at its limits; what "
+        "is billed by use (data transfer, logs) is not counted."
+    )
+
+
+class Ignore(StrategyModel):
+    """A warning that is not shown, and why. Errors cannot be ignored.
+
+    Examples:
+        >>> Ignore(code="ENDPOINT_OPEN", path="cluster.endpoint", reason="IAM decides who gets in").code
+        'ENDPOINT_OPEN'
+    """
+
+    code: Annotated[str, form(r"^[A-Z][A-Z0-9_]*$", "a code such as ENDPOINT_OPEN", max_length=64)] = Field(
+        description="Code of the warning, such as ENDPOINT_OPEN."
+    )
+    path: Annotated[Text, StringConstraints(min_length=1, max_length=512)] = Field(
+        description="The field that the warning is about, as validate prints it, or what it lies in: "
+        "node_groups[gpu] stands for everything in that group."
+    )
+    reason: Annotated[Text, form(r"\S.{6,}\S", "a reason of a few words", max_length=512)] = Field(
+        description="Why it is all right here, for whoever reads the file next."
+    )
+
+
 class Strategy(StrategyModel):
     """A hardware strategy: which hardware a team wants, and where; everything else is derived.
 
@@ -177,19 +217,12 @@ class Strategy(StrategyModel):
 
     @model_validator(mode="after")
     def _unique_names(self) -> Strategy:
-        refuse_second(
-            [group.name for group in self.node_groups],
-            "node_groups[{index}].name",
-            "name_duplicate",
-            "two node groups are called '{value}'; names are unique within a strategy",
-        )
+        message = "two node groups are called '{value}'; names are unique within a strategy"
+        refuse_second_name(self.node_groups, "node_groups", message)
         # Placement groups and node-level resources are named after groups and pools alike.
         groups = [group.name for group in self.node_groups]
         for index, pool in enumerate(self.karpenter.node_pools if self.karpenter else ()):
             if pool.name in groups:
-                raise PydanticCustomError(
-                    "name_duplicate",
-                    "a node group and a node pool are called '{value}'; names are unique within a strategy",
-                    {"value": pool.name, "field": f"karpenter.node_pools[{index}].name"},
-                )
+                message = f"a node group and a node pool are called '{pool.name}'; names are unique within a strategy"
+                raise invalid("name_duplicate", message, f"karpenter.node_pools[{index}].name")
         return self

@@ -6,11 +6,9 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
-from pydantic_core import PydanticCustomError
 
-from eks_hardware.models.base import StrategyModel, Text
+from eks_hardware.models.base import StrategyModel, Text, form, invalid
 from eks_hardware.models.needs import Attention, Framework
-from eks_hardware.models.text_patterns import form
 
 Purpose = Literal["system", "general", "training", "inference", "development"]
 Task = Literal["training", "fine-tuning", "inference", "development"]
@@ -41,6 +39,11 @@ def count(value: str) -> int:
     (1500000000000, 8030261248)
     """
     return int(Decimal(value.rstrip("KMBT")) * _UNITS.get(value[-1:], 1))
+
+
+def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
+    if value is not None and not 1 <= count(value) <= _MOST:
+        raise invalid("model_size", f"'{value}' is not a number of {of}", field)
 
 
 class ModelShape(StrategyModel):
@@ -77,25 +80,15 @@ class ModelShape(StrategyModel):
     @model_validator(mode="after")
     def _is_sized(self) -> ModelShape:
         if self.parameters is None and self.hf_config is None:
-            raise PydanticCustomError("model_size", "needs 'parameters' (such as 8B) or 'hf_config' (a config.json)")
+            raise invalid("model_size", "needs 'parameters' (such as 8B) or 'hf_config' (a config.json)")
         for name in ("parameters", "active_parameters"):
-            value = getattr(self, name)
-            if value is not None and not 1 <= count(value) <= _MOST:
-                raise PydanticCustomError(
-                    "model_size", "'{value}' is not a number of parameters", {"value": str(value), "field": name}
-                )
+            _refuse_uncountable(getattr(self, name), name, "parameters")
         if self.parameters and self.active_parameters and count(self.active_parameters) > count(self.parameters):
-            raise PydanticCustomError(
-                "model_size",
-                "one token cannot use more parameters than there are ({parameters}); lower it",
-                {"parameters": str(self.parameters), "field": "active_parameters"},
-            )
+            message = f"one token cannot use more parameters than there are ({self.parameters}); lower it"
+            raise invalid("model_size", message, "active_parameters")
         if self.attention_heads and self.kv_heads and self.attention_heads % self.kv_heads:
-            raise PydanticCustomError(
-                "model_heads",
-                "{heads} attention heads do not share {kv} heads of keys and values evenly; mend one of them",
-                {"heads": self.attention_heads, "kv": self.kv_heads, "field": "kv_heads"},
-            )
+            heads = f"{self.attention_heads} attention heads do not share {self.kv_heads} heads of keys and values"
+            raise invalid("model_heads", f"{heads} evenly; mend one of them", "kv_heads")
         return self
 
 
@@ -204,27 +197,13 @@ class WorkloadSpec(StrategyModel):
         }
         for name, allowed in tasks.items():
             if getattr(self, name) is not None and self.task not in allowed:
-                raise PydanticCustomError(
-                    "workload_field",
-                    "goes with task {allowed}, and this is {task}; remove it",
-                    {"allowed": " or ".join(allowed), "task": self.task, "field": name},
-                )
+                message = f"goes with task {' or '.join(allowed)}, and this is {self.task}; remove it"
+                raise invalid("workload_field", message, name)
         if self.trains and self.precision in ("fp8", "int8", "int4"):
-            raise PydanticCustomError(
-                "workload_precision",
-                "weights are trained in fp32, bf16 or fp16; for 4-bit weights under adapters say method: qlora",
-                {"field": "precision"},
-            )
+            message = "weights are trained in fp32, bf16 or fp16; for 4-bit weights under adapters say method: qlora"
+            raise invalid("workload_precision", message, "precision")
         if "spot" in self.purchase and not self.interruptible:
-            raise PydanticCustomError(
-                "workload_spot",
-                "spot takes nodes away at two minutes' notice; say interruptible: true, or leave spot out",
-                {"field": "purchase"},
-            )
-        if self.training_tokens is not None and not 1 <= count(self.training_tokens) <= _MOST:
-            raise PydanticCustomError(
-                "model_size",
-                "'{value}' is not a number of tokens",
-                {"value": str(self.training_tokens), "field": "training_tokens"},
-            )
+            message = "spot takes nodes away at two minutes' notice; say interruptible: true, or leave spot out"
+            raise invalid("workload_spot", message, "purchase")
+        _refuse_uncountable(self.training_tokens, "training_tokens", "tokens")
         return self

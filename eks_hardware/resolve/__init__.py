@@ -2,7 +2,7 @@
 
 from eks_hardware.resolve.change import change
 from eks_hardware.resolve.cluster import resolve_cluster
-from eks_hardware.resolve.extended_resources import extended_resources_of
+from eks_hardware.resolve.extended_resources import accelerator_resource, extended_resources_of
 from eks_hardware.resolve.gpu_sharing import mig_profiles
 from eks_hardware.resolve.karpenter import node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
@@ -42,19 +42,12 @@ from eks_hardware.resolve.model_kubernetes import (
     ServicePolicy,
     ServiceRole,
 )
-from eks_hardware.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.resolve.node import ami_family, pod_interfaces
-from eks_hardware.resolve.node_groups import resolve_node_group
-from eks_hardware.resolve.node_pools import (
-    accelerator_resource,
-    has_huge_pages,
-    known_to_karpenter,
-    pool_types,
-    resolve_node_pool,
-)
+from eks_hardware.resolve.node_fields import resolve_node_group, resolve_node_pool
+from eks_hardware.resolve.node_pools import has_huge_pages, known_to_karpenter, pool_types
 from eks_hardware.resolve.storage import resolve_storage
-from eks_hardware.resolve.strategy import provider_floor, resolve
+from eks_hardware.resolve.strategy import ResolvedStrategy, provider_floor, resolve
 
 __all__ = [
     "BlockDevice",

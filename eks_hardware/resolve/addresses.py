@@ -1,6 +1,6 @@
 """The IP budget: what nodes at their most take from each subnet that the stack makes, and what the subnet has.
 
-Of a node with the CNI's prefix delegation:
+With the CNI's prefix delegation:
 
 - each interface that carries IP takes one address; an ``efa-only`` interface has none;
 - pods get their addresses from prefixes of 16 (/28). A node holds one prefix from the start, and one more as soon as
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import ipaddress
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, InstanceType, address_count
-from eks_hardware.models import ClusterSpec, NetworkSpec, NodeGroupSpec, NodePoolSpec, Strategy
+from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import cidrs, zones
 from eks_hardware.resolve.cluster import enabled_addons, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
@@ -40,15 +40,8 @@ _HOST_NETWORK_PODS = 2
 
 
 @dataclass(frozen=True)
-class Nodes:
-    """The nodes of a group or pool at their most.
-
-    Attributes:
-        of: the group or pool.
-        types: its instance types.
-        zone_ids: zones that they spread over evenly.
-        count: how many; None where nothing says so.
-    """
+class _Nodes:
+    """The nodes of a group or pool at their most, spread evenly over their zones; None where nothing says how many."""
 
     of: NodeGroupSpec | NodePoolSpec
     types: tuple[InstanceType, ...]
@@ -58,14 +51,7 @@ class Nodes:
 
 @dataclass(frozen=True)
 class Share:
-    """What the nodes of one group or pool take from one subnet.
-
-    Attributes:
-        of: the group or pool.
-        nodes: how many of its nodes are in the subnet's zone.
-        own: addresses of a node's interfaces in this subnet.
-        pods: addresses that a node holds for pods.
-    """
+    """What the nodes of one group or pool in a subnet's zone take from it: their own addresses, and those of pods."""
 
     of: NodeGroupSpec | NodePoolSpec
     nodes: int
@@ -79,15 +65,7 @@ class Share:
 
 @dataclass(frozen=True)
 class SubnetBudget:
-    """A subnet with everything that takes addresses from it.
-
-    Attributes:
-        role: what it is for: nodes (and, without pod subnets, their pods), or pods.
-        zone_id: its zone.
-        cidr: its network.
-        shares: groups and pools with nodes in its zone.
-        others: addresses of interface endpoints and mount targets, by what they are.
-    """
+    """A subnet with everything that takes addresses from it: nodes, pods, and others by what they are."""
 
     role: SubnetRole
     zone_id: str
@@ -156,49 +134,23 @@ def strategy_budgets(strategy: Strategy, catalogue: Catalogue) -> tuple[SubnetBu
             found[pool.name] = (pool, tuple(map(catalogue.get, names)), zones.of_node_pool(pool, names))
     choice = zones.choose(network, [demand for _, _, demand in found.values()], region, catalogue)
     nodes = [
-        Nodes(of, kinds, zones.zones_of(demand, choice, region, catalogue), _count(of, kinds))
+        _Nodes(of, kinds, zones.zones_of(demand, choice, region, catalogue), _count(of, kinds))
         for of, kinds, demand in found.values()
     ]
-    addons = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
-    return budgets(
-        network,
-        strategy.cluster,
-        nodes,
-        zone_ids=choice.zone_ids,
-        endpoints=len(interface_endpoints(network, addons)),
-        endpoint_zone_ids=choice.base,
-        mount_targets=1 if strategy.storage.efs else 0,
-    )
+    return tuple(_budgets(strategy, nodes, choice))
 
 
 def _count(of: NodeGroupSpec | NodePoolSpec, types: Sequence[InstanceType]) -> int | None:
     return of.scaling.max if isinstance(of, NodeGroupSpec) else nodes_at_limit(of, types)
 
 
-def budgets(
-    network: NetworkSpec,
-    cluster: ClusterSpec,
-    nodes: Sequence[Nodes],
-    *,
-    zone_ids: Sequence[str],
-    endpoints: int = 0,
-    endpoint_zone_ids: Sequence[str] = (),
-    mount_targets: int = 0,
-) -> tuple[SubnetBudget, ...]:
-    """The budget of every private and pod subnet; none of an existing VPC, whose subnets nobody knows here.
-
-    Args:
-        nodes: every group and pool whose instance types are known.
-        zone_ids: zones of the network.
-        endpoints: interface endpoints, one address each in the subnets of ``endpoint_zone_ids``.
-        mount_targets: file systems with an address in every zone.
-    """
-    if network.existing or not cidrs.LARGEST_VPC_PREFIX <= _prefix(network.cidr) <= cidrs.SMALLEST_VPC_PREFIX:
-        return ()
-    pod_cidr = network.pod_cidr
+def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoice) -> Iterator[SubnetBudget]:
+    network, pod_cidr = strategy.network, strategy.network.pod_cidr
+    if not cidrs.LARGEST_VPC_PREFIX <= _prefix(network.cidr) <= cidrs.SMALLEST_VPC_PREFIX:
+        return
     if pod_cidr and not cidrs.LARGEST_VPC_PREFIX <= _prefix(pod_cidr) <= cidrs.SMALLEST_POD_PREFIX:
-        return ()
-    cni = _Cni.of(vpc_cni_environment(cluster, network))
+        return
+    cni = _vpc_cni_environment(strategy)
     shares: list[tuple[tuple[str, ...], Share, Share]] = []
     for each in nodes:
         if not each.count or not each.zone_ids:
@@ -208,28 +160,24 @@ def budgets(
         of_nodes = Share(each.of, here, _own(each), 0 if pod_cidr else pods)
         # The primary interface is in the nodes' subnet; another one is in that of the pods, with an address of its own.
         shares.append((each.zone_ids, of_nodes, Share(each.of, here, 1, pods)))
-    found: list[SubnetBudget] = []
-    for zone in zone_ids:
+    addons = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
+    endpoints = len(interface_endpoints(network, addons))
+    for zone in choice.zone_ids:
+        # One address each.
         counts = {
-            "interface endpoints": endpoints if zone in endpoint_zone_ids else 0,
-            "mount targets": mount_targets,
+            "interface endpoints": endpoints if zone in choice.base else 0,
+            "mount targets": 1 if strategy.storage.efs else 0,
         }
         others = {name: count for name, count in counts.items() if count}
         nodes_here = tuple(of_nodes for zones_of, of_nodes, _ in shares if zone in zones_of)
-        found.append(SubnetBudget(SubnetRole.PRIVATE, zone, cidrs.private(network.cidr, zone), nodes_here, others))
+        yield SubnetBudget(SubnetRole.PRIVATE, zone, cidrs.private(network.cidr, zone), nodes_here, others)
         if pod_cidr is not None:
             pods_here = tuple(of_pods for zones_of, _, of_pods in shares if zone in zones_of)
-            found.append(SubnetBudget(SubnetRole.POD, zone, cidrs.pods(pod_cidr, zone), pods_here))
-    return tuple(found)
+            yield SubnetBudget(SubnetRole.POD, zone, cidrs.pods(pod_cidr, zone), pods_here)
 
 
 def wider(network: str, needed: int, subnet: str) -> str | None:
-    """The smallest network around ``network`` whose subnets of this size class have ``needed`` addresses, if any.
-
-    Args:
-        network: ``network.cidr`` or ``network.pod_cidr``.
-        subnet: one of the subnets that it is cut into.
-    """
+    """The smallest network around ``network`` in which a ``subnet`` cut alike has ``needed`` addresses, if any."""
     given = ipaddress.IPv4Network(network)
     cut = _prefix(subnet) - given.prefixlen
     for prefix in range(given.prefixlen - 1, cidrs.LARGEST_VPC_PREFIX - 1, -1):
@@ -238,11 +186,11 @@ def wider(network: str, needed: int, subnet: str) -> str | None:
     return None
 
 
-def vpc_cni_environment(cluster: ClusterSpec, network: NetworkSpec) -> Mapping[str, object]:
+def _vpc_cni_environment(strategy: Strategy) -> Mapping[str, object]:
     """The environment of the CNI: derived, with the strategy's over it."""
-    addon = cluster.addons.get("vpc-cni")
+    addon = strategy.cluster.addons.get("vpc-cni")
     given = addon.configuration if addon else {}
-    environment = merged(vpc_cni_configuration(has_pod_subnets(network)), given).get("env")
+    environment = merged(vpc_cni_configuration(has_pod_subnets(strategy.network)), given).get("env")
     return environment if isinstance(environment, Mapping) else {}
 
 
@@ -251,48 +199,29 @@ def switched_on(environment: Mapping[str, object], name: str) -> bool:
     return str(environment.get(name, "")).lower() in ("true", "1")
 
 
-@dataclass(frozen=True)
-class _Cni:
-    """What the CNI's environment says of addresses that it holds."""
-
-    prefixes: bool
-    warm_prefixes: int
-    warm_addresses: int
-    least_addresses: int
-
-    @classmethod
-    def of(cls, environment: Mapping[str, object]) -> _Cni:
-        return cls(
-            switched_on(environment, "ENABLE_PREFIX_DELEGATION"),
-            _number(environment, "WARM_PREFIX_TARGET"),
-            _number(environment, "WARM_IP_TARGET"),
-            _number(environment, "MINIMUM_IP_TARGET"),
-        )
-
-
-def _own(nodes: Nodes) -> int:
+def _own(nodes: _Nodes) -> int:
     """Interfaces with an address that a node starts with."""
     layouts = {kind.efa_interfaces for kind in nodes.types} if nodes.of.efa else set()
     return max(map(address_count, layouts), default=1)
 
 
-def _places(nodes: Nodes) -> set[int]:
+def _places(nodes: _Nodes) -> set[int]:
     """Places of an interface beside its own address, each for an address or a prefix: of every type."""
     return {max((kind.ipv4_per_interface or 0) - 1, 1) for kind in nodes.types}
 
 
-def _for_pods(nodes: Nodes, places: int, cni: _Cni) -> int:
+def _for_pods(nodes: _Nodes, places: int, cni: Mapping[str, object]) -> int:
     """Addresses that a node holds for pods, with those of the further interfaces that they need."""
     stated = nodes.of.kubelet.max_pods
     pods = max(stated - _HOST_NETWORK_PODS, 1) if stated else 1
-    asked = max(pods + cni.warm_addresses, cni.least_addresses)
-    overridden = cni.warm_addresses or cni.least_addresses
-    if not cni.prefixes:
+    warm, least = _number(cni, "WARM_IP_TARGET"), _number(cni, "MINIMUM_IP_TARGET")
+    asked, overridden = max(pods + warm, least), warm or least
+    if not switched_on(cni, "ENABLE_PREFIX_DELEGATION"):
         # All addresses of the interfaces in use, and of a warm one.
         addresses = asked if overridden else (math.ceil(pods / places) + 1) * places
         return addresses + math.ceil(addresses / places) - 1
     size: int = facts.eks()["max_pods"]["addresses_per_prefix"]
-    prefixes = math.ceil(asked / size) if overridden else math.ceil(pods / size) + cni.warm_prefixes
+    prefixes = math.ceil(asked / size) if overridden else math.ceil(pods / size) + _number(cni, "WARM_PREFIX_TARGET")
     return prefixes * size + math.ceil(prefixes / places) - 1
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import ipaddress
 
-ZONE_BLOCKS = 8
 _ZONE_BITS = 3
 
 LARGEST_VPC_PREFIX = 16
@@ -44,7 +43,7 @@ def _second_half_eighth(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Ne
 
 
 def public(cidr: str, zone_id: str) -> str:
-    """An eighth of a zone's block: load balancers and a NAT gateway live there."""
+    """An eighth of a zone's block, for load balancers and a NAT gateway."""
     return str(_second_half_eighth(cidr, zone_id, 0))
 
 

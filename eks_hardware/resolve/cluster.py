@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from eks_hardware import aws_names, facts
 from eks_hardware.data import cite
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import AddonSpec, ClusterSpec
-from eks_hardware.resolve.derived import Derived, Resolver, optional, rule, stated, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, optional, rule, stated, stated_field, stated_if
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import ResolvedAccessEntry, ResolvedAddon, ResolvedCluster
 
@@ -44,31 +44,19 @@ def resolve_cluster(
 
     Args:
         needed_addons: add-ons that are on because of something outside ``cluster``, such as a CSI driver, with the
-            permissions that this something needs; none stands for the managed policies of the add-on.
+            permissions that it needs; none means the managed policies of the add-on.
     """
     return _Cluster(cluster, name, region, custom_networking, needed_addons or {}).collect()
 
 
+@dataclass(frozen=True)
 class _Cluster(Resolver[ResolvedCluster]):
     kind = ResolvedCluster
-
-    def __init__(
-        self,
-        cluster: ClusterSpec,
-        name: str,
-        region: str,
-        custom_networking: bool,
-        needed_addons: Mapping[str, Sequence[Statement]],
-    ) -> None:
-        self._spec = cluster
-        self._name = name
-        self._region = region
-        self._custom_networking = custom_networking
-        self._needed_addons = needed_addons
-
-    def _said(self, name: str) -> bool:
-        """Whether the strategy states a field of ``cluster``."""
-        return name in self._spec.model_fields_set
+    _spec: ClusterSpec
+    _name: str
+    _region: str
+    _custom_networking: bool
+    _needed_addons: Mapping[str, Sequence[Statement]]
 
     def name(self) -> Derived[str]:
         return stated(self._name)
@@ -80,16 +68,15 @@ class _Cluster(Resolver[ResolvedCluster]):
         return partition(self._region)
 
     def kubernetes_version(self) -> Derived[str]:
-        return stated_if(
-            self._said("kubernetes_version"),
-            self._spec.kubernetes_version,
-            "the toolkit's default, in standard support",
-            cite("facts/eks.json", "versions", "default"),
-        )
+        row = cite("facts/eks.json", "versions", "default")
+        return stated_field(self._spec, "kubernetes_version", "the toolkit's default, in standard support", row)
 
     def role_name(self) -> Derived[str]:
-        name = aws_names.limited(self._name, self._region, "cluster", limit=aws_names.IAM_ROLE)
-        return rule(name, "cluster, region and purpose, at most 64 characters")
+        return rule(self._named("cluster"), "cluster, region and purpose, at most 64 characters")
+
+    def _named(self, purpose: str) -> str:
+        """The name of a role."""
+        return aws_names.limited(self._name, self._region, purpose, limit=aws_names.IAM_ROLE)
 
     def public_cidrs(self) -> Derived[tuple[str, ...]]:
         cidrs = self._spec.endpoint.public_cidrs
@@ -101,29 +88,23 @@ class _Cluster(Resolver[ResolvedCluster]):
 
     def creator_is_admin(self) -> Derived[bool]:
         otherwise = "access is given by access entries, not by who runs Terraform"
-        return stated_if(self._said("creator_is_admin"), self._spec.creator_is_admin, otherwise)
+        return stated_field(self._spec, "creator_is_admin", otherwise)
 
     def log_types(self) -> Derived[tuple[str, ...]]:
-        logging = self._spec.logging
-        return stated_if("types" in logging.model_fields_set, logging.types, "all: an audit trail")
+        return stated_field(self._spec.logging, "types", "all: an audit trail")
 
     def log_group_name(self) -> Derived[str]:
         return rule(f"/aws/eks/{self._name}/cluster", "the group that EKS writes to")
 
     def log_retention_days(self) -> Derived[int]:
-        logging = self._spec.logging
-        said = "retention_days" in logging.model_fields_set
-        return stated_if(said, logging.retention_days, "a year: what an investigation looks back on")
+        return stated_field(self._spec.logging, "retention_days", "a year: what an investigation looks back on")
 
     def log_group_kept(self) -> Derived[bool]:
-        logging = self._spec.logging
-        said = "keep_on_destroy" in logging.model_fields_set
-        return stated_if(said, logging.keep_on_destroy, "the stack owns it")
+        return stated_field(self._spec.logging, "keep_on_destroy", "the stack owns it")
 
     def secrets_encrypted(self) -> Derived[bool]:
-        encryption = self._spec.secrets_encryption
         otherwise = "always: it cannot be added without touching every secret, nor removed"
-        return stated_if("enabled" in encryption.model_fields_set, encryption.enabled, otherwise)
+        return stated_field(self._spec.secrets_encryption, "enabled", otherwise)
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.secrets_encryption.kms_key_arn, "a key of its own")
@@ -144,30 +125,22 @@ class _Cluster(Resolver[ResolvedCluster]):
         row = cite("prices/services.json", "control_plane", "every_region")
         times = round(row.value["extended"] / row.value["standard"])
         text = f"STANDARD: extended support costs {times} times as much an hour"
-        return stated_if(self._said("upgrade_policy"), self._spec.upgrade_policy.upper(), text, row)
+        said = "upgrade_policy" in self._spec.model_fields_set
+        return stated_if(said, self._spec.upgrade_policy.upper(), text, row)
 
     def zonal_shift(self) -> Derived[bool]:
-        return stated_if(self._said("zonal_shift"), self._spec.zonal_shift, "off unless it is asked for")
+        return stated_field(self._spec, "zonal_shift", "off unless it is asked for")
 
     def control_plane_tier(self) -> Derived[str]:
-        said = self._said("control_plane_tier")
-        return stated_if(said, self._spec.control_plane_tier, "standard: EKS scales it by load")
+        return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it by load")
 
     def custom_networking(self) -> Derived[bool]:
         text = "pods have subnets of their own" if self._custom_networking else "pods share the nodes' subnets"
         return rule(self._custom_networking, text, _CUSTOM_NETWORKING)
 
     def addons(self) -> Derived[tuple[ResolvedAddon, ...]]:
-        given = {str(name): addon for name, addon in self._spec.addons.items()}
         addons = (
-            _Addon(
-                name,
-                given.get(name),
-                role_name=aws_names.limited(self._name, self._region, name, limit=aws_names.IAM_ROLE),
-                partition=self.partition().value,
-                custom_networking=self._custom_networking,
-                statements=self._needed_addons.get(name, ()),
-            ).collect()
+            _Addon(name, self, self._needed_addons.get(name, ())).collect()
             for name in enabled_addons(self._spec, self._needed_addons)
         )
         return rule(tuple(addons), "the add-ons that are on by default, those asked for, and those that storage needs")
@@ -217,24 +190,14 @@ def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[st
 class _Addon(Resolver[ResolvedAddon]):
     kind = ResolvedAddon
 
-    def __init__(
-        self,
-        name: str,
-        given: AddonSpec | None,
-        *,
-        role_name: str,
-        partition: str,
-        custom_networking: bool,
-        statements: Sequence[Statement],
-    ) -> None:
+    def __init__(self, name: str, cluster: _Cluster, statements: Sequence[Statement]) -> None:
         self._name = name
-        self._asked_for = given is not None
-        self._given = given or AddonSpec()
+        self._cluster = cluster
+        given = {str(each): addon for each, addon in cluster._spec.addons.items()}
+        self._asked_for = name in given
+        self._given = given.get(name) or AddonSpec()
         self._row = cite("facts/addons.json", "addons", name)
         row = self._row.value
-        self._role_name = role_name
-        self._partition = partition
-        self._custom_networking = custom_networking
         # Who names an add-on wants all that it can do, such as making file systems for claims.
         self._policies = row.get("policies", ()) if self._asked_for or not statements else ()
         self._statements = () if self._policies else tuple(statements)
@@ -261,7 +224,7 @@ class _Addon(Resolver[ResolvedAddon]):
 
     def configuration(self) -> Derived[Mapping[str, Any]]:
         if self._name == "vpc-cni":
-            return self._configured(_vpc_cni(self._custom_networking))
+            return self._configured(_vpc_cni(self._cluster._custom_networking))
         if "configuration" in self._row.value:
             row = self._row.value
             return self._configured(rule(row["configuration"], row["configuration_why"], self._row))
@@ -285,10 +248,11 @@ class _Addon(Resolver[ResolvedAddon]):
     def role_name(self) -> Derived[str | None]:
         if not self._calls_aws():
             return rule(None, self._identity(), self._row)
-        return rule(self._role_name, "cluster, region and add-on, at most 64 characters", self._row)
+        name = self._cluster._named(self._name)
+        return rule(name, "cluster, region and add-on, at most 64 characters", self._row)
 
     def policy_arns(self) -> Derived[tuple[str, ...]]:
-        arns = tuple(f"arn:{self._partition}:iam::aws:policy/{policy}" for policy in self._policies)
+        arns = tuple(f"arn:{self._cluster.partition().value}:iam::aws:policy/{policy}" for policy in self._policies)
         return rule(arns, self._identity(), self._row)
 
     def statements(self) -> Derived[tuple[Mapping[str, Any], ...]]:

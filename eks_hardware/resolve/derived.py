@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from eks_hardware.data import Cited
+from eks_hardware.models.base import StrategyModel
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import Origin, Reason, Resolved
 
@@ -53,6 +54,11 @@ def rule(value: T, text: str, *sources: Source) -> Derived[T]:
 def stated_if(said: bool, value: T, otherwise: str, *sources: Source) -> Derived[T]:
     """A value that the strategy states where it has ``said`` something, or its default, with the reason for that."""
     return stated(value) if said else default(value, otherwise, *sources)
+
+
+def stated_field(section: StrategyModel, field: str, otherwise: str, *sources: Source) -> Derived[Any]:
+    """A field of a section of the strategy as it is, with the reason for its default where the strategy omits it."""
+    return stated_if(field in section.model_fields_set, getattr(section, field), otherwise, *sources)
 
 
 def optional(value: T | None, otherwise: str, *sources: Source) -> Derived[T | None]:

@@ -23,22 +23,22 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 _CORES_PER_LOGICAL_CORE = {"trainium2": 2}
 
 
+def accelerator_resource(hardware: Hardware) -> str | None:
+    """The extended resource by which pods ask for the hardware: ``nvidia.com/gpu``, ``aws.amazon.com/neuron``."""
+    return GPU if hardware is Hardware.NVIDIA_GPU else NEURON if hardware.is_neuron else None
+
+
 def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | None = None) -> dict[str, int]:
     """Extended resources of one node, by name.
 
-    Neuron devices stand there twice, as devices and as cores: a pod asks for one or the other.
-
-    Args:
-        efa_count: interfaces that carry EFA traffic.
-        shares: how the node's GPUs are shared.
+    Neuron devices are in it twice, as devices and as cores: a pod asks for one or the other. ``efa_count`` is how many
+    of the node's interfaces carry EFA traffic.
     """
     found: dict[str, int] = {}
     accelerator = kind.accelerator
     if accelerator and kind.hardware is Hardware.NVIDIA_GPU:
-        if shares:
-            found[shares.resource] = accelerator.count * shares.shares_per_gpu
-        else:
-            found[GPU] = accelerator.count
+        resource, per_gpu = (shares.resource, shares.shares_per_gpu) if shares else (GPU, 1)
+        found[resource] = accelerator.count * per_gpu
     elif accelerator and kind.hardware.is_neuron:
         found[NEURON] = accelerator.count
         if accelerator.neuron_cores:
@@ -50,11 +50,9 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
 
 @dataclass(frozen=True)
 class HugePages:
-    """Huge pages that a node with EFA sets aside when it starts.
+    """Huge pages that a node with EFA sets aside when it starts, in MiB.
 
-    Attributes:
-        promised_mib: what pods can count on, in MiB; 0 where it is not known.
-        taken_mib: what is gone from the node's memory, in MiB: rather too much than too little.
+    Pods can count on what is promised, 0 where it is not known; what is taken from the node's memory is an upper bound.
     """
 
     promised_mib: int
@@ -70,9 +68,8 @@ def huge_pages(
 ) -> HugePages:
     """The huge pages of one node with EFA, by what its images do: ``config/facts/eks.json`` (``efa_huge_pages``).
 
-    Args:
-        own_image: whether the image is the user's: what it sets aside is not known, and may be as much as EKS's.
-        settings: the node's user data, of which Bottlerocket's may hold a number of pages.
+    What an image of the user's sets aside is not known, and may be as much as EKS's. ``settings`` is the node's user
+    data, in which Bottlerocket's may state a number of pages.
     """
     fact = facts.eks()["efa_huge_pages"]
     of_family = fact["by_family"].get(ami_family)

@@ -10,14 +10,17 @@ https://bottlerocket.dev/en/os/1.54.x/api/settings/kubelet-device-plugins
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodeTemplate
+from eks_hardware.resolve.extended_resources import GPU
 from eks_hardware.resolve.model import GpuShares
 
-GPU = "nvidia.com/gpu"
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.nodes import MigGpu
+
 SHARED_GPU = "nvidia.com/gpu.shared"
 MIG_STRATEGY = "mixed"
 """The GPU Operator's ``mig.strategy``: a slice has a name of its own, ``nvidia.com/mig-1g.10gb``.
@@ -57,27 +60,21 @@ def mig_resource(profile: str, *, bottlerocket: bool) -> str:
 def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:
     """MIG profiles of a type's GPU, with how many of each one GPU takes; None where the GPU has no MIG."""
     fact = _mig(kind)
-    if fact is None:
-        return None
-    return {each["profile"]: each["max_per_gpu"] for each in fact["profiles"]}
+    return {each["profile"]: each["max_per_gpu"] for each in fact["profiles"]} if fact else None
 
 
 def mig_bottlerocket_key(kind: InstanceType) -> str | None:
     """How Bottlerocket names a type's GPU in ``mig.profile``; None where it has no name for it."""
     fact = _mig(kind)
-    key: str | None = fact["bottlerocket_key"] if fact else None
-    return key
+    return fact["bottlerocket_key"] if fact else None
 
 
-def _mig(kind: InstanceType) -> Mapping[str, Any] | None:
+def _mig(kind: InstanceType) -> MigGpu | None:
     accelerator = kind.accelerator
     # The EKS guide lists families; a fraction of a GPU is a virtual one, which cannot be cut.
     if accelerator is None or not accelerator.mig or accelerator.fraction or accelerator.memory_gib_each is None:
         return None
-    found: Mapping[str, Any] | None = (
-        facts.mig()["gpus"].get(accelerator.name, {}).get(str(round(accelerator.memory_gib_each)))
-    )
-    return found
+    return facts.mig()["gpus"].get(accelerator.name, {}).get(str(round(accelerator.memory_gib_each)))
 
 
 def sharing_labels(shares: GpuShares | None, *, bottlerocket: bool) -> dict[str, str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from eks_hardware import aws_names
 from eks_hardware.iam_policies import karpenter as policies
 from eks_hardware.models import KarpenterSpec
-from eks_hardware.resolve.derived import Derived, Resolver, rule, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, rule, stated_field, stated_if
 from eks_hardware.resolve.model import InterruptionRule, ResolvedKarpenter
 
 NODE_POLICIES = (
@@ -20,8 +21,8 @@ NODE_ROLE = "https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.h
 
 _NAMED = "cluster, region and purpose, at most 64 characters"
 
-# The events of Karpenter's reference template:
-# https://karpenter.sh/docs/reference/cloudformation/#interruption-handling
+# The events of Karpenter's reference template.
+_INTERRUPTIONS = "https://karpenter.sh/docs/reference/cloudformation/#interruption-handling"
 _EVENTS = (
     ("health-event", "aws.health", "AWS Health Event"),
     ("spot-interruption", "aws.ec2", "EC2 Spot Instance Interruption Warning"),
@@ -43,43 +44,32 @@ def resolve_karpenter(
     return _Karpenter(karpenter, cluster_name, region, partition, private).collect()
 
 
+@dataclass(frozen=True)
 class _Karpenter(Resolver[ResolvedKarpenter]):
     kind = ResolvedKarpenter
-
-    def __init__(self, karpenter: KarpenterSpec, cluster_name: str, region: str, partition: str, private: bool) -> None:
-        self._spec = karpenter
-        self._cluster_name = cluster_name
-        self._region = region
-        self._partition = partition
-        self._private = private
-
-    def _said(self, name: str) -> bool:
-        """Whether the strategy states a field of ``karpenter``."""
-        return name in self._spec.model_fields_set
+    _spec: KarpenterSpec
+    _cluster_name: str
+    _region: str
+    _partition: str
+    _private: bool
 
     def _name(self, purpose: str, *, limit: int) -> str:
         return aws_names.limited(self._cluster_name, self._region, purpose, limit=limit)
 
     def namespace(self) -> Derived[str]:
-        return stated_if(self._said("namespace"), self._spec.namespace, "kube-system, as Karpenter advises")
+        return stated_field(self._spec, "namespace", "kube-system, as Karpenter advises")
 
     def service_account(self) -> Derived[str]:
-        return stated_if(self._said("service_account"), self._spec.service_account, "the chart's default")
+        return stated_field(self._spec, "service_account", "the chart's default")
 
     def controller_role_name(self) -> Derived[str]:
         return rule(self._name("karpenter-controller", limit=aws_names.IAM_ROLE), _NAMED)
 
     def policy_names(self) -> Derived[Mapping[str, str]]:
-        unneeded = {
-            "interruption": self.queue_name().value is None,
-            "volume-keys": not self.volume_key_arns().value,
-        }
+        needed = {"interruption": self.queue_name().value, "volume-keys": self.volume_key_arns().value}
+        keys = [key for key in policies.names() if needed.get(key, True)]
         return rule(
-            {
-                key: self._name(f"karpenter-{key}", limit=aws_names.IAM_POLICY)
-                for key in policies.names()
-                if not unneeded.get(key)
-            },
+            {key: self._name(f"karpenter-{key}", limit=aws_names.IAM_POLICY) for key in keys},
             "split as Karpenter splits them: one policy would pass 6,144 characters with a long cluster name",
         )
 
@@ -100,16 +90,13 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
         return rule(name, "IAM has no endpoint in a VPC, so that Karpenter cannot make one itself")
 
     def queue_name(self) -> Derived[str | None]:
-        name = aws_names.limited(self._cluster_name, "karpenter", limit=aws_names.SQS_QUEUE)
-        said = self._said("interruption_queue")
-        return stated_if(
-            said, name if self._spec.interruption_queue else None, "nodes are drained before an interruption"
-        )
+        wanted, said = self._spec.interruption_queue, "interruption_queue" in self._spec.model_fields_set
+        name = aws_names.limited(self._cluster_name, "karpenter", limit=aws_names.SQS_QUEUE) if wanted else None
+        return stated_if(said, name, "nodes are drained before an interruption")
 
     def rules(self) -> Derived[tuple[InterruptionRule, ...]]:
         rules = tuple(_rules(self._cluster_name)) if self._spec.interruption_queue else ()
-        page = "https://karpenter.sh/docs/reference/cloudformation/#interruption-handling"
-        return rule(rules, "the five events that Karpenter acts on", page)
+        return rule(rules, "the five events that Karpenter acts on", _INTERRUPTIONS)
 
     def volume_key_arns(self) -> Derived[tuple[str, ...]]:
         keys = tuple(dict.fromkeys(pool.disk.kms_key_arn for pool in self._spec.node_pools if pool.disk.kms_key_arn))

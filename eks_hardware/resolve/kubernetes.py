@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
-from eks_hardware import aws_names
+from eks_hardware import aws_names, field_paths
 from eks_hardware.catalogue import Hardware
 from eks_hardware.data import cite
 from eks_hardware.iam_policies import service_roles
 from eks_hardware.models import Chart, Strategy, Team
-from eks_hardware.resolve.derived import Derived, Resolver, default, rule, stated, stated_if, stated_or
+from eks_hardware.resolve.derived import Derived, Resolver, default, rule, stated, stated_field, stated_if, stated_or
 from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import ResolvedNodeGroup
 from eks_hardware.resolve.model_kubernetes import (
@@ -69,23 +68,20 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
         yield "kueue", "kubernetes.kueue is true"
 
 
-def _path(node: ResolvedNodeGroup | ResolvedNodePool) -> str:
-    return f"{'node_groups' if isinstance(node, ResolvedNodeGroup) else 'karpenter.node_pools'}[{node.name}]"
-
-
 def _paths(nodes: Sequence[NodeNeeds]) -> str:
     return ", ".join(dict.fromkeys(each.path for each in nodes))
 
 
+def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> Iterator[NodeNeeds]:
+    for each in nodes:
+        yield NodeNeeds(field_paths.item(path, each.name), each.hardware, each.ami_family, bool(each.efa_interfaces))
+
+
 def resolve_kubernetes(
-    strategy: Strategy,
-    *,
-    node_groups: Sequence[ResolvedNodeGroup],
-    node_pools: Sequence[ResolvedNodePool],
+    strategy: Strategy, *, node_groups: Sequence[ResolvedNodeGroup], node_pools: Sequence[ResolvedNodePool]
 ) -> ResolvedKubernetes:
     """Derive what runs on the cluster; groups and pools are those of the strategy, resolved."""
-    nodes: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*node_groups, *node_pools)
-    needs = [NodeNeeds(_path(each), each.hardware, each.ami_family, bool(each.efa_interfaces)) for each in nodes]
+    needs = [*_needs("node_groups", node_groups), *_needs("karpenter.node_pools", node_pools)]
     overlays = any(pool.overlays for pool in node_pools)
     return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays).collect()
 
@@ -99,15 +95,11 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         self._wanted = wanted
         self._overlays = overlays
 
-    def _said(self, name: str) -> bool:
-        """Whether the strategy states a field of ``kubernetes``."""
-        return name in self._spec.model_fields_set
-
     def delivery(self) -> Derived[str]:
-        return stated_if(self._said("delivery"), self._spec.delivery, "Terraform installs the charts")
+        return stated_field(self._spec, "delivery", "Terraform installs the charts")
 
     def stack(self) -> Derived[str]:
-        return stated_if(self._said("stack"), self._spec.stack, "one stack, one apply, one destroy")
+        return stated_field(self._spec, "stack", "one stack, one apply, one destroy")
 
     def kubernetes_version(self) -> Derived[str]:
         return stated(self._strategy.cluster.kubernetes_version)
@@ -138,22 +130,22 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         karpenter = self._strategy.karpenter
         if karpenter is None:
             return default(0, "no Karpenter")
-        return stated_if("replicas" in karpenter.model_fields_set, karpenter.replicas, "one works, one stands by")
+        return stated_field(karpenter, "replicas", "one works, one stands by")
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
-        name, region = self._strategy.name, self._strategy.region
         roles = (
-            _ServiceRole(key, name, region, self._wanted[key]).collect()
+            _ServiceRole(key, self._strategy, self._wanted[key]).collect()
             for key in service_roles.roles()
             if key in self._wanted
         )
         return rule(tuple(roles), "charts that call AWS")
 
     def teams(self) -> Derived[tuple[ResolvedTeam, ...]]:
-        return stated_if(self._said("teams"), tuple(map(_team, self._spec.teams)), "no namespaces are made")
+        said = "teams" in self._spec.model_fields_set
+        return stated_if(said, tuple(map(_team, self._spec.teams)), "no namespaces are made")
 
     def neuron_monitor(self) -> Derived[bool]:
-        return stated_if(self._said("neuron_monitor"), self._spec.neuron_monitor, "not asked for")
+        return stated_field(self._spec, "neuron_monitor", "not asked for")
 
 
 class _Chart(Resolver[ResolvedChart]):
@@ -197,16 +189,15 @@ class _Chart(Resolver[ResolvedChart]):
 class _ServiceRole(Resolver[ServiceRole]):
     kind = ServiceRole
 
-    def __init__(self, key: str, cluster: str, region: str, why: str) -> None:
+    def __init__(self, key: str, strategy: Strategy, why: str) -> None:
         self._key = key
         self._row = cite("facts/charts.json", "charts", key)
         self._role = service_roles.roles()[key]
-        self._cluster = cluster
-        self._region = region
+        self._strategy = strategy
         self._why = why
 
     def _name(self, purpose: str, *, limit: int) -> str:
-        return aws_names.limited(self._cluster, self._region, purpose, limit=limit)
+        return aws_names.limited(self._strategy.name, self._strategy.region, purpose, limit=limit)
 
     def key(self) -> Derived[str]:
         return rule(self._key, self._why, self._row)
@@ -225,7 +216,7 @@ class _ServiceRole(Resolver[ServiceRole]):
     def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
         policies = (
             ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
-            for each, statements in service_roles.policies(self._key, self._cluster).items()
+            for each, statements in service_roles.policies(self._key, self._strategy.name).items()
         )
         return rule(tuple(policies), "what the chart's documentation asks for", self._role["source"])
 
@@ -238,9 +229,4 @@ _QUOTA_PLAIN = frozenset({"pods", "persistentvolumeclaims"})
 def _team(team: Team) -> ResolvedTeam:
     quota = {name if name in _QUOTA_PLAIN else f"requests.{name}": str(value) for name, value in team.quota.items()}
     defaults = team.container_defaults
-    return ResolvedTeam(
-        team.name,
-        MappingProxyType(quota),
-        MappingProxyType({str(name): value for name, value in defaults.requests.items()}),
-        MappingProxyType({str(name): value for name, value in defaults.limits.items()}),
-    )
+    return ResolvedTeam(team.name, frozen(quota), frozen(defaults.requests), frozen(defaults.limits))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
+from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts
 from eks_hardware.data import cite
 from eks_hardware.models import FlowLogs, NetworkSpec
 from eks_hardware.resolve import cidrs
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_field, stated_if
+from eks_hardware.resolve.mappings import frozen
 from eks_hardware.resolve.model import ExistingSubnets, ResolvedNetwork, ResolvedSubnet, SubnetRole
 from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
 
@@ -17,6 +18,8 @@ from eks_hardware.resolve.zones import ZoneChoice, control_plane_excluded
 _PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
 _INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
+
+_NONE = "none: the VPC is someone else's"
 
 _EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
 _CONTROL_PLANE_ZONES = ("facts/choices.json", "control_plane_zones", "count")
@@ -32,20 +35,14 @@ def resolve_network(
     return _Network(network, name, region, zones, addons).collect()
 
 
+@dataclass(frozen=True)
 class _Network(Resolver[ResolvedNetwork]):
     kind = ResolvedNetwork
-
-    def __init__(self, network: NetworkSpec, name: str, region: str, zones: ZoneChoice, addons: Sequence[str]) -> None:
-        self._spec = network
-        self._existing = network.existing is not None
-        self._name = name
-        self._region = region
-        self._zones = zones
-        self._addons = addons
-
-    def _said(self, name: str) -> bool:
-        """Whether the strategy states a field of ``network``."""
-        return name in self._spec.model_fields_set
+    _spec: NetworkSpec
+    _name: str
+    _region: str
+    _zones: ZoneChoice
+    _addons: Sequence[str]
 
     def name(self) -> Derived[str]:
         return stated(self._name)
@@ -54,10 +51,9 @@ class _Network(Resolver[ResolvedNetwork]):
         return stated(self._region)
 
     def cidr(self) -> Derived[str | None]:
-        if self._existing:
-            return stated_if(self._said("cidr"), None, "the VPC exists")
-        otherwise = "10.0.0.0/16 has room for 8 zones of 4,096 nodes' addresses"
-        return stated_if(self._said("cidr"), self._spec.cidr, otherwise)
+        if self._spec.existing:
+            return default(None, "the VPC exists")
+        return stated_field(self._spec, "cidr", "10.0.0.0/16 has room for 8 zones of 4,096 nodes' addresses")
 
     def pod_cidr(self) -> Derived[str | None]:
         page = "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"
@@ -65,7 +61,7 @@ class _Network(Resolver[ResolvedNetwork]):
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         zone_ids = self._zones.zone_ids
-        if self._existing:
+        if self._spec.existing:
             return stated(zone_ids, "the zones of the given subnets")
         if not isinstance(self._spec.zones, int):
             return stated(zone_ids)
@@ -83,13 +79,13 @@ class _Network(Resolver[ResolvedNetwork]):
         return rule(zone_ids, text, cite(*_CONTROL_PLANE_ZONES), cite(*_EXCLUDED))
 
     def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
-        if self._existing:
+        if self._spec.existing:
             return rule((), "none: they exist")
         subnets = tuple(_subnets(self._spec, self._zones, self.control_plane_zone_ids().value, discovery=self._name))
         return rule(subnets, "each zone owns an eighth of the VPC, so that no subnet ever moves")
 
     def nat_zone_ids(self) -> Derived[tuple[str, ...]]:
-        zone_ids = () if self._existing else _nat_zones(nat_mode(self._spec), self._zones)
+        zone_ids = () if self._spec.existing else _nat_zones(nat_mode(self._spec), self._zones)
         otherwise = "none: private cluster" if self._spec.private else "one NAT gateway is cheapest"
         return stated_if(self._spec.nat_gateways is not None, zone_ids, otherwise)
 
@@ -102,8 +98,8 @@ class _Network(Resolver[ResolvedNetwork]):
 
     def gateway_endpoints(self) -> Derived[tuple[str, ...]]:
         page = "https://docs.aws.amazon.com/AmazonECR/latest/userguide/vpc-endpoints.html"
-        if self._existing:
-            return rule((), "none: the VPC is someone else's", page)
+        if self._spec.existing:
+            return rule((), _NONE, page)
         services = tuple(sorted({"s3", *self._spec.gateway_endpoints}))
         text = "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing"
         return rule(services, text, page)
@@ -112,27 +108,26 @@ class _Network(Resolver[ResolvedNetwork]):
         services = interface_endpoints(self._spec, self._addons)
         if self._spec.interface_endpoints is not None:
             return stated(services)
-        if self._existing:
-            return default(services, "none: the VPC is someone else's")
+        if self._spec.existing:
+            return default(services, _NONE)
         if nat_mode(self._spec) != "none":
             return default(services, "none: NAT gateways reach AWS")
         row = cite("facts/eks.json", "interface_endpoints")
         return default(services, "all that nodes need: there is no NAT gateway", row)
 
     def endpoint_zone_ids(self) -> Derived[tuple[str, ...]]:
-        if self._existing:
-            return rule((), "none: the VPC is someone else's")
-        text = (
-            "not in zones that were added for one group: an endpoint costs per zone, and not every service is in each"
-        )
-        return rule(tuple(sorted(self._zones.base)), text, "https://aws.amazon.com/privatelink/pricing/")
+        if self._spec.existing:
+            return rule((), _NONE)
+        text = "not in zones that were added for one group: an endpoint costs per zone"
+        page = "https://aws.amazon.com/privatelink/pricing/"
+        return rule(tuple(sorted(self._zones.base)), f"{text}, and not every service is in each", page)
 
     def flow_logs(self) -> Derived[FlowLogs | None]:
-        flow_logs = self._spec.flow_logs if self._spec.flow_logs.enabled and not self._existing else None
-        otherwise = (
-            "none: the VPC is someone else's" if self._existing else "refused traffic: a trace of scans and mistakes"
-        )
-        return stated_if(self._said("flow_logs"), flow_logs, otherwise)
+        if self._spec.existing:
+            return default(None, _NONE)
+        said, flow_logs = "flow_logs" in self._spec.model_fields_set, self._spec.flow_logs
+        logs = flow_logs if flow_logs.enabled else None
+        return stated_if(said, logs, "refused traffic: a trace of scans and mistakes")
 
     def flow_log_role_name(self) -> Derived[str]:
         name = aws_names.limited(self._name, self._region, "flow-logs", limit=aws_names.IAM_ROLE)
@@ -191,7 +186,7 @@ def _subnets(
 
 
 def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) -> ResolvedSubnet:
-    return ResolvedSubnet(role, zone_id, cidr, MappingProxyType(dict(tags)))
+    return ResolvedSubnet(role, zone_id, cidr, frozen(tags))
 
 
 def interface_endpoints(network: NetworkSpec, addons: Sequence[str]) -> tuple[str, ...]:
@@ -214,9 +209,5 @@ def _existing(network: NetworkSpec, control_plane_zones: tuple[str, ...]) -> Exi
     of_control_plane = given.control_plane_subnets or given.private_subnets
     control_plane = {zone: of_control_plane[zone] for zone in control_plane_zones}
     return ExistingSubnets(
-        given.vpc_id,
-        MappingProxyType(dict(given.private_subnets)),
-        MappingProxyType(dict(control_plane)),
-        MappingProxyType(dict(given.pod_subnets)),
-        given.tag_subnets,
+        given.vpc_id, frozen(given.private_subnets), frozen(control_plane), frozen(given.pod_subnets), given.tag_subnets
     )

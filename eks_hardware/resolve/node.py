@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from eks_hardware import facts
-from eks_hardware.catalogue import Hardware, InstanceType
+from eks_hardware.catalogue import Hardware, InstanceType, address_count
 from eks_hardware.data import Cited, cite
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, NodeTemplate
 from eks_hardware.resolve import user_data
 from eks_hardware.resolve.derived import Derived, rule, stated_or
+from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
 from eks_hardware.spellings import eks_effect
@@ -18,19 +19,10 @@ from eks_hardware.spellings import eks_effect
 CHOICES = "facts/choices.json"
 """What this project chooses where a strategy says nothing."""
 
-# Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
-SEPARATOR = "/"
+_LARGE_IMAGES = "accelerator images are large"
 
 AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
 """How the EKS AMI types of an operating system begin."""
-
-
-# The taint that keeps other pods off the hardware; device plugins tolerate these keys.
-TAINT_KEYS = {
-    Hardware.NVIDIA_GPU: "nvidia.com/gpu",
-    Hardware.TRAINIUM: "aws.amazon.com/neuron",
-    Hardware.INFERENTIA: "aws.amazon.com/neuron",
-}
 
 # Labels that daemonsets select nodes on; without Node Feature Discovery they have to be set:
 # https://github.com/NVIDIA/k8s-device-plugin (affinity), https://github.com/aws/eks-charts (EFA plugin).
@@ -61,21 +53,6 @@ def ami_family(node: NodeGroupSpec | NodePoolSpec) -> str:
     return "bottlerocket" if wanted.startswith(AMI_PREFIXES["bottlerocket"]) else "al2023"
 
 
-def types_reason(template: NodeTemplate) -> str:
-    """Why a group or pool has its instance types: they are written there, or locked for what is to run on it."""
-    return "locked for the workload that it describes" if template.described else "as the strategy says"
-
-
-def describe(kind: InstanceType) -> str:
-    """What accelerators a type has, in words."""
-    accelerator = kind.accelerator
-    return (
-        f"{kind.name} has {accelerator.count} x {accelerator.name}"
-        if accelerator
-        else f"{kind.name} has no accelerator"
-    )
-
-
 def instance_store(template: NodeTemplate, types: tuple[InstanceType, ...]) -> str:
     """What is done with local disks; by default one array where every type has them."""
     if template.instance_store is not None:
@@ -92,9 +69,9 @@ def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) ->
     most = kind.network_cards[0].max_interfaces if kind.network_cards else None
     if most is None:
         return None
-    layout = kind.efa_interfaces if efa else ()
-    taken = sum(1 for each in layout if each.network_card_index == 0 and each.interface_type == "efa-only")
-    return most - taken - (1 if custom_networking else 0)
+    layout = [each for each in kind.efa_interfaces if efa and each.network_card_index == 0]
+    without_address = len(layout) - address_count(layout) if layout else 0
+    return most - without_address - (1 if custom_networking else 0)
 
 
 def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
@@ -116,43 +93,38 @@ def recommended_pods(kind: InstanceType) -> int:
     return most
 
 
-def max_pods(
-    template: NodeTemplate,
-    types: tuple[InstanceType, ...],
-    *,
-    custom_networking: bool,
-) -> int | None:
-    """Pods a node, the least of the group's types.
+def max_pods(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> int | None:
+    """The most pods of a node: as the strategy says, else the fewest of the group's types.
 
     EKS does not see prefix delegation when it computes this for a managed node group
     (https://github.com/aws/containers-roadmap/issues/138), so that it is set.
     """
     if template.kubelet.max_pods is not None:
         return template.kubelet.max_pods
-    kind = fewest_pods(template, types, custom_networking=custom_networking)
-    return _derived_pods(template, kind, custom_networking=custom_networking)
+    return fewest_pods(template, types, custom_networking=custom_networking)[1]
 
 
-def fewest_pods(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> InstanceType:
-    """The type that decides on the pods of a node: the first whose addresses are not known, or that has the fewest."""
-    return min(types, key=lambda kind: _derived_pods(template, kind, custom_networking=custom_networking) or 0)
-
-
-def _derived_pods(template: NodeTemplate, kind: InstanceType, *, custom_networking: bool) -> int | None:
-    addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
-    return None if addresses is None else min(addresses, recommended_pods(kind))
+def fewest_pods(
+    template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool
+) -> tuple[InstanceType, int | None]:
+    """The type that has the fewest pods, with their number; None counts as the fewest: its addresses are not known."""
+    pods: list[tuple[InstanceType, int | None]] = []
+    for kind in types:
+        addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
+        pods.append((kind, None if addresses is None else min(addresses, recommended_pods(kind))))
+    return min(pods, key=lambda each: each[1] or 0)
 
 
 def system_settings(
     template: NodeTemplate, kind: InstanceType, *, bottlerocket: bool, max_pods: int | None, store: str
 ) -> dict[str, Any]:
     """Spec of an AL2023 NodeConfig, or Bottlerocket settings; the strategy's own are merged over the derived ones."""
+    kubelet = user_data.kubelet_settings(template.kubelet, max_pods)
     if bottlerocket:
-        derived = user_data.bottlerocket_settings(
-            template.kubelet, max_pods=max_pods, instance_store=store, neuron=kind.hardware.is_neuron
-        )
+        neuron = kind.hardware.is_neuron
+        derived = user_data.bottlerocket_settings(kubelet, instance_store=store, neuron=neuron)
     else:
-        derived = user_data.node_config_spec(template.kubelet, max_pods=max_pods, instance_store=store)
+        derived = user_data.node_config_spec(kubelet, instance_store=store)
     return merged(derived, template.user_data)
 
 
@@ -169,7 +141,8 @@ def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[
 def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, ...]:
     """The strategy's taints, after the one that keeps other pods off accelerated nodes."""
     own = tuple(ResolvedTaint(taint.key, taint.value, eks_effect(taint.effect)) for taint in template.taints)
-    key = TAINT_KEYS.get(hardware)
+    # Device plugins tolerate a taint that is called as their resource is.
+    key = accelerator_resource(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own
     return (ResolvedTaint(key, "true", "NO_SCHEDULE"), *own)
@@ -177,11 +150,10 @@ def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, .
 
 def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:
     """Size of the volume for container images, in GiB."""
+    given = template.disk.size_gib
     if hardware is Hardware.CPU:
-        return stated_or(template.disk.size_gib, cite(CHOICES, "cpu_disk", "size_gib"), "room for images and logs")
-    return stated_or(
-        template.disk.size_gib, cite(CHOICES, "accelerated_disk", "size_gib"), "accelerator images are large"
-    )
+        return stated_or(given, cite(CHOICES, "cpu_disk", "size_gib"), "room for images and logs")
+    return stated_or(given, cite(CHOICES, "accelerated_disk", "size_gib"), _LARGE_IMAGES)
 
 
 def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int | None]:
@@ -190,12 +162,9 @@ def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int |
     if disk.type != "gp3":
         return rule(None, "only gp3 has a throughput of its own")
     if hardware is Hardware.CPU:
-        return stated_or(
-            disk.throughput_mibps, cite("facts/nodes.json", "volumes", "gp3_throughput_mibps"), "gp3's own"
-        )
-    return stated_or(
-        disk.throughput_mibps, cite(CHOICES, "accelerated_disk_throughput", "mibps"), "accelerator images are large"
-    )
+        row = cite("facts/nodes.json", "volumes", "gp3_throughput_mibps")
+        return stated_or(disk.throughput_mibps, row, "gp3's own")
+    return stated_or(disk.throughput_mibps, cite(CHOICES, "accelerated_disk_throughput", "mibps"), _LARGE_IMAGES)
 
 
 def disk_layout(*, bottlerocket: bool) -> Cited[Mapping[str, Any]]:

@@ -1,16 +1,18 @@
-"""The fields that node groups and node pools have in common, one method each."""
+"""The fields of node groups and node pools: those that both have, those of groups, and those of pools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
 
-from eks_hardware import aws_names
-from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware
+from eks_hardware import aws_names, facts
+from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, InstanceType, efa_count
 from eks_hardware.data import Cited, cite
-from eks_hardware.models import NodeGroupSpec, NodePoolSpec, PoolReservation, Reservation
-from eks_hardware.resolve import node
+from eks_hardware.models import AmiVersions, NodeGroupSpec, NodePoolSpec, PoolReservation, Reservation
+from eks_hardware.resolve import node, user_data
 from eks_hardware.resolve.derived import (
     Derived,
     R,
@@ -18,16 +20,35 @@ from eks_hardware.resolve.derived import (
     Source,
     default,
     from_catalogue,
+    optional,
     rule,
     stated,
+    stated_field,
     stated_if,
 )
-from eks_hardware.resolve.gpu_sharing import MIG_CONFIG_LABEL, PLUGIN_CONFIG_LABEL, gpu_shares, sharing_labels
-from eks_hardware.resolve.model import BlockDevice, GpuShares, ResolvedTaint
+from eks_hardware.resolve.extended_resources import GPU, accelerator_resource, extended_resources_of
+from eks_hardware.resolve.gpu_sharing import (
+    MIG_CONFIG_LABEL,
+    PLUGIN_CONFIG_LABEL,
+    gpu_shares,
+    sharing_labels,
+    sharing_settings,
+)
+from eks_hardware.resolve.mappings import merged
+from eks_hardware.resolve.model import BlockDevice, CapacityTarget, GpuShares, ResolvedNodeGroup, ResolvedTaint
+from eks_hardware.resolve.model_kubernetes import (
+    CapacityOverlay,
+    ReservationSelector,
+    ResolvedDisruption,
+    ResolvedNodePool,
+)
+from eks_hardware.resolve.node_pools import PoolDisruption, cpus_per_device, has_huge_pages, pool_types, promised_mib
+from eks_hardware.spellings import CAPACITY
 
 S = TypeVar("S", bound=NodeGroupSpec | NodePoolSpec)
 
-DEFAULT_TAGS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html"
+_ON_DEMAND = "neither spot nor a reservation is asked for"
+_DEFAULT_TAGS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html"
 EFA_GROUP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security"
 _EFA_ONE_ZONE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits"
 _EFA_LAYOUT = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-acc-inst-types.html"
@@ -49,43 +70,32 @@ _LABEL_PAGES = {
         "https://github.com/bottlerocket-os/bottlerocket/issues/3992 (Bottlerocket runs a plugin of its own)",
     ),
 }
-_TAINT_PAGES = {
-    Hardware.NVIDIA_GPU: f"{_NVIDIA_PLUGIN} (key that the device plugin tolerates)",
-    Hardware.TRAINIUM: f"{_NEURON_PLUGIN} (key that the device plugin tolerates)",
-    Hardware.INFERENTIA: f"{_NEURON_PLUGIN} (key that the device plugin tolerates)",
-}
+# By whether the operating system is Bottlerocket.
 _USER_DATA_PAGES = {
-    "al2023": "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/",
-    "bottlerocket": "https://bottlerocket.dev/en/os/latest/#/api/settings/",
+    False: "https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/",
+    True: "https://bottlerocket.dev/en/os/latest/#/api/settings/",
 }
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a group or pool takes from its cluster.
+class _Cluster:
+    """What a group or pool takes from its cluster: its own zones, and the tags of everything in the stack."""
 
-    Attributes:
-        zone_ids: its zones.
-        custom_networking: whether pods have subnets of their own.
-        common_tags: tags of everything in the stack.
-        shell: lines that an AL2023 node runs before it joins.
-    """
-
-    cluster_name: str
+    name: str
     zone_ids: tuple[str, ...]
     catalogue: Catalogue
-    custom_networking: bool = False
-    common_tags: Mapping[str, str] = field(default_factory=dict)
-    shell: tuple[str, ...] = ()
+    custom_networking: bool
+    common_tags: Mapping[str, str]
+    shell: tuple[str, ...]
 
 
 class NodeFields(Resolver[R], Generic[R, S]):
     """The fields of a group or pool that has passed the rules: its types exist, and share architecture and hardware."""
 
-    def __init__(self, spec: S, types: Sequence[str], around: Surroundings) -> None:
+    def __init__(self, spec: S, types: Sequence[str], cluster: _Cluster) -> None:
         self._spec = spec
-        self._around = around
-        self._catalogue = around.catalogue
+        self._cluster = cluster
+        self._catalogue = cluster.catalogue
         self._types = tuple(self._catalogue.get(each) for each in types)
         self._first = self._types[0]
         self._bottlerocket = node.ami_family(spec) == "bottlerocket"
@@ -101,21 +111,26 @@ class NodeFields(Resolver[R], Generic[R, S]):
         """Fields of the first type's row."""
         return self._catalogue.cite(self._first, "instances", *fields)
 
-    def _said(self, name: str) -> bool:
-        """Whether the strategy states a field of the group or pool."""
-        return name in self._spec.model_fields_set
+    def _describe(self) -> str:
+        accelerator = self._first.accelerator
+        has = f"{accelerator.count} x {accelerator.name}" if accelerator else "no accelerator"
+        return f"{self._first.name} has {has}"
+
+    def _types_reason(self) -> str:
+        return "locked for the workload that it describes" if self._spec.described else "as the strategy says"
 
     def name(self) -> Derived[str]:
         return stated(self._spec.name)
 
     def cluster_name(self) -> Derived[str]:
-        return stated(self._around.cluster_name)
+        return stated(self._cluster.name)
 
     def workload(self) -> Derived[str]:
-        return stated_if(self._said("workload"), self._spec.purpose, "general: no purpose is stated")
+        said = "workload" in self._spec.model_fields_set
+        return stated_if(said, self._spec.purpose, "general: no purpose is stated")
 
     def hardware(self) -> Derived[Hardware]:
-        return from_catalogue(self._first.hardware, node.describe(self._first), *self._hardware_rows())
+        return from_catalogue(self._first.hardware, self._describe(), *self._hardware_rows())
 
     def _hardware_rows(self) -> list[Source]:
         rows: list[Source] = [self._cite("accelerator")]
@@ -134,7 +149,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy names another")
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
-        zone_ids = self._around.zone_ids
+        zone_ids = self._cluster.zone_ids
         reserved = {each.zone for each in self._reservations()} - {None}
         if self._spec.zones:
             return stated(zone_ids)
@@ -183,13 +198,14 @@ class NodeFields(Resolver[R], Generic[R, S]):
         chosen = node.taints(self._spec, hardware)
         if len(chosen) > len(own):
             text = "only pods that ask for the accelerator land here"
-            return rule(chosen, f"{text}; and the strategy's own" if own else text, _TAINT_PAGES[hardware])
+            page = f"{_NEURON_PLUGIN if hardware.is_neuron else _NVIDIA_PLUGIN} (key that the device plugin tolerates)"
+            return rule(chosen, f"{text}; and the strategy's own" if own else text, page)
         if chosen:
             return stated(chosen)
-        if hardware in node.TAINT_KEYS:
+        if accelerator_resource(hardware):
             return stated(chosen, "accelerator_taint is false")
         text = "for which there is no usual taint" if self._first.accelerator else "to keep other pods from"
-        return rule(chosen, f"{node.describe(self._first)} {text}", self._cite("accelerator"))
+        return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
         kind = self._first
@@ -202,9 +218,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def placement_group_name(self) -> Derived[str | None]:
         wanted = self._spec.placement_group
-        name = aws_names.limited(
-            self._around.cluster_name, self._spec.name, limit=aws_names.PLACEMENT_GROUP, separator=node.SEPARATOR
-        )
+        name = self._limited_name(aws_names.PLACEMENT_GROUP)
         if wanted != "auto":
             return stated(name if wanted == "cluster" else None)
         if self._reservations():
@@ -217,12 +231,15 @@ class NodeFields(Resolver[R], Generic[R, S]):
             return from_catalogue(None, "the type cannot be in a cluster placement group", row)
         return rule(name, "EFA nodes are placed close together", row, _PLACEMENT)
 
+    def _limited_name(self, limit: int) -> str:
+        # Not "-": cluster demo with group gpu-x and cluster demo-gpu with group x must not share a name.
+        return aws_names.limited(self._cluster.name, self._spec.name, limit=limit, separator="/")
+
     def block_devices(self) -> Derived[tuple[BlockDevice, ...]]:
         hardware = self._first.hardware
         size, throughput = node.disk_size(self._spec, hardware), node.disk_throughput(self._spec, hardware)
-        text = (
-            size.reason.text if size.reason.source else "size as the strategy says, device names as the image has them"
-        )
+        stated_size = "size as the strategy says, device names as the image has them"
+        text = size.reason.text if size.reason.source else stated_size
         sources = {
             "devices": node.disk_layout(bottlerocket=self._bottlerocket).source,
             "size": size.reason.source,
@@ -246,29 +263,24 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def _max_pods(self) -> Derived[int | None]:
         """Pods a node; None where the kubelet's own number is kept."""
-        custom = self._around.custom_networking
-        value = node.max_pods(self._spec, self._types, custom_networking=custom)
         if self._spec.kubelet.max_pods is not None:
-            return stated(value)
-        least = node.fewest_pods(self._spec, self._types, custom_networking=custom)
+            return stated(self._spec.kubelet.max_pods)
+        custom = self._cluster.custom_networking
+        least, value = node.fewest_pods(self._spec, self._types, custom_networking=custom)
         row = self._catalogue.cite(least, "instances", "cards", "ipv4_per_interface", "vcpus")
         if value is None:
             return from_catalogue(None, f"kubelet's own number: the addresses of {least.name} are not known", row)
         text = "addresses of the first network card with prefix delegation, within EKS's limit"
         return from_catalogue(value, text, row, cite("facts/eks.json", "max_pods"))
 
-    def _user_data_page(self) -> str:
-        return _USER_DATA_PAGES[node.ami_family(self._spec)]
-
     def shell(self) -> Derived[tuple[str, ...]]:
-        lines = self._around.shell
+        lines = self._cluster.shell
         if not lines:
             return rule((), "no storage of the strategy needs a client on the nodes")
         if self._bottlerocket:
             return rule((), "Bottlerocket runs no shell script")
-        return rule(
-            lines, "the Lustre client, before the node joins", cite("facts/storage.json", "lustre_client", "al2023")
-        )
+        row = cite("facts/storage.json", "lustre_client", "al2023")
+        return rule(lines, "the Lustre client, before the node joins", row)
 
     def metadata_hop_limit(self) -> Derived[int]:
         if self._spec.pods_use_imds:
@@ -278,9 +290,416 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return rule(row.value, "pods cannot take the node's credentials", row)
 
     def detailed_monitoring(self) -> Derived[bool]:
-        return stated_if(
-            self._said("detailed_monitoring"), self._spec.detailed_monitoring, "five-minute metrics cost nothing"
-        )
+        return stated_field(self._spec, "detailed_monitoring", "five-minute metrics cost nothing")
 
     def gpu_shares(self) -> Derived[GpuShares | None]:
         return stated_if(self._shares is not None, self._shares, "a pod gets whole accelerators")
+
+
+# --- node groups
+
+_CAPACITY_TYPES_PAGE = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html"
+_LAUNCH_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html"
+_CREATE_NODE_GROUP = "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html"
+_NODE_UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
+
+# Cluster Autoscaler knows labels, taints, CPU, memory and whole NVIDIA GPUs of a group without nodes; of what else a
+# node will advertise only these tags tell it.
+_AUTOSCALER_TAGS = (
+    "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/"
+    "cluster-autoscaler/cloudprovider/aws/README.md"
+)
+_AUTOSCALER_RESOURCE = "k8s.io/cluster-autoscaler/node-template/resources/"
+
+
+def resolve_node_group(
+    group: NodeGroupSpec,
+    *,
+    cluster_name: str,
+    kubernetes_version: str,
+    zone_ids: tuple[str, ...],
+    catalogue: Catalogue,
+    custom_networking: bool = False,
+    common_tags: Mapping[str, str] | None = None,
+    shell: tuple[str, ...] = (),
+) -> ResolvedNodeGroup:
+    """Derive everything about one node group.
+
+    The group's types have passed the rules: they exist, and share architecture and hardware.
+    """
+    cluster = _Cluster(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
+    return _NodeGroup(group, cluster, kubernetes_version).collect()
+
+
+class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
+    kind = ResolvedNodeGroup
+
+    def __init__(self, group: NodeGroupSpec, cluster: _Cluster, kubernetes_version: str) -> None:
+        super().__init__(group, group.instance_types, cluster)
+        self._kubernetes_version = kubernetes_version
+
+    def instance_types(self) -> Derived[tuple[str, ...]]:
+        return stated(self._spec.instance_types, self._types_reason())
+
+    def ami_type(self) -> Derived[str]:
+        ami = self._spec.ami
+        if ami.image_id:
+            return stated("CUSTOM", "your own image")
+        if ami.type:
+            return stated(ami.type)
+        row = self._catalogue.cite(self._first, "ami_types", "ami_types")
+        prefix = node.AMI_PREFIXES[ami.family]
+        fitting = [each for each in row.value if each.startswith(prefix) and not each.endswith("FIPS")]
+        needing = self._first.accelerator.name if self._first.accelerator else self._first.architecture
+        return from_catalogue(fitting[0] if fitting else "CUSTOM", f"{ami.family} with what {needing} needs", row)
+
+    def image_id(self) -> Derived[str | None]:
+        return optional(self._spec.ami.image_id, f"EKS's own image of {self.ami_type().value}")
+
+    def release_version(self) -> Derived[str | None]:
+        text = "the newest when the group is made or its launch template changes"
+        return optional(self._spec.ami.release_version, text, f"{_CREATE_NODE_GROUP} (releaseVersion)")
+
+    def kubernetes_version(self) -> Derived[str]:
+        page = f"cluster.kubernetes_version; {_CREATE_NODE_GROUP} (version)"
+        return rule(self._kubernetes_version, "that of the cluster, the only one that EKS takes", page)
+
+    def capacity(self) -> Derived[str]:
+        return stated_field(self._spec, "capacity", _ON_DEMAND)
+
+    def capacity_type(self) -> Derived[str]:
+        capacity = self._spec.capacity
+        return rule(CAPACITY[capacity].eks, f"how the EKS API spells {capacity!r}", _CAPACITY_TYPES_PAGE)
+
+    def _is_capacity_block(self) -> bool:
+        return self._spec.capacity == "capacity-block"
+
+    def market_type(self) -> Derived[str | None]:
+        if self._is_capacity_block():
+            text = "a capacity block is launched under its own market type"
+            return rule("capacity-block", text, _CAPACITY_TYPES_PAGE)
+        return rule(None, "only capacity blocks have one", _CAPACITY_TYPES_PAGE)
+
+    def capacity_target(self) -> Derived[CapacityTarget | None]:
+        given = self._spec.reservation
+        target = CapacityTarget(given.id, given.resource_group_arn) if given else None
+        return optional(target, "no reservation is named: any capacity of the zones")
+
+    def instance_type_in_launch_template(self) -> Derived[bool]:
+        if self._is_capacity_block():
+            return rule(True, "EKS takes a capacity block's type from the launch template", _LAUNCH_TEMPLATES)
+        return rule(False, "EKS takes the types of a group, so that it can have several", _LAUNCH_TEMPLATES)
+
+    def min_size(self) -> Derived[int]:
+        return stated_field(self._spec.scaling, "min", "no node unless one is asked for")
+
+    def desired_size(self) -> Derived[int]:
+        scaling = self._spec.scaling
+        if scaling.desired is not None:
+            return stated(scaling.desired)
+        return default(scaling.min, f"as many as min_size, {scaling.min}")
+
+    def max_size(self) -> Derived[int]:
+        return stated(self._spec.scaling.max)
+
+    def autoscaled(self) -> Derived[bool]:
+        return stated_field(self._spec.scaling, "autoscaled", "the strategy owns the number of nodes")
+
+    def _autoscaler_labels(self) -> dict[str, str]:
+        shared = [extended_resources_of(kind, shares=self._shares) for kind in self._types]
+        if not self._spec.scaling.autoscaled or any(GPU not in each for each in shared):
+            return {}
+        name = next(kind.accelerator.label_name for kind in self._types if kind.accelerator)
+        return {node.AUTOSCALER_GPU_LABEL: name}
+
+    def max_pods(self) -> Derived[int | None]:
+        return self._max_pods()
+
+    def user_data(self) -> Derived[Mapping[str, Any]]:
+        rocket = self._bottlerocket
+        settings = node.system_settings(
+            self._spec,
+            self._first,
+            bottlerocket=rocket,
+            max_pods=self.max_pods().value,
+            store=self.instance_store().value,
+        )
+        return rule(
+            merged(sharing_settings(self._shares, self._types, bottlerocket=rocket), settings),
+            "Bottlerocket settings" if rocket else "spec of an AL2023 NodeConfig",
+            _USER_DATA_PAGES[rocket],
+        )
+
+    def node_repair(self) -> Derived[bool]:
+        repairs = self._spec.repairs
+        no_room = "off: a replacement may find no room in the reservation"
+        otherwise = "unhealthy nodes are replaced" if repairs else no_room
+        return stated_if(self._spec.node_repair is not None, repairs, otherwise)
+
+    def max_unavailable(self) -> Derived[int | None]:
+        update = self._spec.update
+        if update.max_unavailable is not None:
+            return stated(update.max_unavailable)
+        if update.max_unavailable_percentage is not None:
+            return rule(None, "a percentage of the nodes is stated", _NODE_UPDATES)
+        row = cite(node.CHOICES, "node_updates", "max_unavailable")
+        return default(row.value, "one node at a time", row)
+
+    def max_unavailable_percentage(self) -> Derived[int | None]:
+        return optional(self._spec.update.max_unavailable_percentage, "a number of nodes is used")
+
+    def update_strategy(self) -> Derived[str | None]:
+        given = self._spec.update.strategy
+        return optional(given and given.upper(), "EKS's: new nodes start before old ones go", _NODE_UPDATES)
+
+    def launch_template_name(self) -> Derived[str]:
+        return rule(self._limited_name(aws_names.LAUNCH_TEMPLATE), "cluster and group, at most 125 characters")
+
+    def tags(self) -> Derived[Mapping[str, str]]:
+        return rule(
+            {**self._autoscaler_tags(), **self._spec.tags},
+            "the strategy's, and for an autoscaler what a node will advertise",
+            _AUTOSCALER_TAGS,
+        )
+
+    def _autoscaler_tags(self) -> dict[str, str]:
+        if not self._spec.scaling.autoscaled:
+            return {}
+        shares, kind = self._shares, self._first
+        resources = extended_resources_of(kind, efa_count=efa_count(self.efa_interfaces().value), shares=shares)
+        if shares is None:
+            resources.pop(GPU, None)
+        elif shares.resource != GPU:
+            # What EC2 says of the type would stand: a pod that asks for a whole GPU would start nodes that have none.
+            resources[GPU] = 0
+        return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
+
+    def instance_tags(self) -> Derived[Mapping[str, str]]:
+        return rule(
+            {"Name": self.launch_template_name().value, **self._cluster.common_tags, **self._spec.tags},
+            "a provider's default tags do not reach what a launch template launches",
+            _DEFAULT_TAGS,
+        )
+
+
+# --- node pools
+
+_ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms"
+_NETWORK_INTERFACES = "https://karpenter.sh/docs/concepts/nodeclasses/#specnetworkinterfaces"
+_NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
+
+# Kubelet settings that an EC2NodeClass has no field for.
+_NOT_IN_NODE_CLASS = frozenset({"cpu_manager_policy", "topology_manager_policy"})
+
+
+def resolve_node_pool(
+    pool: NodePoolSpec,
+    *,
+    cluster_name: str,
+    region: str,
+    zone_ids: tuple[str, ...],
+    catalogue: Catalogue,
+    ami_versions: AmiVersions | None = None,
+    efa_security_group_name: str | None = None,
+    subnet_ids: Mapping[str, str] | None = None,
+    custom_networking: bool = False,
+    common_tags: Mapping[str, str] | None = None,
+    shell: tuple[str, ...] = (),
+) -> ResolvedNodePool:
+    """Derive everything about one node pool.
+
+    The pool has passed the rules: it has types, which share architecture and hardware.
+    """
+    cluster = _Cluster(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
+    versions = ami_versions or AmiVersions()
+    return _NodePool(pool, cluster, region, versions, efa_security_group_name, subnet_ids or {}).collect()
+
+
+class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
+    kind = ResolvedNodePool
+
+    def __init__(
+        self,
+        pool: NodePoolSpec,
+        cluster: _Cluster,
+        region: str,
+        ami_versions: AmiVersions,
+        efa_security_group_name: str | None,
+        subnet_ids: Mapping[str, str],
+    ) -> None:
+        super().__init__(pool, pool_types(pool, region, cluster.catalogue), cluster)
+        self._region = region
+        self._ami_versions = ami_versions
+        self._efa_security_group_name = efa_security_group_name
+        self._subnet_ids = subnet_ids
+
+    def instance_types(self) -> Derived[tuple[str, ...]]:
+        pool, names = self._spec, tuple(kind.name for kind in self._types)
+        if pool.instance_types:
+            return stated(names, self._types_reason())
+        of = f"of {', '.join(pool.instance_families)}" if pool.instance_families else f"with {pool.accelerator}"
+        text = f"the types {of} that {self._region} offers and Karpenter can launch with this image"
+        sources = self._offerings(self._catalogue.offered(names[0], self._region)[:1])
+        if len(names) > 1:
+            sources.append(f"{len(names) - 1} more rows of the same file")
+        if any(kind.accelerator for kind in self._types):
+            sources.append(cite("facts/karpenter.json", "accelerator_names", "families"))
+        return from_catalogue(names, text, *sources)
+
+    def ami_alias(self) -> Derived[str | None]:
+        pool, family = self._spec, self._spec.ami.family
+        if pool.ami.image_id:
+            return stated(None, "your own image")
+        if pool.ami.version:
+            return rule(f"{family}@{pool.ami.version}", "the release that ami.version of the pool names", _ALIASES)
+        if chosen := getattr(self._ami_versions, family):
+            return rule(f"{family}@{chosen}", "the release that karpenter.ami_versions names", _ALIASES)
+        row = cite("facts/karpenter.json", "ami_aliases", "suggested", family)
+        return rule(f"{family}@{row.value}", "no fault of it is known; an image never moves alone", row)
+
+    def image_id(self) -> Derived[str | None]:
+        return optional(self._spec.ami.image_id, "EKS's own image, by the alias")
+
+    def capacity_types(self) -> Derived[tuple[str, ...]]:
+        types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
+        return stated_if("capacity" in self._spec.model_fields_set, types, _ON_DEMAND)
+
+    def reservations(self) -> Derived[tuple[ReservationSelector, ...]]:
+        selectors = tuple(
+            ReservationSelector(each.id, MappingProxyType(dict(each.tags)), each.owner_account_id)
+            for each in self._spec.reservations
+        )
+        return stated_if(bool(selectors), selectors, "no reservation is named")
+
+    def subnet_ids(self) -> Derived[Mapping[str, str]]:
+        named = self._subnet_ids
+        return rule(
+            {zone: each for zone, each in named.items() if zone in self._cluster.zone_ids},
+            "subnets that are not tagged are named" if named else "found by their discovery tag",
+            "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
+        )
+
+    def limits(self) -> Derived[Mapping[str, str]]:
+        limits = {str(name): str(value) for name, value in self._spec.limits.items()}
+        resource = accelerator_resource(self._first.hardware)
+        if resource is None or resource not in limits:
+            return stated(limits)
+        devices, cited = int(limits[resource]), []
+        if "cpu" not in limits:
+            most = max((kind for kind in self._types if kind.accelerator), key=cpus_per_device)
+            limits["cpu"] = str(math.ceil(devices * cpus_per_device(most)))
+            cited.append(self._catalogue.cite(most, "instances", "vcpus", "accelerator"))
+        if self._shares:
+            # The strategy counts GPUs; Karpenter counts what the node advertises.
+            del limits[resource]
+            limits[self._shares.resource] = str(devices * self._shares.shares_per_gpu)
+        elif not cited:
+            return stated(limits)
+        return rule(limits, "the strategy's, with the CPUs that belong to them, in the shares of a GPU", *cited)
+
+    def weight(self) -> Derived[int | None]:
+        return optional(self._spec.weight, "no pool is preferred")
+
+    def network_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
+        """What the EC2NodeClass writes out.
+
+        Left to itself Karpenter takes every EFA-capable type for one with EFA, and attaches it when pods ask. Such a
+        node has no EFA security group and no device plugin: its pods stay pending, and it is never given up
+        (pkg/providers/instancetype/types.go, efas, in 1.14.1).
+        """
+        with_efa = next((kind for kind in self._types if kind.supports_efa), None)
+        row = self._catalogue.cite(with_efa or self._first, "instances", "max_efa_interfaces", "cards")
+        if self._spec.efa:
+            text = "written out: Karpenter's own layout is an older one"
+            return rule(self._first.efa_interfaces, text, row, _NETWORK_INTERFACES)
+        if with_efa:
+            text = "one interface: without it Karpenter would offer EFA that the pool does not have"
+            return rule((EfaInterface(0, 0, "interface"),), text, row, _NETWORK_INTERFACES)
+        return rule((), "the one default interface: no type of the pool has EFA", row)
+
+    def efa_security_group_name(self) -> Derived[str | None]:
+        if self.efa_interfaces().value:
+            return rule(self._efa_security_group_name, "EFA needs all traffic from and to itself", EFA_GROUP)
+        return rule(None, "without EFA the cluster's security group will do", EFA_GROUP)
+
+    def kubelet(self) -> Derived[Mapping[str, Any]]:
+        """KubeletConfiguration in the spelling of an EC2NodeClass; the rest of the settings has no field there.
+
+        Source: https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet
+        """
+        pods = self._max_pods()
+        settings = user_data.kubelet_settings(self._spec.kubelet, pods.value)
+        value = {user_data.KUBELET_NAMES[name]: settings[name] for name in settings if name not in _NOT_IN_NODE_CLASS}
+        if not pods.reason.source:
+            return stated(value)
+        return rule(value, "pods a node with prefix delegation, and the strategy's settings", pods.reason.source)
+
+    def user_data(self) -> Derived[Mapping[str, Any]]:
+        settings = user_data.kubelet_settings(self._spec.kubelet, None)
+        rest = {name: settings[name] for name in settings if name in _NOT_IN_NODE_CLASS}
+        if self._bottlerocket:
+            neuron = self._first.hardware.is_neuron
+            derived = user_data.bottlerocket_settings(rest, instance_store="none", neuron=neuron)
+        else:
+            # RAID0 is the EC2NodeClass's instanceStorePolicy.
+            store = "mount" if self.instance_store().value == "mount" else "none"
+            derived = user_data.node_config_spec(rest, instance_store=store)
+        sharing = sharing_settings(self._shares, self._types, bottlerocket=self._bottlerocket)
+        value = merged(merged(derived, sharing), self._spec.user_data)
+        return rule(value, "what an EC2NodeClass has no field for", _USER_DATA_PAGES[self._bottlerocket])
+
+    def disruption(self) -> Derived[ResolvedDisruption]:
+        return rule(PoolDisruption(self._spec).collect(), "see its fields")
+
+    def overlays(self) -> Derived[tuple[CapacityOverlay, ...]]:
+        sources: list[Source] = [_NODE_OVERLAYS]
+        sources += [self._catalogue.cite(kind, "instances", "accelerator") for kind in self._relabelled()[:1]]
+        if has_huge_pages(self._spec, self._types):
+            sources.append(cite("facts/eks.json", "efa_huge_pages", "by_family", self._spec.ami.family))
+        return rule(
+            (*self._gpu_overlays(), *self._huge_page_overlays()),
+            "what Karpenter cannot see: shared and fractional GPUs, huge pages",
+            *sources,
+        )
+
+    def _relabelled(self) -> list[InstanceType]:
+        """Types whose nodes advertise other GPUs than EC2 says."""
+        return [
+            kind
+            for kind in self._types
+            if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU and (self._shares or kind.accelerator.fraction)
+        ]
+
+    def _gpu_overlays(self) -> Iterator[CapacityOverlay]:
+        """What a node advertises where it is not what EC2 says of its type, by that capacity."""
+        shares = self._shares
+        per_gpu = shares.shares_per_gpu if shares else 1
+        counts = {kind.name: kind.accelerator.count * per_gpu for kind in self._relabelled() if kind.accelerator}
+        resource = shares.resource if shares else GPU
+        # Shares of another name leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
+        whole = {GPU: "0"} if resource != GPU else {}
+        for count, names in _by_value(counts):
+            capacity = MappingProxyType({**whole, resource: str(count)})
+            yield CapacityOverlay(f"{self._spec.name}-{count}", names, capacity)
+
+    def _huge_page_overlays(self) -> Iterator[CapacityOverlay]:
+        """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
+        resource = facts.eks()["efa_huge_pages"]["resource"]
+        promised = {kind.name: promised_mib(self._spec, kind) for kind in self._types}
+        for mib, names in _by_value({name: mib for name, mib in promised.items() if mib}):
+            capacity = MappingProxyType({resource: f"{mib}Mi"})
+            yield CapacityOverlay(f"{self._spec.name}-huge-pages-{mib}", names, capacity)
+
+    def tags(self) -> Derived[Mapping[str, str]]:
+        name = f"{self._cluster.name}/{self._spec.name}"
+        return rule(
+            {"Name": name, **self._cluster.common_tags, **self._spec.tags},
+            "a provider's default tags do not reach what Karpenter launches",
+            _DEFAULT_TAGS,
+        )
+
+
+def _by_value(numbers: Mapping[str, int]) -> list[tuple[int, tuple[str, ...]]]:
+    """The names that have each number, by that number."""
+    values = sorted(set(numbers.values()))
+    return [(value, tuple(name for name in numbers if numbers[name] == value)) for value in values]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from eks_hardware.resolve.model import Resolved
-from eks_hardware.resolve.model_strategy import ResolvedStrategy
+from eks_hardware.resolve.strategy import ResolvedStrategy
 
 Route = tuple[str | int, ...]
 """Attributes, keys and indices that lead from the strategy to one of its parts."""
@@ -14,14 +14,9 @@ Route = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """One resolved object.
+    """One resolved object: its kind (``groups``), its place (``node_groups[gpu]``), and how it is reached.
 
-    Attributes:
-        kind: what it is one of: ``groups``, ``addons``.
-        path: its place in the strategy: ``node_groups[gpu]``.
-        value: the object.
-        route: how it is reached from the strategy.
-        name: of the group, pool, add-on or chart; empty where there is one of its kind.
+    The name is that of the group, pool, add-on or chart, and empty where there is one of its kind.
     """
 
     kind: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from eks_hardware import aws_names, facts
 from eks_hardware.data import cite
 from eks_hardware.iam_policies import storage as policies
 from eks_hardware.iam_policies.document import Statement
 from eks_hardware.models import Efs, FsxLustre, StorageSpec
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated_if, stated_or
+from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated_field, stated_if, stated_or
 from eks_hardware.resolve.model_kubernetes import ResolvedBucket, ResolvedEfs, ResolvedFsxLustre, ResolvedStorage
 
 _DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
@@ -27,9 +28,8 @@ def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[s
     if storage.efs:
         needed[csi["efs"]["addon"]] = ()
     if storage.s3_buckets:
-        needed[csi["s3"]["addon"]] = policies.mounted_buckets(
-            [(bucket.name, bucket.read_only) for bucket in storage.s3_buckets], partition=partition
-        )
+        buckets = [(bucket.name, bucket.read_only) for bucket in storage.s3_buckets]
+        needed[csi["s3"]["addon"]] = policies.mounted_buckets(buckets, partition=partition)
     return needed
 
 
@@ -41,8 +41,7 @@ def node_shell(storage: StorageSpec) -> tuple[str, ...]:
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
     """The zone of the Lustre file system: its own, else the first zone of the first training group or pool.
 
-    Args:
-        nodes: workload and zones of every group and pool, those with EFA first.
+    ``nodes`` has workload and zones of every group and pool, those with EFA first.
     """
     if storage.fsx_lustre is None:
         return None
@@ -60,14 +59,13 @@ def resolve_storage(
     return _Storage(storage, name, zone_ids, fsx_zone_id).collect()
 
 
+@dataclass(frozen=True)
 class _Storage(Resolver[ResolvedStorage]):
     kind = ResolvedStorage
-
-    def __init__(self, storage: StorageSpec, name: str, zone_ids: tuple[str, ...], fsx_zone_id: str | None) -> None:
-        self._spec = storage
-        self._name = name
-        self._zone_ids = zone_ids
-        self._fsx_zone_id = fsx_zone_id
+    _spec: StorageSpec
+    _name: str
+    _zone_ids: tuple[str, ...]
+    _fsx_zone_id: str | None
 
     def fsx_lustre(self) -> Derived[ResolvedFsxLustre | None]:
         given, zone = self._spec.fsx_lustre, self._fsx_zone_id
@@ -82,17 +80,12 @@ class _Storage(Resolver[ResolvedStorage]):
         return stated_if(bool(buckets), buckets, "not asked for")
 
 
+@dataclass(frozen=True)
 class _FsxLustre(Resolver[ResolvedFsxLustre]):
     kind = ResolvedFsxLustre
-
-    def __init__(self, fsx: FsxLustre, name: str, zone_id: str) -> None:
-        self._spec = fsx
-        self._name = name
-        self._zone_id = zone_id
-
-    def _said(self, name: str) -> bool:
-        """Whether the strategy states a field of ``fsx_lustre``."""
-        return name in self._spec.model_fields_set
+    _spec: FsxLustre
+    _name: str
+    _zone_id: str
 
     def name(self) -> Derived[str]:
         return rule(aws_names.limited(self._name, "lustre", limit=aws_names.TAG_VALUE), "its Name tag")
@@ -102,11 +95,11 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return stated_if(self._spec.zone is not None, self._zone_id, otherwise)
 
     def size_gib(self) -> Derived[int]:
-        return stated_if(self._said("size_gib"), self._spec.size_gib, "the smallest that FSx makes")
+        return stated_field(self._spec, "size_gib", "the smallest that FSx makes")
 
     def deployment_type(self) -> Derived[str]:
         deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
-        return stated_if(self._said("deployment"), deployment, "data outlives a failed server")
+        return stated_if("deployment" in self._spec.model_fields_set, deployment, "data outlives a failed server")
 
     def throughput_mibps_per_tib(self) -> Derived[int | None]:
         if self._spec.deployment != "persistent-2":
@@ -122,29 +115,25 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return optional(self._spec.kms_key_arn, "the account's FSx key")
 
     def security_group_name(self) -> Derived[str]:
-        name = aws_names.security_group(self._name, "lustre")
-        return rule(name, "clients and servers, at most 255 characters")
+        return rule(aws_names.security_group(self._name, "lustre"), "clients and servers, at most 255 characters")
 
     def ports(self) -> Derived[tuple[tuple[int, int], ...]]:
         row = cite("facts/storage.json", "lustre_ports", "tcp")
         return rule(tuple((low, high) for low, high in row.value), "those of Lustre", row)
 
 
+@dataclass(frozen=True)
 class _Efs(Resolver[ResolvedEfs]):
     kind = ResolvedEfs
-
-    def __init__(self, efs: Efs, name: str, zone_ids: tuple[str, ...]) -> None:
-        self._spec = efs
-        self._name = name
-        self._zone_ids = zone_ids
+    _spec: Efs
+    _name: str
+    _zone_ids: tuple[str, ...]
 
     def name(self) -> Derived[str]:
-        name = aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN)
-        return rule(name, "its Name tag and creation token")
+        return rule(aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN), "its Name tag and creation token")
 
     def throughput_mode(self) -> Derived[str]:
-        said = "throughput" in self._spec.model_fields_set
-        return stated_if(said, self._spec.throughput, "grows and shrinks with the load")
+        return stated_field(self._spec, "throughput", "grows and shrinks with the load")
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's EFS key")

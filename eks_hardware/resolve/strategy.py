@@ -1,8 +1,9 @@
-"""Resolve a whole strategy."""
+"""Resolve a whole strategy, and the whole of what it resolves to."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 
 from eks_hardware import aws_names, facts
@@ -12,10 +13,11 @@ from eks_hardware.models import AssumeRole, LocalBackendSpec, RemoteBackendSpec,
 from eks_hardware.models.node_lists import UNCHOSEN, unchosen
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.cluster import partition, resolve_cluster
-from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_if
+from eks_hardware.resolve.derived import Derived, Resolver, default, optional, rule, stated, stated_field, stated_if
 from eks_hardware.resolve.karpenter import NODE_ROLE, node_policy_arns, resolve_karpenter
 from eks_hardware.resolve.kubernetes import resolve_kubernetes
 from eks_hardware.resolve.model import (
+    Resolved,
     ResolvedCluster,
     ResolvedKarpenter,
     ResolvedNetwork,
@@ -23,17 +25,46 @@ from eks_hardware.resolve.model import (
     ResolvedProvider,
 )
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
-from eks_hardware.resolve.model_strategy import ResolvedStrategy
 from eks_hardware.resolve.network import has_pod_subnets, resolve_network
-from eks_hardware.resolve.node_fields import EFA_GROUP
-from eks_hardware.resolve.node_groups import resolve_node_group
-from eks_hardware.resolve.node_pools import pool_types, resolve_node_pool
+from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
+from eks_hardware.resolve.node_pools import pool_types
 from eks_hardware.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
 from eks_hardware.versions import numbers
 
 Backend = LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
 
 _PROVIDER_VERSIONS = ("facts/eks.json", "provider_versions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResolvedStrategy(Resolved):
+    """Everything that follows from one strategy file.
+
+    Attributes:
+        kubernetes_backend: where the second stack of ``kubernetes.stack: separate`` keeps its state; None without.
+
+    Examples:
+        >>> resolved.name, len(resolved.node_groups), len(resolved.node_pools)
+        ('research', 2, 1)
+    """
+
+    name: str
+    description: str
+    region: str
+    partition: str
+    network: ResolvedNetwork
+    cluster: ResolvedCluster
+    node_role_name: str
+    node_policy_arns: tuple[str, ...]
+    node_groups: tuple[ResolvedNodeGroup, ...]
+    efa_security_group_name: str | None
+    karpenter: ResolvedKarpenter | None
+    node_pools: tuple[ResolvedNodePool, ...]
+    kubernetes: ResolvedKubernetes
+    storage: ResolvedStorage
+    backend: LocalBackendSpec | S3BackendSpec | RemoteBackendSpec
+    kubernetes_backend: LocalBackendSpec | S3BackendSpec | RemoteBackendSpec | None
+    provider: ResolvedProvider
 
 
 def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
@@ -143,11 +174,10 @@ class _Strategy(Resolver[ResolvedStrategy]):
         if given is None:
             return default(None, "not asked for")
         private = self._spec.network.private
-        return stated(
-            resolve_karpenter(
-                given, cluster_name=self._name, region=self._region, partition=self._partition, private=private
-            )
+        karpenter = resolve_karpenter(
+            given, cluster_name=self._name, region=self._region, partition=self._partition, private=private
         )
+        return stated(karpenter)
 
     def node_pools(self) -> Derived[tuple[ResolvedNodePool, ...]]:
         return rule(self._node_pools, "see their fields")
@@ -180,9 +210,8 @@ class _Strategy(Resolver[ResolvedStrategy]):
         every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*self._node_groups, *self._node_pools)
         by_efa = sorted(every, key=lambda each: not each.efa_interfaces)
         zone_id = fsx_zone(self._spec.storage, [(each.workload, each.zone_ids) for each in by_efa])
-        storage = resolve_storage(
-            self._spec.storage, name=self._name, zone_ids=self._zones.zone_ids, fsx_zone_id=zone_id
-        )
+        zone_ids = self._zones.zone_ids
+        storage = resolve_storage(self._spec.storage, name=self._name, zone_ids=zone_ids, fsx_zone_id=zone_id)
         return rule(storage, "see its fields")
 
     def backend(self) -> Derived[Backend]:
@@ -209,12 +238,8 @@ def _backend(strategy: Strategy) -> Backend:
         path = backend.path or f"../../../terraform.{strategy.name}.tfstate"
         return backend.model_copy(update={"path": path})
     if isinstance(backend, S3BackendSpec):
-        return backend.model_copy(
-            update={
-                "key": backend.key or f"eks-hardware/{strategy.name}.tfstate",
-                "region": backend.region or strategy.region,
-            }
-        )
+        key = backend.key or f"eks-hardware/{strategy.name}.tfstate"
+        return backend.model_copy(update={"key": key, "region": backend.region or strategy.region})
     workspace = backend.workspace or aws_names.limited(strategy.name, limit=aws_names.TERRAFORM_WORKSPACE)
     return backend.model_copy(update={"workspace": workspace})
 
@@ -301,4 +326,4 @@ class _Provider(Resolver[ResolvedProvider]):
         return optional(self._spec.permissions_boundary_arn, "no boundary is asked for")
 
     def iam_path(self) -> Derived[str]:
-        return stated_if("iam_path" in self._spec.model_fields_set, self._spec.iam_path, "the root path")
+        return stated_field(self._spec, "iam_path", "the root path")

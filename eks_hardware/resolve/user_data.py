@@ -1,7 +1,7 @@
 """User data of a node: AL2023 NodeConfig or Bottlerocket settings.
 
-On a managed node group EKS adds the cluster's name, endpoint and certificate itself, so that what stands here is
-plain text without any reference:
+On a managed node group EKS adds the cluster's name, endpoint and certificate itself, so that this is plain text without
+any reference:
 https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data
 """
 
@@ -13,6 +13,20 @@ from typing import Any
 
 from eks_hardware.models import Kubelet
 
+KUBELET_NAMES = {
+    "max_pods": "maxPods",
+    "cpu_manager_policy": "cpuManagerPolicy",
+    "topology_manager_policy": "topologyManagerPolicy",
+    "image_gc_high_threshold_percent": "imageGCHighThresholdPercent",
+    "image_gc_low_threshold_percent": "imageGCLowThresholdPercent",
+    "system_reserved": "systemReserved",
+    "kube_reserved": "kubeReserved",
+}
+"""Kubelet settings of a strategy, as Kubernetes names them.
+
+Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
+"""
+
 _BOUNDARY = "eks-hardware"
 _SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
 
@@ -20,15 +34,13 @@ _SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
 def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
     """Write a NodeConfig as MIME multipart user data, and a shell script that runs before the node joins.
 
-    nodeadm reads the NodeConfig before cloud-init, whatever its place; cloud-init then runs the script, and nodeadm
-    joins the node when cloud-init is done, also when the script has failed
+    nodeadm reads the NodeConfig before cloud-init, wherever it is; cloud-init then runs the script, and nodeadm joins
+    the node when cloud-init is done, even if the script failed
     (https://github.com/awslabs/amazon-eks-ami, ``nodeadm-run.service``: ``After=``, not ``Requires=``).
 
     Schema: https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/ (``node.eks.aws/v1alpha1``)
 
-    Args:
-        spec: of the NodeConfig.
-        shell: lines of the script, in ASCII; none for no script. With a script an empty spec is left out.
+    The lines of the script are ASCII. With a script an empty spec is left out.
     """
     parts: list[tuple[str, str]] = []
     if spec or not shell:
@@ -43,56 +55,36 @@ def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
     return "\n".join([*lines, f"--{_BOUNDARY}--", ""])
 
 
-def node_config_spec(kubelet: Kubelet, *, max_pods: int | None, instance_store: str) -> dict[str, Any]:
+def kubelet_settings(kubelet: Kubelet, max_pods: int | None) -> dict[str, Any]:
+    """The settings of ``KUBELET_NAMES`` that the strategy states, with the number of pods that was derived."""
+    stated = {**dict(kubelet), "max_pods": max_pods}
+    return {name: stated[name] for name in KUBELET_NAMES if stated[name] not in (None, {})}
+
+
+def node_config_spec(kubelet: Mapping[str, Any], *, instance_store: str) -> dict[str, Any]:
     """Kubelet settings and local disks as the spec of a NodeConfig."""
     spec: dict[str, Any] = {}
-    if config := _kubelet_config(kubelet, max_pods):
-        spec["kubelet"] = {"config": config}
+    if kubelet:
+        spec["kubelet"] = {"config": {KUBELET_NAMES[name]: value for name, value in kubelet.items()}}
     strategy = {"raid0": "RAID0", "mount": "Mount"}.get(instance_store)
     if strategy:
         spec["instance"] = {"localStorage": {"strategy": strategy}}
     return spec
 
 
-def _kubelet_config(kubelet: Kubelet, max_pods: int | None) -> dict[str, Any]:
-    """KubeletConfiguration fields, named as Kubernetes names them.
-
-    Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
-    """
-    return _set(
-        {
-            "maxPods": max_pods,
-            "cpuManagerPolicy": kubelet.cpu_manager_policy,
-            "topologyManagerPolicy": kubelet.topology_manager_policy,
-            "imageGCHighThresholdPercent": kubelet.image_gc_high_threshold_percent,
-            "imageGCLowThresholdPercent": kubelet.image_gc_low_threshold_percent,
-            "systemReserved": dict(kubelet.system_reserved) or None,
-            "kubeReserved": dict(kubelet.kube_reserved) or None,
-        }
-    )
-
-
-def bottlerocket_settings(
-    kubelet: Kubelet, *, max_pods: int | None, instance_store: str, neuron: bool
-) -> dict[str, Any]:
+def bottlerocket_settings(kubelet: Mapping[str, Any], *, instance_store: str, neuron: bool) -> dict[str, Any]:
     """Kubelet settings and local disks as Bottlerocket settings.
 
     Sources: https://bottlerocket.dev/en/os/latest/#/api/settings/kubernetes/,
     https://docs.aws.amazon.com/eks/latest/userguide/device-management-neuron.html (device ownership)
     """
-    kubernetes = _set(
-        {
-            "max-pods": max_pods,
-            "cpu-manager-policy": kubelet.cpu_manager_policy,
-            "topology-manager-policy": kubelet.topology_manager_policy,
-            # Bottlerocket takes the two thresholds as strings.
-            "image-gc-high-threshold-percent": _text(kubelet.image_gc_high_threshold_percent),
-            "image-gc-low-threshold-percent": _text(kubelet.image_gc_low_threshold_percent),
-            "system-reserved": dict(kubelet.system_reserved) or None,
-            "kube-reserved": dict(kubelet.kube_reserved) or None,
-            "device-ownership-from-security-context": True if neuron else None,
-        }
-    )
+    kubernetes = {
+        # Bottlerocket takes the two thresholds as strings.
+        name.replace("_", "-"): str(value) if name.endswith("_percent") else value
+        for name, value in kubelet.items()
+    }
+    if neuron:
+        kubernetes["device-ownership-from-security-context"] = True
     settings: dict[str, Any] = {"kubernetes": kubernetes} if kubernetes else {}
     if instance_store == "raid0":
         settings["bootstrap-commands"] = {
@@ -108,14 +100,6 @@ def _ephemeral_storage_commands() -> list[list[str]]:
         ["apiclient", "ephemeral-storage", "init"],
         ["apiclient", "ephemeral-storage", "bind", "--dirs", *directories],
     ]
-
-
-def _set(settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in settings.items() if value is not None}
-
-
-def _text(value: int | None) -> str | None:
-    return None if value is None else str(value)
 
 
 def bottlerocket_toml(settings: Mapping[str, Any]) -> str:

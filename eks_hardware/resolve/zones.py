@@ -17,12 +17,7 @@ from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTe
 
 @dataclass(frozen=True)
 class ZoneChoice:
-    """The zones of a network.
-
-    Attributes:
-        base: zones that were asked for (in that order) or taken first; groups spread over these.
-        added: for each zone that was added, the group or pool that needs it.
-    """
+    """The zones of a network: those asked for, in that order, or taken first; each added one with who needs it."""
 
     base: tuple[str, ...]
     added: dict[str, str]
@@ -42,13 +37,12 @@ class Demand:
     """What a node group or node pool asks of the zones.
 
     Attributes:
-        name: of the group or pool.
         instance_types: its types; none where they are not known.
         pinned: zones that the strategy fixes: a reservation's, or those it lists.
-        one_zone: all nodes have to be in one zone. EFA traffic does not leave a zone, and neither does a cluster
-            placement group: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
+        one_zone: all nodes must be in one zone. EFA traffic does not leave a zone, nor does a cluster placement group:
+            https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
             https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster
-        every_type: a zone has to offer every type where one does; else one type is enough.
+        every_type: a zone must offer every type where one does; else one type is enough.
         also: zones beside those that offer its types: of reservations that a pool tries first.
     """
 
@@ -99,10 +93,7 @@ def offered_zones(catalogue: Catalogue, demand: Demand, region: str) -> tuple[st
 
 
 def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalogue: Catalogue) -> ZoneChoice:
-    """Choose the zones of a network.
-
-    With listed zones or an existing VPC those are taken as they are.
-    """
+    """Choose the zones of a network; listed zones and those of an existing VPC are taken as they are."""
     if network.existing:
         return ZoneChoice(tuple(network.existing.private_subnets), {})
     if not isinstance(network.zones, int):
@@ -129,8 +120,8 @@ def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
 def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
     """Zones of one group or pool: pinned ones, else the base zones that offer its types, else the one it added.
 
-    Of several, one that has to be in one zone takes the first in the order of the strategy, so that a zone
-    that is listed behind it moves nothing.
+    Of several, one that must be in one zone takes the first in the order of the strategy, so that a zone that is
+    listed after it moves nothing.
     """
     if demand.pinned:
         return tuple(sorted(set(demand.pinned)))

@@ -8,7 +8,7 @@ from typing import get_args
 from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import Hardware, InstanceType
 from eks_hardware.models import NodeGroupSpec
-from eks_hardware.models.node_group import AmiType
+from eks_hardware.models.nodes import AmiType
 from eks_hardware.resolve import ResolvedTaint, ami_family, has_pod_subnets, pod_interfaces, zones
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.node import taints as node_taints

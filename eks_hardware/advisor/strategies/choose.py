@@ -12,7 +12,7 @@ from eks_hardware.advisor.strategies.questions import Node, Question, QuestionEr
 from eks_hardware.catalogue import Catalogue, InstanceType, load
 from eks_hardware.findings import Finding
 from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec, WorkloadSpec
-from eks_hardware.models.node_template import Capacity
+from eks_hardware.models.nodes import Capacity
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.resolve.node import AMI_PREFIXES
 from eks_hardware.resolve.node_pools import node_capacity

@@ -20,7 +20,7 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
 from eks_hardware.models.needs import Needs
-from eks_hardware.models.node_template import Capacity
+from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import shown
 
 VERSION = 1

@@ -15,7 +15,7 @@ from eks_hardware.findings import Finding
 from eks_hardware.loader import LoadedStrategy
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, WorkloadSpec
 from eks_hardware.models.node_lists import nodes_by_path
-from eks_hardware.models.node_template import Capacity
+from eks_hardware.models.nodes import Capacity
 from eks_hardware.models.workload import count
 from eks_hardware.resolve import zones
 

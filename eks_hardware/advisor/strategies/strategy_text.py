@@ -13,7 +13,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.loader import parse_strategy
 from eks_hardware.loader.yaml_scalars import resolve_plain
 from eks_hardware.models import ClusterSpec
-from eks_hardware.models.node_template import Capacity
+from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import shown
 from eks_hardware.rules import check
 

@@ -16,7 +16,7 @@ from eks_hardware.advisor.strategies.strategy_text import RESERVED, Group, Write
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
-from eks_hardware.models.node_template import Capacity
+from eks_hardware.models.nodes import Capacity
 from eks_hardware.printable import shown
 from eks_hardware.versions import parts
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced
+from eks_hardware.facts.schemas.base import About, Sourced
 
 
 class ServiceLinkedRole(TypedDict):
@@ -40,10 +40,7 @@ class Permissions(Sourced):
     rows: list[Permission]
 
 
-class Account(TypedDict):
-    """The file."""
-
-    _about: str
+class Account(About):
     service_linked_roles: ServiceLinkedRoles
     image_parameters: ImageParameters
     control_plane_addresses: ControlPlaneAddresses

@@ -13,6 +13,12 @@ Day = Annotated[str, Field(pattern=r"^(\d{4}-\d{2}(-\d{2})?|\d{4}|undated)$")]
 Text = Annotated[str, Field(min_length=1)]
 
 
+class About(TypedDict):
+    """A file that says what it holds."""
+
+    _about: str
+
+
 class Sourced(TypedDict):
     """A section or row that says where its facts were read, and when."""
 

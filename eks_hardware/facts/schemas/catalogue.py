@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Day, Sourced, Text
+from eks_hardware.facts.schemas.base import About, Day, Sourced, Text
 
 Card = TypedDict(
     "Card",
@@ -65,10 +65,7 @@ class InstanceRow(_InstanceRow):
     max_efa_interfaces: NotRequired[int]
 
 
-class Instances(Sourced):
-    """``instances.json``."""
-
-    _about: str
+class Instances(About, Sourced):
     defaults: InstanceDefaults
     types: dict[str, InstanceRow]
 
@@ -78,10 +75,7 @@ class ZoneIds(TypedDict):
     zones: str
 
 
-class Offerings(Sourced):
-    """``offerings.json``."""
-
-    _about: str
+class Offerings(About, Sourced):
     regions: dict[str, ZoneIds]
     types: dict[str, str]
 
@@ -98,10 +92,7 @@ class FamilyRow(OfFamilies, Sourced):
     notes: list[str]
 
 
-class Families(TypedDict):
-    """``families.json``."""
-
-    _about: str
+class Families(About):
     sources: dict[str, Sourced]
     families: list[FamilyRow]
 
@@ -117,10 +108,7 @@ class AcceleratorRow(TypedDict):
     source: Text | None
 
 
-class Accelerators(TypedDict):
-    """``accelerators.json``."""
-
-    _about: str
+class Accelerators(About):
     sources: dict[str, Sourced]
     accelerators: dict[str, AcceleratorRow]
 
@@ -130,10 +118,7 @@ class AmiTypesRow(OfFamilies, Sourced):
     ami_types: list[str]
 
 
-class AmiTypes(TypedDict):
-    """``ami_types.json``."""
-
-    _about: str
+class AmiTypes(About):
     sources: dict[str, Sourced]
     rows: list[AmiTypesRow]
 
@@ -143,10 +128,7 @@ class SelectedFamily(TypedDict):
     reason: Text
 
 
-class Selection(Sourced):
-    """``selection.json``."""
-
-    _about: str
+class Selection(About, Sourced):
     scrapes: dict[str, Day]
     families: list[SelectedFamily]
 
@@ -159,17 +141,11 @@ class Correction(Sourced):
     reason: Text
 
 
-class Corrections(TypedDict):
-    """``corrections.json``."""
-
-    _about: str
+class Corrections(About):
     corrections: list[Correction]
 
 
-class Supplement(Sourced):
-    """``supplement.json``."""
-
-    _about: str
+class Supplement(About, Sourced):
     types: dict[str, InstanceRow]
 
 
@@ -207,10 +183,7 @@ class UtilizationRow(TypedDict):
     note: Text
 
 
-class Performance(TypedDict):
-    """``performance/accelerators.json``."""
-
-    _about: str
+class Performance(About):
     sources: dict[str, PerformanceSource]
     accelerators: list[PerformanceRow]
     network: NodeNetwork

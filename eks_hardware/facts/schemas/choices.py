@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced, Text
+from eks_hardware.facts.schemas.base import About, Sourced, Text
 
 
 class DiskSize(Sourced):
@@ -45,10 +45,9 @@ class FsxLustre(Sourced):
     throughput_mibps_per_tib: int
 
 
-class Choices(TypedDict):
+class Choices(About):
     """The file; ``disruption`` is by what a pool is for."""
 
-    _about: str
     cpu_disk: DiskSize
     accelerated_disk: DiskSize
     accelerated_disk_throughput: DiskThroughput

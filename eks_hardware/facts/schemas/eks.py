@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Day, KeyTree, Sourced, Text
+from eks_hardware.facts.schemas.base import About, Day, KeyTree, Sourced, Text
 
 
 class SupportDates(TypedDict):
@@ -110,10 +110,7 @@ class AddonVersions(Sourced):
     kube_proxy_minors_behind: int
 
 
-class Eks(TypedDict):
-    """``eks.json``."""
-
-    _about: str
+class Eks(About):
     versions: Versions
     control_plane_excluded_zones: ExcludedZones
     provider_versions: ProviderVersions
@@ -150,17 +147,11 @@ class Addon(TypedDict):
     source: NotRequired[Text]
 
 
-class Addons(Sourced):
-    """``addons.json``."""
-
-    _about: str
+class Addons(About, Sourced):
     addons: dict[str, Addon]
 
 
-class EndpointServices(Sourced):
-    """``endpoint_services.json``."""
-
-    _about: str
+class EndpointServices(About, Sourced):
     services: list[str]
 
 
@@ -189,10 +180,7 @@ class ClusterAutoscalerImages(Sourced):
     by_minor: dict[str, str]
 
 
-class Charts(TypedDict):
-    """``charts.json``."""
-
-    _about: str
+class Charts(About):
     as_of: Day
     charts: dict[str, Chart]
     cluster_autoscaler_images: ClusterAutoscalerImages

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced, Text
+from eks_hardware.facts.schemas.base import About, Sourced, Text
 from eks_hardware.facts.schemas.eks import Toleration
 
 
@@ -99,10 +99,7 @@ class Private(Sourced):
     no_builtin_price: list[str]
 
 
-class Karpenter(TypedDict):
-    """The file."""
-
-    _about: str
+class Karpenter(About):
     versions: Versions
     labels: Labels
     tags: Tags

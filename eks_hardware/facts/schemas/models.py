@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced
+from eks_hardware.facts.schemas.base import About, Sourced
 from eks_hardware.facts.schemas.software import Gate
 
 Bias = bool | tuple[str, bool]
@@ -56,10 +56,7 @@ class PublicModels(Sourced):
     rows: list[PublicModel]
 
 
-class ModelTypes(TypedDict):
-    """``model_types.json``."""
-
-    _about: str
+class ModelTypes(About):
     types: ModelTypesTable
     public: PublicModels
 
@@ -83,10 +80,7 @@ class NeuronChanges(Sourced):
     all: list[str]
 
 
-class NeuronModels(TypedDict):
-    """``neuron_models.json``."""
-
-    _about: str
+class NeuronModels(About):
     inference: NeuronLibraries
     training: NeuronLibraries
     changes: NeuronChanges
@@ -184,10 +178,7 @@ class Host(Sourced):
     share: float
 
 
-class Memory(TypedDict):
-    """``memory.json``."""
-
-    _about: str
+class Memory(About):
     formats: Formats
     weight_only: WeightOnly
     training: Training

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing_extensions import TypedDict
 
-from eks_hardware.facts.schemas.base import KeyTree, Sourced, Text
+from eks_hardware.facts.schemas.base import About, KeyTree, Sourced, Text
 
 
 class UserData(Sourced):
@@ -35,10 +35,7 @@ class GroupUpdate(Sourced):
     nodes_per_zone: int
 
 
-class Nodes(TypedDict):
-    """``nodes.json``."""
-
-    _about: str
+class Nodes(About):
     user_data: UserData
     volumes: Volumes
     accelerated_disk: AcceleratedDisk
@@ -58,10 +55,7 @@ class EfaDriver(Sourced):
     al2023_standard_since: str
 
 
-class AmiReleases(TypedDict):
-    """``ami_releases.json``."""
-
-    _about: str
+class AmiReleases(About):
     al2023: Al2023Releases
     bottlerocket: BottlerocketReleases
     efa_driver: EfaDriver
@@ -77,10 +71,7 @@ class KubeletConfiguration(Sourced):
     fields: KeyTree
 
 
-class NodeConfig(TypedDict):
-    """``node_config.json``."""
-
-    _about: str
+class NodeConfig(About):
     node_config: NodeConfigFields
     kubelet_configuration: KubeletConfiguration
 
@@ -94,10 +85,7 @@ class BottlerocketKeptByKarpenter(Sourced):
     kubernetes: list[str]
 
 
-class BottlerocketSettings(TypedDict):
-    """``bottlerocket_settings.json``."""
-
-    _about: str
+class BottlerocketSettings(About):
     settings: BottlerocketFields
     karpenter: BottlerocketKeptByKarpenter
 
@@ -114,15 +102,13 @@ class MigGpu(Sourced):
     profiles: list[MigProfile]
 
 
-class Mig(TypedDict):
+class Mig(About):
     """``mig.json``: by accelerator and its rounded GiB."""
 
-    _about: str
     gpus: dict[str, dict[str, MigGpu]]
 
 
-class LustreClient(Sourced):
-    _about: str
+class LustreClient(About, Sourced):
     al2023: list[str]
 
 
@@ -145,18 +131,14 @@ class CsiDriver(TypedDict):
     source: Text
 
 
-class CsiDrivers(Sourced):
-    _about: str
+class CsiDrivers(About, Sourced):
     fsx_lustre: CsiDriver
     efs: CsiDriver
     s3: CsiDriver
     ebs: CsiDriver
 
 
-class Storage(TypedDict):
-    """``storage.json``."""
-
-    _about: str
+class Storage(About):
     lustre_client: LustreClient
     lustre_version: LustreVersion
     lustre_ports: LustrePorts

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced, Text
+from eks_hardware.facts.schemas.base import About, Sourced, Text
 
 
 class When(TypedDict, total=False):
@@ -113,10 +113,7 @@ class Excluded(TypedDict):
     why: Text
 
 
-class Ranking(Sourced):
-    """``ranking.json``."""
-
-    _about: str
+class Ranking(About, Sourced):
     documents: dict[str, str]
     sources: dict[str, str]
     trees: list[Tree]
@@ -141,9 +138,8 @@ class StarterGroup(TypedDict):
     why: Text
 
 
-class Starters(Sourced):
+class Starters(About, Sourced):
     """``starters.json``: by hardware and what it is for."""
 
-    _about: str
     groups: dict[str, dict[str, StarterGroup]]
     mixed: list[tuple[str, str]]

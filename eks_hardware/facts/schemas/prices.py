@@ -4,40 +4,36 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced, Text
+from eks_hardware.facts.schemas.base import About, Sourced, Text
 from eks_hardware.facts.schemas.catalogue import OfFamilies
 
 
-class OnDemand(TypedDict):
+class OnDemand(About):
     """``on_demand.json``: by type, source and region."""
 
-    _about: str
     unit: str
     sources: dict[str, Sourced]
     types: dict[str, dict[str, dict[str, float]]]
 
 
-class Reserved(Sourced):
+class Reserved(About, Sourced):
     """``reserved.json``: by type, term (or ``on_demand``) and region."""
 
-    _about: str
     unit: str
     types: dict[str, dict[str, dict[str, float]]]
 
 
-class Spot(Sourced):
+class Spot(About, Sourced):
     """``spot.json``: by type and region."""
 
-    _about: str
     how: Text
     unit: str
     types: dict[str, dict[str, list[float]]]
 
 
-class Volumes(Sourced):
+class Volumes(About, Sourced):
     """``volumes.json``: by region, volume type and what is billed."""
 
-    _about: str
     unit: str
     regions: dict[str, dict[str, dict[str, float]]]
 
@@ -50,10 +46,7 @@ class ServicePrice(Sourced):
     every_region: NotRequired[dict[str, float]]
 
 
-class Services(TypedDict):
-    """``services.json``."""
-
-    _about: str
+class Services(About):
     control_plane: ServicePrice
     control_plane_tiers: ServicePrice
     nat_gateway: ServicePrice
@@ -101,10 +94,7 @@ class OtherQuotas(Sourced):
     quotas: dict[str, OtherQuota]
 
 
-class ServiceQuotas(TypedDict):
-    """``service_quotas.json``."""
-
-    _about: str
+class ServiceQuotas(About):
     vcpus: VcpuQuotas
     capacity_blocks: CapacityBlockQuotas
     others: OtherQuotas

@@ -6,7 +6,7 @@ from typing import Literal
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Day, Sourced, Text
+from eks_hardware.facts.schemas.base import About, Day, Sourced, Text
 
 Change = Literal["replace", "replace-if-removed", "replace-if-smaller", "update", "ignore"]
 Nodes = Literal["none", "unmatched", "all"]
@@ -37,16 +37,12 @@ class ResourceType(TypedDict):
     arguments: dict[str, Argument]
 
 
-class Karpenter(Sourced):
-    _about: str
+class Karpenter(About, Sourced):
     kubernetes_version: Nodes
     kinds: dict[str, dict[str, Nodes]]
 
 
-class Replacements(TypedDict):
-    """The file."""
-
-    _about: str
+class Replacements(About):
     provider: str
     as_of: Day
     checked: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced, Text
+from eks_hardware.facts.schemas.base import About, Sourced, Text
 
 Gate = TypedDict(
     "Gate",
@@ -102,10 +102,7 @@ class Collectives(Sourced):
     without_gpudirect_rdma: list[str]
 
 
-class Software(TypedDict):
-    """``software.json``."""
-
-    _about: str
+class Software(About):
     precision: Precision
     attention: Attention
     cuda: Cuda
@@ -166,10 +163,7 @@ class TrainingOperator(Sourced):
     install: str
 
 
-class WorkloadImages(TypedDict):
-    """``workload_images.json``."""
-
-    _about: str
+class WorkloadImages(About):
     nvidia_smi: NvidiaSmi
     pytorch: PytorchImages
     neuron: NeuronImages

@@ -24,7 +24,7 @@ MAKERS = {
     "QuestionError": 0,
     "ShapeError": 0,
 }
-SHARED_HELPERS = {"refuse_second": 2}
+SHARED_HELPERS = {"invalid": 0, "refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
 # Functions that hand on what stands elsewhere: in the registry, in a table, or in a pair of code and message.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from eks_hardware import facts
 from eks_hardware.models import Strategy
-from eks_hardware.resolve.user_data import bottlerocket_settings, node_config_spec
+from eks_hardware.resolve.user_data import bottlerocket_settings, kubelet_settings, node_config_spec
 from eks_hardware.rules import check
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
@@ -270,9 +270,9 @@ def test_what_is_derived_passes_as_user_data(family: str) -> None:
     """The names that resolve writes are among those that are recorded, and each has a field of its own."""
     template = Strategy.model_validate(document(group(kubelet=KUBELET))).node_groups[1]
     derived = (
-        node_config_spec(template.kubelet, max_pods=110, instance_store="mount")
+        node_config_spec(kubelet_settings(template.kubelet, 110), instance_store="mount")
         if family == "al2023"
-        else bottlerocket_settings(template.kubelet, max_pods=110, instance_store="raid0", neuron=True)
+        else bottlerocket_settings(kubelet_settings(template.kubelet, 110), instance_store="raid0", neuron=True)
     )
     found = codes({"node_groups": [SYSTEM, group(ami={"family": family}, user_data=derived)]})
     assert {code for code, _ in found} == {"USER_DATA_OVERRIDES"}

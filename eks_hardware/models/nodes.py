@@ -1,0 +1,662 @@
+"""``node_groups`` and ``karpenter.node_pools``: the settings of a node, and what only groups or only pools have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from eks_hardware.models.base import (
+    InstanceTypeName,
+    JsonObject,
+    KmsKeyArn,
+    Name,
+    StrategyModel,
+    Tags,
+    ZoneId,
+    form,
+    invalid,
+    refuse_second,
+)
+from eks_hardware.models.needs import Needs
+from eks_hardware.models.workload import Purpose, WorkloadSpec
+from eks_hardware.spellings import kubernetes_effect
+
+Capacity = Literal["on-demand", "spot", "reserved", "capacity-block"]
+
+LabelKey = Annotated[
+    str,
+    StringConstraints(
+        pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$"
+    ),
+]
+LabelValue = Annotated[
+    str,
+    form(
+        r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$",
+        "a label value: at most 63 letters, digits, hyphens, underscores and dots",
+    ),
+]
+
+# Kubernetes writes NoSchedule, the EKS API NO_SCHEDULE; people write both
+# (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
+TaintEffect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"]
+
+
+# https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+Quantity = Annotated[
+    str, form(r"^[0-9]{1,18}(\.[0-9]{1,9})?(m|k|[KMGTPE]i|[MGTPE])?$", "an amount such as 500m, 16 or 64Gi")
+]
+
+_GP3_IOPS = 3000
+_GP3_IOPS_PER_MIBPS = 4
+
+# Kubelet's own thresholds: https://kubernetes.io/docs/concepts/architecture/garbage-collection/
+_GC_HIGH_PERCENT = 85
+_GC_LOW_PERCENT = 80
+
+
+class Disk(StrategyModel):
+    """The volume that container images live on: the root volume, on Bottlerocket the data volume.
+
+    Examples:
+        >>> Disk(size_gib=500, throughput_mibps=500).type
+        'gp3'
+    """
+
+    size_gib: Annotated[int, Field(ge=20, le=16384)] | None = Field(
+        default=None,
+        description="Size in GiB. Default: 50 for CPU, 200 for accelerated nodes (images are large).",
+    )
+    type: Literal["gp3", "io2"] = Field(default="gp3", description="EBS volume type.")
+    iops: Annotated[int, Field(ge=3000, le=80000)] | None = Field(
+        default=None, description="Provisioned IOPS; gp3 comes with 3,000."
+    )
+    throughput_mibps: Annotated[int, Field(ge=125, le=1000)] | None = Field(
+        default=None, description="Throughput in MiB/s, gp3 only; default 125, or 500 for accelerated nodes."
+    )
+    kms_key_arn: KmsKeyArn | None = Field(
+        default=None,
+        description="Key for the volume; without it the account's EBS key. It is always encrypted.",
+    )
+
+    @model_validator(mode="after")
+    def _volume_can_be_made(self) -> Disk:
+        # https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html#gp3-ebs-volume-type
+        if self.type == "io2" and self.iops is None:
+            raise invalid("disk_iops", "io2 has no default; give 'iops'", "type")
+        if self.throughput_mibps is None:
+            return self
+        if self.type != "gp3":
+            raise invalid("disk_throughput", "only gp3 has a throughput of its own; remove it", "throughput_mibps")
+        iops, needed = self.iops or _GP3_IOPS, self.throughput_mibps * _GP3_IOPS_PER_MIBPS
+        if needed > iops:
+            allowed = f"{iops} allow {iops // _GP3_IOPS_PER_MIBPS}; raise 'iops' to {needed}"
+            message = f"gp3 gives 1 MiB/s for {_GP3_IOPS_PER_MIBPS} IOPS, so that {allowed}"
+            raise invalid("disk_throughput", message, "throughput_mibps")
+        return self
+
+
+class Taint(StrategyModel):
+    """A taint on every node of the group.
+
+    Examples:
+        >>> Taint(key="team", value="research", effect="NoSchedule").key
+        'team'
+    """
+
+    key: Annotated[LabelKey, StringConstraints(max_length=63)] = Field(description="Taint key.")
+    value: LabelValue = Field(default="", description="Taint value.")
+    effect: TaintEffect = Field(default="NoSchedule", description="Taint effect, in either spelling.")
+
+
+class Kubelet(StrategyModel):
+    """Kubelet settings, written as AL2023 NodeConfig or Bottlerocket TOML.
+
+    Examples:
+        >>> Kubelet(max_pods=110, cpu_manager_policy="static").max_pods
+        110
+    """
+
+    max_pods: Annotated[int, Field(ge=4, le=737)] | None = Field(
+        default=None,
+        description="Most pods a node; derived from interfaces and prefix delegation without it.",
+    )
+    cpu_manager_policy: Literal["none", "static"] | None = Field(
+        default=None, description="'static' pins pods with whole CPUs to cores."
+    )
+    topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] | None = Field(
+        default=None, description="How devices, CPUs and memory are aligned to NUMA nodes."
+    )
+    image_gc_high_threshold_percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None, description="Disk use above which unused images are removed."
+    )
+    image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=99)] | None = Field(
+        default=None, description="Disk use at which removing images stops."
+    )
+    system_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
+        default_factory=dict, description="Resources kept for the system, such as {memory: 1Gi}."
+    )
+    kube_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
+        default_factory=dict, description="Resources kept for kubelet and container runtime."
+    )
+
+    @model_validator(mode="after")
+    def _thresholds_ordered(self) -> Kubelet:
+        high, low = self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent
+        if (_GC_LOW_PERCENT if low is None else low) >= (_GC_HIGH_PERCENT if high is None else high):
+            own = f"kubelet's own are {_GC_LOW_PERCENT} and {_GC_HIGH_PERCENT}"
+            message = f"the low threshold has to be below the high one ({own}); give both"
+            field = f"image_gc_{'low' if high is None else 'high'}_threshold_percent"
+            raise invalid("kubelet_image_gc", message, field)
+        return self
+
+
+class TimeSlicing(StrategyModel):
+    """Several pods take turns on one GPU, without memory or fault isolation.
+
+    Examples:
+        >>> TimeSlicing(replicas=4).replicas
+        4
+    """
+
+    replicas: Annotated[int, Field(ge=2, le=48)] = Field(description="Pods that share one GPU.")
+    rename: bool = Field(
+        default=False,
+        description="Advertise the shares as nvidia.com/gpu.shared, so that a pod that asks for a whole GPU never "
+        "lands on a share.",
+    )
+
+
+class GpuSharing(StrategyModel):
+    """How one GPU is given to several pods: either in turns or in Multi-Instance GPU slices.
+
+    Examples:
+        >>> GpuSharing(mig_profile="1g.10gb").time_slicing is None
+        True
+    """
+
+    time_slicing: TimeSlicing | None = Field(default=None, description="Pods take turns on each GPU.")
+    mig_profile: Annotated[str, form(r"^[1-9]g\.[1-9][0-9]{0,2}gb$", "a MIG profile such as 1g.10gb")] | None = Field(
+        default=None,
+        description="Cut every GPU into as many slices of this MIG profile as fit, such as 1g.10gb.",
+    )
+
+    @model_validator(mode="after")
+    def _one_way(self) -> GpuSharing:
+        if (self.time_slicing is None) == (self.mig_profile is None):
+            raise invalid("gpu_sharing_way", "needs either 'time_slicing' or 'mig_profile', exactly one of them")
+        return self
+
+
+class NodeTemplate(StrategyModel):
+    """The settings of a node, however it comes to be.
+
+    Examples:
+        >>> issubclass(NodeGroup, NodeTemplate), issubclass(NodePool, NodeTemplate)
+        (True, True)
+    """
+
+    name: Name = Field(description="Name of the group or pool, unique within the strategy.")
+    workload: Purpose | WorkloadSpec = Field(
+        default="general",
+        description="What the nodes are for: label, update and repair policy. Or what is to run on them, from which "
+        "their instance types are chosen.",
+    )
+    zones: tuple[ZoneId, ...] = Field(
+        default=(),
+        description="Zone ids for this group; derived from where its types are offered without it.",
+    )
+    efa: bool = Field(
+        default=False, description="Elastic Fabric Adapter: every EFA interface the type has, in one zone."
+    )
+    placement_group: Literal["auto", "cluster", "none"] = Field(
+        default="auto", description="'auto': a cluster placement group with EFA and without a reservation."
+    )
+    disk: Disk = Field(default=Disk(), description="The volume for container images.")
+    instance_store: Literal["raid0", "mount", "none"] | None = Field(
+        default=None,
+        description="What to do with local NVMe disks: one RAID0 array for kubelet and containerd, a mount of each "
+        "disk, or nothing. Default: 'raid0' where the type has them.",
+    )
+    labels: dict[LabelKey, LabelValue] = Field(
+        default_factory=dict, description="Labels beside the derived ones; one with the same key wins."
+    )
+    taints: tuple[Taint, ...] = Field(
+        default=(), max_length=49, description="Taints beside the derived one; EKS allows 50 in all."
+    )
+    accelerator_taint: bool = Field(
+        default=True,
+        description="Taint accelerated nodes, so that only pods that ask for the accelerator land there.",
+    )
+    kubelet: Kubelet = Field(default=Kubelet(), description="Kubelet settings.")
+    pods_use_imds: bool = Field(
+        default=False, description="Let pods reach instance metadata (hop limit 2); use Pod Identity instead."
+    )
+    detailed_monitoring: bool = Field(default=False, description="EC2 metrics every minute instead of every five.")
+    tags: Tags = Field(
+        default_factory=dict,
+        max_length=10,
+        description="Tags for these instances and volumes (AWS allows 50 in all, EKS adds some).",
+    )
+    user_data: JsonObject = Field(
+        default_factory=dict,
+        description="Operating-system settings merged over the derived ones: a NodeConfig `spec` on AL2023, "
+        "`settings` on Bottlerocket.",
+    )
+    gpu_sharing: GpuSharing | None = Field(
+        default=None, description="Give one NVIDIA GPU to several pods; without it a pod gets whole GPUs."
+    )
+    needs: Needs = Field(
+        default=Needs(),
+        description="What the software demands of the nodes; checked against their hardware and images.",
+    )
+
+    @property
+    def purpose(self) -> Purpose:
+        """What the nodes are for, in a word."""
+        return self.workload.purpose if isinstance(self.workload, WorkloadSpec) else self.workload
+
+    @property
+    def described(self) -> WorkloadSpec | None:
+        """What is to run on the nodes, where the strategy says that rather than instance types."""
+        return self.workload if isinstance(self.workload, WorkloadSpec) else None
+
+    @model_validator(mode="after")
+    def _no_taint_twice(self) -> NodeTemplate:
+        # Both spellings of an effect are one effect.
+        taints = [f"{taint.key}:{kubernetes_effect(taint.effect)}" for taint in self.taints]
+        message = "'{value}' is listed twice, and a node takes a taint of one key and effect once; remove one"
+        refuse_second(taints, "taints[{index}]", "item_duplicate", message)
+        return self
+
+
+# --- managed node groups
+
+
+AmiType = Literal[
+    "AL2023_ARM_64_NVIDIA",
+    "AL2023_ARM_64_STANDARD",
+    "AL2023_x86_64_NEURON",
+    "AL2023_x86_64_NVIDIA",
+    "AL2023_x86_64_STANDARD",
+    "BOTTLEROCKET_ARM_64",
+    "BOTTLEROCKET_ARM_64_FIPS",
+    "BOTTLEROCKET_ARM_64_NVIDIA",
+    "BOTTLEROCKET_x86_64",
+    "BOTTLEROCKET_x86_64_FIPS",
+    "BOTTLEROCKET_x86_64_NVIDIA",
+]
+
+
+class Scaling(StrategyModel):
+    """How many nodes the group has.
+
+    Examples:
+        >>> Scaling(min=1, max=4).autoscaled
+        False
+    """
+
+    min: Annotated[int, Field(ge=0, le=5000)] = Field(default=0, description="Fewest nodes.")
+    desired: Annotated[int, Field(ge=0, le=5000)] | None = Field(
+        default=None, description="Nodes to run; default: `min`."
+    )
+    max: Annotated[int, Field(ge=1, le=5000)] = Field(
+        description="Most nodes; 450 is the quota of a group in a new account (`validate --quotas`)."
+    )
+    autoscaled: bool = Field(
+        default=False,
+        description="An autoscaler owns the number of nodes: an apply keeps what is running, within min and max.",
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Scaling:
+        if self.min > self.max:
+            message = f"min is {self.min}, above max {self.max}; lower min, or raise max"
+            raise invalid("scaling_bounds", message, "min")
+        if self.desired is not None and not self.min <= self.desired <= self.max:
+            between = f"min {self.min} and max {self.max}"
+            message = f"desired is {self.desired}; it has to lie between {between}; change one of them"
+            raise invalid("scaling_bounds", message, "desired")
+        return self
+
+
+class Reservation(StrategyModel):
+    """The capacity reservation or capacity block that the group's nodes are launched into.
+
+    Examples:
+        >>> Reservation(id="cr-0123456789abcdef0", zone="usw2-az1").zone
+        'usw2-az1'
+    """
+
+    id: (
+        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
+        | None
+    ) = Field(default=None, description="Id of an On-Demand Capacity Reservation or of a Capacity Block.")
+    resource_group_arn: (
+        Annotated[
+            str,
+            form(
+                r"^arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:[0-9]{12}:group/[A-Za-z0-9_./-]+$",
+                "the ARN of a resource group, such as arn:aws:resource-groups:us-west-2:111122223333:group/gpus",
+            ),
+        ]
+        | None
+    ) = Field(default=None, description="ARN of a resource group of capacity reservations.")
+    zone: ZoneId = Field(description="Zone id that the reservation is in: capacity is bound to it.")
+
+    @model_validator(mode="after")
+    def _one_target(self) -> Reservation:
+        if (self.id is None) == (self.resource_group_arn is None):
+            raise invalid("reservation_target", "needs either 'id' or 'resource_group_arn', exactly one of them")
+        return self
+
+
+class Ami(StrategyModel):
+    """The machine image; derived from the hardware unless said here.
+
+    Examples:
+        >>> Ami(family="bottlerocket").image_id is None
+        True
+    """
+
+    family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
+    type: AmiType | None = Field(
+        default=None, description="EKS AMI type; derived from hardware, architecture and family without it."
+    )
+    release_version: (
+        Annotated[str, form(r"^[0-9A-Za-z._-]+$", "an AMI release such as 1.35.0-20260810", max_length=64)] | None
+    ) = Field(
+        default=None,
+        description="AMI release to pin, such as 1.35.0-20261101. Without it EKS takes the newest release when "
+        "the group is made, and again whenever its launch template changes (disk, tags, kubelet): pin it for training.",
+    )
+    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI id such as ami-0123456789abcdef0")] | None = Field(
+        default=None, description="Your own image (AMI type CUSTOM), built on the EKS image of `family`."
+    )
+
+
+class Update(StrategyModel):
+    """How many nodes may be down at once while the group is updated.
+
+    Examples:
+        >>> Update(max_unavailable=1).max_unavailable
+        1
+    """
+
+    max_unavailable: Annotated[int, Field(ge=1, le=100)] | None = Field(default=None, description="Number of nodes.")
+    max_unavailable_percentage: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None, description="Percentage of the nodes."
+    )
+
+    strategy: Literal["default", "minimal"] | None = Field(
+        default=None,
+        description="'default' starts new nodes before old ones go, 'minimal' the other way round: for capacity that "
+        "cannot be doubled, such as a full reservation. Raises the lower end of the AWS provider range.",
+    )
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> Update:
+        if self.max_unavailable is not None and self.max_unavailable_percentage is not None:
+            message = "'max_unavailable' says it already; keep one of the two"
+            raise invalid("update_unavailable", message, "max_unavailable_percentage")
+        return self
+
+
+class NodeGroupSpec(NodeTemplate):
+    """One EKS managed node group; everything that follows from its instance types is derived.
+
+    Examples:
+        >>> NodeGroupSpec(name="h100", instance_types=["p5.48xlarge"], efa=True, scaling={"max": 4}).scaling.min
+        0
+    """
+
+    instance_types: tuple[InstanceTypeName, ...] = Field(
+        default=(),
+        max_length=20,
+        description="EC2 instance types, best first; one architecture and one kind of accelerator a group. Or say "
+        "what is to run, as `workload: {...}`.",
+    )
+    scaling: Scaling = Field(description="Number of nodes.")
+    capacity: Capacity = Field(default="on-demand", description="How the nodes are bought.")
+    reservation: Reservation | None = Field(
+        default=None, description="For capacity 'reserved' and 'capacity-block': which, and in which zone."
+    )
+    ami: Ami = Field(default=Ami(), description="Machine image.")
+    update: Update = Field(default=Update(), description="Update strategy.")
+    node_repair: bool | None = Field(
+        default=None,
+        description="Let EKS replace or reboot unhealthy nodes. Default: on, but off for reserved capacity, "
+        "where a replacement may find no room.",
+    )
+
+    @property
+    def repairs(self) -> bool:
+        """Whether EKS replaces or reboots unhealthy nodes."""
+        return self.reservation is None if self.node_repair is None else self.node_repair
+
+    @model_validator(mode="after")
+    def _one_choice_of_hardware(self) -> NodeGroupSpec:
+        if self.described and self.instance_types:
+            raise invalid(
+                "node_group_hardware",
+                "'workload' describes what the types are chosen from; remove them, or name the workload in a word, "
+                f"such as {self.purpose}",
+                "instance_types",
+            )
+        if not self.described and not self.instance_types:
+            message = "needs 'instance_types', or what is to run as 'workload: {...}'"
+            raise invalid(
+                "node_group_hardware", message, "instance_types" if "instance_types" in self.model_fields_set else ""
+            )
+        refuse_second(self.instance_types, "instance_types[{index}]", "item_duplicate")
+        return self
+
+    @model_validator(mode="after")
+    def _reservation_goes_with_capacity(self) -> NodeGroupSpec:
+        reserved = self.capacity in ("reserved", "capacity-block")
+        if reserved and self.reservation is None:
+            message = f"capacity '{self.capacity}' needs a 'reservation' with its id and zone"
+            raise invalid("reservation_missing", message, "capacity")
+        if not reserved and self.reservation is not None:
+            fix = "set capacity to 'reserved' or 'capacity-block'"
+            message = f"a reservation is given, but capacity is '{self.capacity}'; {fix}"
+            raise invalid("reservation_unused", message, "reservation")
+        if self.reservation is not None and set(self.zones) - {self.reservation.zone}:
+            message = f"the reservation is in {self.reservation.zone}, so that 'zones' has no effect; remove it"
+            raise invalid("reservation_zone", message, "zones")
+        return self
+
+
+# --- Karpenter's node pools
+
+
+# https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms
+AmiVersion = Annotated[
+    str, form(r"^(latest|v[0-9][0-9A-Za-z.-]{0,30})$", "an AMI release such as v20260810, or latest")
+]
+
+# https://karpenter.sh/docs/concepts/nodepools/#spectemplatespecexpireafter
+Duration = Annotated[
+    str, form(r"^([0-9]{1,6}h)?([0-9]{1,6}m)?([0-9]{1,6}s)?$", "a duration such as 30m or 1h30m", min_length=2)
+]
+
+# https://karpenter.sh/docs/concepts/disruption/#schedule
+_MACRO, _FIELD = "@(hourly|daily|midnight|weekly|monthly|annually|yearly)", "[0-9*/,A-Za-z-]+"
+CronSchedule = Annotated[str, StringConstraints(pattern=rf"^({_MACRO}|{_FIELD}( {_FIELD}){{4}})$")]
+
+InstanceFamilyName = Annotated[str, form(r"^[a-z][a-z0-9-]{1,30}$", "an instance family such as g6e")]
+InstanceSizeName = Annotated[str, form(r"^[a-z0-9-]{2,30}$", "an instance size such as 12xlarge")]
+
+
+class PoolAmi(StrategyModel):
+    """The machine image of a pool's nodes.
+
+    Examples:
+        >>> PoolAmi(family="bottlerocket").family
+        'bottlerocket'
+    """
+
+    family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
+    version: AmiVersion | None = Field(
+        default=None,
+        description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. 'latest' replaces "
+        "nodes whenever AWS publishes an image.",
+    )
+    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI id such as ami-0123456789abcdef0")] | None = Field(
+        default=None, description="Your own image, built on the EKS image of `family`."
+    )
+
+
+class PoolReservation(StrategyModel):
+    """Capacity reservations or capacity blocks that a pool may use, by id or by tag.
+
+    Examples:
+        >>> PoolReservation(tags={"team": "research"}).id is None
+        True
+    """
+
+    id: (
+        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
+        | None
+    ) = Field(default=None, description="Id of one reservation.")
+    tags: Tags = Field(default_factory=dict, description="Tags that a reservation has to carry, all of them.")
+    owner_account_id: (
+        Annotated[str, form(r"^[0-9]{12}$", 'an account id of 12 digits in quotes, such as "111122223333"')] | None
+    ) = Field(default=None, description="Account that shares the reservation.")
+    zone: ZoneId | None = Field(default=None, description="Zone id of the reservation; needed beside `id`.")
+
+    @model_validator(mode="after")
+    def _one_selector(self) -> PoolReservation:
+        if (self.id is None) == (not self.tags):
+            raise invalid("reservation_target", "needs either 'id' or 'tags', exactly one of them")
+        if self.id and self.zone is None:
+            raise invalid("reservation_zone", "needs the 'zone' of the reservation: capacity is bound to it", "id")
+        if self.id and self.owner_account_id:
+            raise invalid("reservation_target", "an id is enough; remove this", "owner_account_id")
+        return self
+
+
+class Budget(StrategyModel):
+    """How many nodes of a pool may be disrupted at once.
+
+    Examples:
+        >>> Budget(nodes="0", reasons=["Underutilized"], schedule="0 9 * * mon-fri", duration="8h").nodes
+        '0'
+    """
+
+    nodes: Annotated[
+        str, form(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
+    ] = Field(description="Number of nodes or percentage, in quotes: '0', '3', '10%'.")
+    reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = Field(
+        default=(), description="Reasons that the budget is for; empty means all."
+    )
+    schedule: CronSchedule | None = Field(
+        default=None, description="Cron expression in UTC at which the budget starts to hold; needs `duration`."
+    )
+    duration: Duration | None = Field(default=None, description="How long it holds after `schedule`, such as 8h.")
+
+    @model_validator(mode="after")
+    def _schedule_with_duration(self) -> Budget:
+        if (self.schedule is None) != (self.duration is None):
+            field = "duration" if self.schedule is None else "schedule"
+            raise invalid("budget_schedule", "'schedule' and 'duration' go together; give both or neither", field)
+        refuse_second(self.reasons, "reasons[{index}]", "item_duplicate")
+        return self
+
+
+class Disruption(StrategyModel):
+    """When Karpenter may remove or replace a node; each default follows the pool's workload.
+
+    Examples:
+        >>> Disruption(consolidation="when-empty", expire_after="never").expire_after
+        'never'
+    """
+
+    consolidation: Literal["when-empty", "when-empty-or-underutilized"] | None = Field(
+        default=None,
+        description="Training and development: 'when-empty'; else 'when-empty-or-underutilized'.",
+    )
+    consolidate_after: Duration | Literal["never"] | None = Field(
+        default=None, description="How long a node has to be empty or underutilized first."
+    )
+    expire_after: Duration | Literal["never"] | None = Field(
+        default=None, description="Age at which a node is replaced; training: never."
+    )
+    termination_grace_period: Duration | None = Field(
+        default=None, description="How long a node drains before its pods are killed; without it as long as it takes."
+    )
+    budgets: tuple[Budget, ...] | None = Field(
+        default=None, max_length=50, description="Budgets in place of the derived ones."
+    )
+
+
+class NodePoolSpec(NodeTemplate):
+    """Nodes that Karpenter makes when pods need them. Says what hardware in one of three ways.
+
+    Examples:
+        >>> NodePoolSpec(name="l4", instance_families=["g6"], limits={"nvidia.com/gpu": 4}).name
+        'l4'
+    """
+
+    instance_types: tuple[InstanceTypeName, ...] = Field(
+        default=(), max_length=60, description="EC2 instance types; or give `instance_families` or `accelerator`."
+    )
+    instance_families: tuple[InstanceFamilyName, ...] = Field(
+        default=(), max_length=20, description="Instance families, such as [g5, g6]: every size the region offers."
+    )
+    accelerator: Annotated[str, form(r"^[a-z0-9-]{1,40}$", "an accelerator such as h100 or trainium2")] | None = Field(
+        default=None, description="Name of an accelerator, such as l4, h100 or trainium: every type that has it."
+    )
+    instance_sizes: tuple[InstanceSizeName, ...] = Field(
+        default=(), description="Keep only these sizes of `instance_families` or `accelerator`, such as [xlarge]."
+    )
+    capacity: tuple[Capacity, ...] = Field(
+        default=("on-demand",),
+        min_length=1,
+        description="How nodes may be bought. Karpenter takes a reservation first, then spot, then on demand.",
+    )
+    reservations: tuple[PoolReservation, ...] = Field(
+        default=(), max_length=30, description="For capacity 'reserved' and 'capacity-block': which ones."
+    )
+    limits: dict[Literal["cpu", "memory", "nodes", "nvidia.com/gpu", "aws.amazon.com/neuron"], Quantity | int] = Field(
+        description="The most that all nodes of the pool have together: accelerators for an accelerated pool, "
+        "cpu for another one. The rest is derived."
+    )
+    weight: Annotated[int, Field(ge=1, le=100)] | None = Field(
+        default=None, description="Of several pools that fit a pod, the one with the highest weight is tried first."
+    )
+    ami: PoolAmi = Field(default=PoolAmi(), description="Machine image.")
+    disruption: Disruption = Field(default=Disruption(), description="When nodes may be removed or replaced.")
+
+    @model_validator(mode="after")
+    def _one_choice_of_hardware(self) -> NodePoolSpec:
+        ways = [name for name in ("instance_types", "instance_families", "accelerator") if getattr(self, name)]
+        if self.described:
+            if ways or self.instance_sizes:
+                raise invalid(
+                    "node_pool_hardware",
+                    "'workload' describes what the types are chosen from; remove this, or name the workload in a "
+                    f"word, such as {self.purpose}",
+                    [*ways, "instance_sizes"][0],
+                )
+            return self
+        if len(ways) != 1:
+            message = "needs exactly one of 'instance_types', 'instance_families' and 'accelerator'"
+            raise invalid("node_pool_hardware", message, ways[1] if ways else "")
+        if self.instance_sizes and self.instance_types:
+            raise invalid("node_pool_hardware", "the types name their sizes; remove this", "instance_sizes")
+        for name in ("instance_types", "instance_families", "capacity"):
+            refuse_second(getattr(self, name), f"{name}[{{index}}]", "item_duplicate")
+        return self
+
+    @model_validator(mode="after")
+    def _reservations_go_with_capacity(self) -> NodePoolSpec:
+        reserved = bool({"reserved", "capacity-block"} & set(self.capacity))
+        if reserved and not self.reservations:
+            message = "this capacity needs 'reservations': which ones may be used"
+            raise invalid("reservation_missing", message, "capacity")
+        if self.reservations and not reserved:
+            message = "reservations are given, but capacity has neither 'reserved' nor 'capacity-block'; add one"
+            raise invalid("reservation_unused", message, "reservations")
+        return self
