@@ -45,16 +45,9 @@ def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType], *, bottler
         return GpuShares(name, GPU, slices.replicas, None)
     profile = sharing.mig_profile or ""
     most = min((mig_profiles(kind) or {}).get(profile, 0) for kind in types)
-    return GpuShares(f"all-{profile}", mig_resource(profile, bottlerocket=bottlerocket), most, profile)
-
-
-def mig_resource(profile: str, *, bottlerocket: bool) -> str:
-    """What pods ask for to get a slice.
-
-    Bottlerocket's plugin knows the strategy ``single`` only, and starts when the GPUs are cut
-    (config/facts/mig.json, ``bottlerocket``).
-    """
-    return GPU if bottlerocket else f"nvidia.com/mig-{profile}"
+    # Bottlerocket's plugin knows the strategy `single` only, and starts when the GPUs are cut (config/facts/mig.json).
+    resource = GPU if bottlerocket else f"nvidia.com/mig-{profile}"
+    return GpuShares(f"all-{profile}", resource, most, profile)
 
 
 def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:

@@ -113,7 +113,7 @@ class Resolved:
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
         try:
-            return frozen(_type_of(type(self), name).validate_python(value))
+            return frozen(TypeAdapter(get_type_hints(type(self))[name]).validate_python(value))
         except ValidationError as error:
             said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
             raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
@@ -123,10 +123,6 @@ def _inside(place: tuple[int | str, ...]) -> str:
     """Where in a value a fault is: ``[0].key: ``; empty for the whole."""
     parts = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
     return f"{parts.lstrip('.')}: " if parts else ""
-
-
-def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
-    return TypeAdapter(get_type_hints(kind)[name])
 
 
 class SubnetRole(str, Enum):

@@ -22,7 +22,6 @@ DISCOVERY_TAG = "karpenter.sh/discovery"
 _NONE = "none: the VPC is someone else's"
 
 _EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
-_CONTROL_PLANE_ZONES = ("facts/choices.json", "control_plane_zones", "count")
 
 
 def resolve_network(
@@ -72,11 +71,16 @@ class _Network(Resolver[ResolvedNetwork]):
         return rule(zone_ids, reason, *rows)
 
     def control_plane_zone_ids(self) -> Derived[tuple[str, ...]]:
-        zone_ids = _control_plane_zones(self._spec, self._zones)
+        """Two zones, and the same two whatever is added later: EKS refuses to change the set of zones of a cluster.
+
+        Source: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, aws/containers-roadmap#170
+        """
         if self._spec.existing and self._spec.existing.control_plane_subnets:
-            return stated(zone_ids, "the zones of the given subnets")
+            return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the given subnets")
+        count, excluded = cite("facts/choices.json", "control_plane_zones", "count"), control_plane_excluded()
+        zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded)[: count.value]
         text = "the first two that EKS allows: it takes no other zones once the cluster exists"
-        return rule(zone_ids, text, cite(*_CONTROL_PLANE_ZONES), cite(*_EXCLUDED))
+        return rule(zone_ids, text, count, cite(*_EXCLUDED))
 
     def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
         if self._spec.existing:
@@ -85,7 +89,9 @@ class _Network(Resolver[ResolvedNetwork]):
         return rule(subnets, "each zone owns an eighth of the VPC, so that no subnet ever moves")
 
     def nat_zone_ids(self) -> Derived[tuple[str, ...]]:
-        zone_ids = () if self._spec.existing else _nat_zones(nat_mode(self._spec), self._zones)
+        # The first listed zone, not the first by name: a zone that is added later must not move the gateway.
+        zones = {"none": (), "single": self._zones.base[:1], "one-per-zone": self._zones.zone_ids}
+        zone_ids = () if self._spec.existing else zones[nat_mode(self._spec)]
         otherwise = "none: private cluster" if self._spec.private else "one NAT gateway is cheapest"
         return stated_if(self._spec.nat_gateways is not None, zone_ids, otherwise)
 
@@ -151,24 +157,6 @@ def nat_mode(network: NetworkSpec) -> str:
     if network.nat_gateways is not None:
         return network.nat_gateways
     return "none" if network.private else "single"
-
-
-def _nat_zones(mode: str, zones: ZoneChoice) -> tuple[str, ...]:
-    # The first listed zone, not the first by name: a zone that is added later must not move the gateway.
-    return {"none": (), "single": zones.base[:1], "one-per-zone": zones.zone_ids}[mode]
-
-
-def _control_plane_zones(network: NetworkSpec, zones: ZoneChoice) -> tuple[str, ...]:
-    """Zones of the control plane's interfaces: two, and the same two whatever is added later.
-
-    EKS refuses to change the set of zones of a cluster
-    (https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, aws/containers-roadmap#170).
-    """
-    existing = network.existing
-    if existing and existing.control_plane_subnets:
-        return tuple(existing.control_plane_subnets)
-    excluded = control_plane_excluded()
-    return tuple(zone for zone in zones.base if zone not in excluded)[: cite(*_CONTROL_PLANE_ZONES).value]
 
 
 def _subnets(

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.data import Cited, cite
-from eks_hardware.models import AssumeRole, LocalBackendSpec, RemoteBackendSpec, S3BackendSpec, Strategy
+from eks_hardware.models import (
+    AssumeRole,
+    LocalBackendSpec,
+    NodeGroupSpec,
+    NodePoolSpec,
+    RemoteBackendSpec,
+    S3BackendSpec,
+    Strategy,
+)
 from eks_hardware.models.node_lists import UNCHOSEN, unchosen
 from eks_hardware.resolve import zones
 from eks_hardware.resolve.cluster import partition, resolve_cluster
@@ -101,6 +108,16 @@ class _Strategy(Resolver[ResolvedStrategy]):
         self._zone_ids = {
             name: zones.zones_of(demand, self._zones, self._region, catalogue) for name, demand in demands.items()
         }
+        self._provider = _Provider(strategy).collect()
+        self._cluster = resolve_cluster(
+            strategy.cluster,
+            name=self._name,
+            region=self._region,
+            custom_networking=self._custom_networking,
+            needed_addons=storage_addons(strategy.storage, partition=self._partition),
+        )
+        self._node_groups = tuple(map(self._node_group, strategy.node_groups))
+        self._node_pools = tuple(map(self._node_pool, self._pools))
 
     def name(self) -> Derived[str]:
         return stated(self._name)
@@ -124,16 +141,6 @@ class _Strategy(Resolver[ResolvedStrategy]):
     def cluster(self) -> Derived[ResolvedCluster]:
         return rule(self._cluster, "see its fields")
 
-    @cached_property
-    def _cluster(self) -> ResolvedCluster:
-        return resolve_cluster(
-            self._spec.cluster,
-            name=self._name,
-            region=self._region,
-            custom_networking=self._custom_networking,
-            needed_addons=storage_addons(self._spec.storage, partition=self._partition),
-        )
-
     def node_role_name(self) -> Derived[str]:
         return rule(
             aws_names.limited(self._name, self._region, "node", limit=aws_names.IAM_ROLE),
@@ -147,20 +154,16 @@ class _Strategy(Resolver[ResolvedStrategy]):
     def node_groups(self) -> Derived[tuple[ResolvedNodeGroup, ...]]:
         return rule(self._node_groups, "see their fields")
 
-    @cached_property
-    def _node_groups(self) -> tuple[ResolvedNodeGroup, ...]:
-        return tuple(
-            resolve_node_group(
-                group,
-                cluster_name=self._name,
-                kubernetes_version=self._spec.cluster.kubernetes_version,
-                zone_ids=self._zone_ids[group.name],
-                catalogue=self._catalogue,
-                custom_networking=self._custom_networking,
-                common_tags=self._provider.default_tags,
-                shell=self._shell,
-            )
-            for group in self._spec.node_groups
+    def _node_group(self, group: NodeGroupSpec) -> ResolvedNodeGroup:
+        return resolve_node_group(
+            group,
+            cluster_name=self._name,
+            kubernetes_version=self._spec.cluster.kubernetes_version,
+            zone_ids=self._zone_ids[group.name],
+            catalogue=self._catalogue,
+            custom_networking=self._custom_networking,
+            common_tags=self._provider.default_tags,
+            shell=self._shell,
         )
 
     def efa_security_group_name(self) -> Derived[str | None]:
@@ -182,24 +185,20 @@ class _Strategy(Resolver[ResolvedStrategy]):
     def node_pools(self) -> Derived[tuple[ResolvedNodePool, ...]]:
         return rule(self._node_pools, "see their fields")
 
-    @cached_property
-    def _node_pools(self) -> tuple[ResolvedNodePool, ...]:
+    def _node_pool(self, pool: NodePoolSpec) -> ResolvedNodePool:
         existing, karpenter = self._spec.network.existing, self._spec.karpenter
-        return tuple(
-            resolve_node_pool(
-                pool,
-                cluster_name=self._name,
-                region=self._region,
-                zone_ids=self._zone_ids[pool.name],
-                catalogue=self._catalogue,
-                ami_versions=karpenter.ami_versions if karpenter else None,
-                efa_security_group_name=self.efa_security_group_name().value,
-                subnet_ids=existing.private_subnets if existing and not existing.tag_subnets else None,
-                custom_networking=self._custom_networking,
-                common_tags=self._provider.default_tags,
-                shell=self._shell,
-            )
-            for pool in self._pools
+        return resolve_node_pool(
+            pool,
+            cluster_name=self._name,
+            region=self._region,
+            zone_ids=self._zone_ids[pool.name],
+            catalogue=self._catalogue,
+            ami_versions=karpenter.ami_versions if karpenter else None,
+            efa_security_group_name=self.efa_security_group_name().value,
+            subnet_ids=existing.private_subnets if existing and not existing.tag_subnets else None,
+            custom_networking=self._custom_networking,
+            common_tags=self._provider.default_tags,
+            shell=self._shell,
         )
 
     def kubernetes(self) -> Derived[ResolvedKubernetes]:
@@ -224,10 +223,6 @@ class _Strategy(Resolver[ResolvedStrategy]):
 
     def provider(self) -> Derived[ResolvedProvider]:
         return rule(self._provider, "see its fields")
-
-    @cached_property
-    def _provider(self) -> ResolvedProvider:
-        return _Provider(self._spec).collect()
 
 
 def _backend(strategy: Strategy) -> Backend:
