@@ -75,6 +75,6 @@ def cite(name: str, *keys: str) -> Cited[Any]:
         if isinstance(found, dict):
             said |= {each: found[each] for each in ("source", "as_of") if isinstance(found.get(each), str)}
         found = found if key is None else found[key]
-    # In this order, wherever each of the two stands.
+    # In this order, wherever each of the two was found.
     words = [f"{name} {'.'.join(keys)}", *(said[each] for each in ("source", "as_of") if each in said)]
     return Cited(found, ", ".join(words))

@@ -10,24 +10,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from eks_hardware import resolve
 from eks_hardware.catalogue import EfaInterface, efa_count
-from eks_hardware.resolve import (
-    BlockDevice,
-    CapacityOverlay,
-    CapacityTarget,
-    DisruptionBudget,
-    ExistingSubnets,
-    GpuShares,
-    InterruptionRule,
-    ReservationSelector,
-    Resolved,
-    ResolvedAccessEntry,
-    ResolvedBucket,
-    ResolvedSubnet,
-    ResolvedTaint,
-    ResolvedTeam,
-    ServicePolicy,
-)
 from eks_hardware.spellings import kubernetes_effect
 
 EMPTY = "-"
@@ -109,7 +93,7 @@ def interfaces(layout: Sequence[EfaInterface]) -> Iterator[str]:
         yield f"({cards},{first.device_index}) {first.interface_type}"
 
 
-def _disk(disk: BlockDevice) -> Iterator[str]:
+def _disk(disk: resolve.BlockDevice) -> Iterator[str]:
     parts = [f"{disk.device_name} {disk.size_gib} GiB {disk.volume_type}"]
     if disk.iops:
         parts.append(f"{disk.iops:,} IOPS")
@@ -120,19 +104,19 @@ def _disk(disk: BlockDevice) -> Iterator[str]:
         yield f"  with {disk.kms_key_arn}"
 
 
-def _taint(taint: ResolvedTaint) -> str:
+def _taint(taint: resolve.ResolvedTaint) -> str:
     value = f"={taint.value}" if taint.value else ""
     return f"{taint.key}{value}:{kubernetes_effect(taint.effect)}"
 
 
-def _existing(existing: ExistingSubnets) -> Iterator[str]:
+def _existing(existing: resolve.ExistingSubnets) -> Iterator[str]:
     yield existing.vpc_id
     roles = {"private": existing.private, "control-plane": existing.control_plane, "pod": existing.pod}
     for role, subnets in roles.items():
         yield from (f"{role}-{zone} {subnet_id}" for zone, subnet_id in subnets.items())
 
 
-def _access(entry: ResolvedAccessEntry) -> Iterator[str]:
+def _access(entry: resolve.ResolvedAccessEntry) -> Iterator[str]:
     yield f"{entry.key}: {entry.principal_arn}"
     for arn, namespaces in entry.policies:
         where = f" in {', '.join(namespaces)}" if namespaces else ""
@@ -141,7 +125,7 @@ def _access(entry: ResolvedAccessEntry) -> Iterator[str]:
         yield f"  groups {', '.join(entry.kubernetes_groups)}"
 
 
-def _budget(budget: DisruptionBudget) -> str:
+def _budget(budget: resolve.DisruptionBudget) -> str:
     parts = [f"{budget.nodes} nodes"]
     if budget.reasons:
         parts.append(f"of {', '.join(budget.reasons)}")
@@ -150,16 +134,16 @@ def _budget(budget: DisruptionBudget) -> str:
     return " ".join(parts)
 
 
-def _reservation(selector: ReservationSelector) -> str:
+def _reservation(selector: resolve.ReservationSelector) -> str:
     owner = f" of {selector.owner_account_id}" if selector.owner_account_id else ""
     return f"{selector.id or _pairs(selector.tags)}{owner}"
 
 
-def _overlay(overlay: CapacityOverlay) -> str:
+def _overlay(overlay: resolve.CapacityOverlay) -> str:
     return f"{overlay.name}: {_pairs(overlay.capacity)} for {', '.join(overlay.instance_types)}"
 
 
-def _policy(policy: ServicePolicy) -> str:
+def _policy(policy: resolve.ServicePolicy) -> str:
     return f"{policy.name}: {', '.join(str(each.get('Sid')) for each in policy.statements)}"
 
 
@@ -168,20 +152,20 @@ def _pairs(values: Mapping[str, str]) -> str:
 
 
 _WRITERS: Mapping[type, Callable[[Any], str | Iterable[str]]] = {
-    BlockDevice: _disk,
-    CapacityOverlay: _overlay,
-    CapacityTarget: lambda target: target.reservation_id or target.resource_group_arn or "",
-    DisruptionBudget: _budget,
-    ExistingSubnets: _existing,
-    GpuShares: lambda shares: f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} a GPU",
-    InterruptionRule: lambda rule: f"{rule.key}: {rule.detail_type}",
-    ReservationSelector: _reservation,
-    ResolvedAccessEntry: _access,
-    ResolvedBucket: lambda bucket: f"{bucket.name} {'read only' if bucket.read_only else 'read and write'}",
-    ResolvedSubnet: lambda subnet: f"{subnet.key} {subnet.cidr}",
-    ResolvedTaint: _taint,
-    ResolvedTeam: lambda team: f"{team.name}: {_pairs(team.quota) or 'no quota'}",
-    ServicePolicy: _policy,
+    resolve.BlockDevice: _disk,
+    resolve.CapacityOverlay: _overlay,
+    resolve.CapacityTarget: lambda target: target.reservation_id or target.resource_group_arn or "",
+    resolve.DisruptionBudget: _budget,
+    resolve.ExistingSubnets: _existing,
+    resolve.GpuShares: lambda shares: f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} a GPU",
+    resolve.InterruptionRule: lambda rule: f"{rule.key}: {rule.detail_type}",
+    resolve.ReservationSelector: _reservation,
+    resolve.ResolvedAccessEntry: _access,
+    resolve.ResolvedBucket: lambda bucket: f"{bucket.name} {'read only' if bucket.read_only else 'read and write'}",
+    resolve.ResolvedSubnet: lambda subnet: f"{subnet.key} {subnet.cidr}",
+    resolve.ResolvedTaint: _taint,
+    resolve.ResolvedTeam: lambda team: f"{team.name}: {_pairs(team.quota) or 'no quota'}",
+    resolve.ServicePolicy: _policy,
 }
 
 
@@ -195,7 +179,7 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
-    if isinstance(value, Resolved):
+    if isinstance(value, resolve.Resolved):
         return {name: plain(each) for name, each, _ in value.explained()}
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}

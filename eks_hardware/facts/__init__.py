@@ -98,7 +98,7 @@ def chart(key: str) -> Chart:
 def chart_keys(key: str) -> ChartValues:
     """Return the recorded value keys of a chart: ``version`` they belong to, and ``keys`` nested as the values are.
 
-    A leaf is None; ``"*"`` stands for anything below.
+    A leaf is None; ``"*"`` is anything below.
     """
     found: ChartValues = data.read(f"facts/chart_values/{key}.json")
     return found

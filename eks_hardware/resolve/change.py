@@ -47,7 +47,7 @@ def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: 
 
 
 def _instead(place: str, parts: Collection[str]) -> str:
-    """What to write in place of a place that there is not."""
+    """What to write instead of an unknown place."""
     if place in parts:
         return "name one of its fields; eks-hardware explain prints them"
     whole = next((part for part in parts if place.startswith(f"{part}.")), None)

@@ -95,7 +95,7 @@ class Resolved:
             values: by the name of the field; maps and lists are frozen on the way in.
 
         Raises:
-            ValueError: ``SETTING_UNKNOWN`` for a field that there is not, ``SETTING_TYPE`` for a value of another type.
+            ValueError: ``SETTING_UNKNOWN`` for an unknown field, ``SETTING_TYPE`` for a value of another type.
 
         Examples:
             >>> group = resolve(strategy).node_groups[0].changed(metadata_hop_limit=2, because="a sidecar asks IMDS")

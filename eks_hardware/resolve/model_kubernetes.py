@@ -157,7 +157,7 @@ class ServicePolicy:
     """A managed policy of a service role; ``key`` is part of its Terraform address.
 
     Attributes:
-        statements: ``{partition}``, ``{region}`` and ``{account}`` in them stand for what their names say.
+        statements: ``{partition}``, ``{region}`` and ``{account}`` in them are filled in later.
 
     Examples:
         >>> ServicePolicy("read", "research-read", ()).statements

@@ -470,7 +470,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         if shares is None:
             resources.pop(GPU, None)
         elif shares.resource != GPU:
-            # What EC2 says of the type would stand: a pod that asks for a whole GPU would start nodes that have none.
+            # Otherwise EC2's number counts, and a pod that asks for a whole GPU starts nodes that have none.
             resources[GPU] = 0
         return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
 
@@ -527,7 +527,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         efa_security_group_name: str | None,
         subnet_ids: Mapping[str, str],
     ) -> None:
-        super().__init__(pool, pool_types(pool, region, cluster.catalogue), cluster)
+        super().__init__(pool, pool.instance_types or pool_types(pool, region, cluster.catalogue), cluster)
         self._region = region
         self._ami_versions = ami_versions
         self._efa_security_group_name = efa_security_group_name

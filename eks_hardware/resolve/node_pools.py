@@ -1,6 +1,6 @@
 """Which instance types a Karpenter node pool can make, what its limits count, and when its nodes are removed.
 
-The types are written out one by one, in place of requirements on families or GPU names: what a pool can make is
+The types are written out one by one, not as requirements on families or GPU names: what a pool can make is
 known here, can be priced and simulated, and cannot grow into other hardware (docs/adr/0010).
 """
 

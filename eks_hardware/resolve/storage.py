@@ -19,7 +19,7 @@ _DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
 def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:
     """EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
 
-    None stand for the managed policies of the add-on: EFS makes an access point for each claim.
+    No permissions mean the managed policies of the add-on: EFS makes an access point for each claim.
     """
     csi = facts.storage()["csi"]
     needed: dict[str, tuple[Statement, ...]] = {}

@@ -28,4 +28,4 @@ class Sourced(TypedDict):
 
 
 KeyTree = TypeAliasType("KeyTree", "dict[str, KeyTree | str | None]")
-"""Keys nested as settings are: a leaf is None or the type of its value, ``"*"`` stands for anything below."""
+"""Keys nested as settings are: a leaf is None or the type of its value, ``"*"`` is anything below."""
