@@ -72,18 +72,24 @@ def invalid(code: str, message: str, field: str = "") -> PydanticCustomError:
 LISTED_TWICE = "'{value}' is listed twice; remove one"
 
 
-def refuse_second(values: Iterable[object], field: str, code: str, message: str = LISTED_TWICE) -> None:
-    """Raise for the first value that occurs twice; fills in ``{index}`` of the field and ``{value}`` of the message."""
+def refuse_second(
+    values: Iterable[object], field: str, code: str, message: str = LISTED_TWICE, *, key: str = ""
+) -> None:
+    """Raise for the first value that occurs twice in the list ``field``, or as the ``key`` of its items.
+
+    The message may have the value as ``{value}``.
+    """
     seen: list[object] = []
-    for index, value in enumerate(values):
+    for path, value in field_paths.items(field, values):
         if value in seen:
-            raise invalid(code, message.replace("{value}", str(value)), field.format(index=index))
+            at_fault = field_paths.below(path, key) if key else path
+            raise invalid(code, message.replace("{value}", str(value)), at_fault)
         seen.append(value)
 
 
 def refuse_second_name(items: Iterable[Any], field: str, message: str) -> None:
     """Raise for the first of the named items of a list whose name another one has."""
-    refuse_second([each.name for each in items], f"{field}[{{index}}].name", "name_duplicate", message)
+    refuse_second([each.name for each in items], field, "name_duplicate", message, key="name")
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:

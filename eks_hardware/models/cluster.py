@@ -111,7 +111,7 @@ class AccessEntry(StrategyModel):
     def _unique_policies(self) -> AccessEntry:
         policies = [each.policy for each in self.policies]
         message = "'{value}' is listed twice; list its namespaces together"
-        refuse_second(policies, "policies[{index}].policy", "access_policy_duplicate", message)
+        refuse_second(policies, "policies", "access_policy_duplicate", message, key="policy")
         return self
 
 

@@ -267,7 +267,7 @@ class NodeTemplate(StrategyModel):
         # Both spellings of an effect are one effect.
         taints = [f"{taint.key}:{kubernetes_effect(taint.effect)}" for taint in self.taints]
         message = "'{value}' is listed twice, and a node takes a taint of one key and effect once; remove one"
-        refuse_second(taints, "taints[{index}]", "item_duplicate", message)
+        refuse_second(taints, "taints", "item_duplicate", message)
         return self
 
 
@@ -449,7 +449,7 @@ class NodeGroupSpec(NodeTemplate):
             raise invalid(
                 "node_group_hardware", message, "instance_types" if "instance_types" in self.model_fields_set else ""
             )
-        refuse_second(self.instance_types, "instance_types[{index}]", "item_duplicate")
+        refuse_second(self.instance_types, "instance_types", "item_duplicate")
         return self
 
     @model_validator(mode="after")
@@ -561,7 +561,7 @@ class Budget(StrategyModel):
         if (self.schedule is None) != (self.duration is None):
             field = "duration" if self.schedule is None else "schedule"
             raise invalid("budget_schedule", "'schedule' and 'duration' go together; give both or neither", field)
-        refuse_second(self.reasons, "reasons[{index}]", "item_duplicate")
+        refuse_second(self.reasons, "reasons", "item_duplicate")
         return self
 
 
@@ -647,7 +647,7 @@ class NodePoolSpec(NodeTemplate):
         if self.instance_sizes and self.instance_types:
             raise invalid("node_pool_hardware", "the types name their sizes; remove this", "instance_sizes")
         for name in ("instance_types", "instance_families", "capacity"):
-            refuse_second(getattr(self, name), f"{name}[{{index}}]", "item_duplicate")
+            refuse_second(getattr(self, name), name, "item_duplicate")
         return self
 
     @model_validator(mode="after")

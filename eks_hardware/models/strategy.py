@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
 
+from eks_hardware import field_paths
 from eks_hardware.models.base import (
     Arn,
     ClusterName,
@@ -221,8 +222,9 @@ class Strategy(StrategyModel):
         refuse_second_name(self.node_groups, "node_groups", message)
         # Placement groups and node-level resources are named after groups and pools alike.
         groups = [group.name for group in self.node_groups]
-        for index, pool in enumerate(self.karpenter.node_pools if self.karpenter else ()):
+        pools = self.karpenter.node_pools if self.karpenter else ()
+        for path, pool in field_paths.items("karpenter.node_pools", pools):
             if pool.name in groups:
                 message = f"a node group and a node pool are called '{pool.name}'; names are unique within a strategy"
-                raise invalid("name_duplicate", message, f"karpenter.node_pools[{index}].name")
+                raise invalid("name_duplicate", message, field_paths.below(path, "name"))
         return self

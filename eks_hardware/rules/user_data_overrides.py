@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from eks_hardware import facts, field_paths
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ami_family
+from eks_hardware.resolve.user_data import KUBELET_NAMES
 from eks_hardware.rules.registry import Breach, Context, Node, error, node_path, noun, warning
 from eks_hardware.rules.user_data import setting, setting_path, with_user_data
 
@@ -33,23 +34,15 @@ def _cluster(context: Context) -> Iterator[Breach]:
             )
 
 
-# Field of `kubelet` -> its names in a KubeletConfiguration and as a flag. Bottlerocket has the field with hyphens.
-_KUBELET = {
-    "cpu_manager_policy": ("cpuManagerPolicy", "--cpu-manager-policy"),
-    "image_gc_high_threshold_percent": ("imageGCHighThresholdPercent", "--image-gc-high-threshold"),
-    "image_gc_low_threshold_percent": ("imageGCLowThresholdPercent", "--image-gc-low-threshold"),
-    "kube_reserved": ("kubeReserved", "--kube-reserved"),
-    "max_pods": ("maxPods", "--max-pods"),
-    "system_reserved": ("systemReserved", "--system-reserved"),
-    "topology_manager_policy": ("topologyManagerPolicy", "--topology-manager-policy"),
-}
-_OWN_FLAGS = {flag: f"kubelet.{field}" for field, (_, flag) in _KUBELET.items()}
+# Kubelet's flags have the names of the fields, without "percent".
+_KUBELET = sorted(KUBELET_NAMES)
+_OWN_FLAGS = {f"--{field.removesuffix('_percent').replace('_', '-')}": f"kubelet.{field}" for field in _KUBELET}
 # Setting -> the field of a group or pool that says it.
 _OWN_FIELDS: Mapping[str, Mapping[tuple[str, ...], str]] = {
     "al2023": {
         ("instance", "localStorage", "strategy"): "instance_store",
         ("kubelet", "maxPodsExpression"): "kubelet.max_pods",
-        **{("kubelet", "config", name): f"kubelet.{field}" for field, (name, _) in _KUBELET.items()},
+        **{("kubelet", "config", KUBELET_NAMES[field]): f"kubelet.{field}" for field in _KUBELET},
     },
     "bottlerocket": {
         ("kubelet-device-plugins", "nvidia", "mig"): "gpu_sharing",
