@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import NotRequired, TypedDict
 
-from eks_hardware.facts.schemas.base import Sourced
+from eks_hardware.facts.schemas.base import About, Sourced
 
 
 class Statement(TypedDict):
@@ -35,10 +35,7 @@ class VolumeKeys(Sourced):
     operations: list[str]
 
 
-class IamPolicies(TypedDict):
-    """The file."""
-
-    _about: str
+class IamPolicies(About):
     karpenter: KarpenterPolicies
     service_roles: dict[str, ServiceRole]
     secrets_key: Policies
