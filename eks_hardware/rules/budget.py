@@ -82,7 +82,10 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
         by_path[path] = by_path.get(path, 0.0) + _monthly(line)
     nodes = {node_path(node): node for node in context.nodes}
     for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
-        node, kept = nodes[path], 1 - over / by_path[path] if by_path[path] else 0
+        # One that costs no more than the overrun cannot save it alone. An unknown price counts as zero.
+        if by_path[path] <= over:
+            break
+        node, kept = nodes[path], 1 - over / by_path[path]
         if isinstance(node, NodeGroupSpec):
             lower = _lower_max(node, kept)
         else:

@@ -28,8 +28,6 @@ _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.Mult,
 }
-# Words by which a sentence for people is told from a value.
-_SENTENCE_WORDS = 3
 
 
 @dataclass(frozen=True)
@@ -115,7 +113,9 @@ class _Collector(ast.NodeTransformer):
             return self._offer(node, ast.Constant(not value))
         if isinstance(value, int):
             return self._offer(node, ast.Constant(value + 1))
-        if isinstance(value, str) and value and not value.startswith("https://") and _is_value(value):
+        if (
+            isinstance(value, str) and value and not value.startswith("https://") and " " not in value
+        ):  # text with spaces is for people
             return self._offer(node, ast.Constant(f"{value}X"))
         return node
 
@@ -200,10 +200,6 @@ def source(root: Path, mutant: Mutant) -> str:
 def _text(node: ast.AST) -> str:
     text = " ".join(ast.unparse(node).split())
     return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def _is_value(text: str) -> bool:
-    return len(text.split()) < _SENTENCE_WORDS
 
 
 def _is_text(node: ast.AST) -> bool:
