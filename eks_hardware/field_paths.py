@@ -48,6 +48,16 @@ def items(path: str, values: Iterable[T]) -> Iterator[tuple[str, T]]:
     return ((item(path, index), value) for index, value in enumerate(values))
 
 
+def node_group(name: str, *fields: str) -> str:
+    """The path of a node group, or of a field of it: ``node_groups[gpu].disk``."""
+    return ".".join([item("node_groups", name), *fields])
+
+
+def node_pool(name: str, *fields: str) -> str:
+    """The path of a node pool, or of a field of it: ``karpenter.node_pools[gpu].disk``."""
+    return ".".join([item("karpenter.node_pools", name), *fields])
+
+
 def list_of(path: str) -> str:
     """The first list on the way, as ``karpenter.node_pools``; the path itself where there is none."""
     return path.partition("[")[0]

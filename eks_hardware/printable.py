@@ -1,4 +1,4 @@
-"""Text of a file or a user, made fit for a message: on one line, printable, not too long; and plurals."""
+"""What messages are made of: text on one line, printable and not too long; numbers, prices and plurals."""
 
 from __future__ import annotations
 
@@ -21,6 +21,22 @@ def shown(value: object, limit: int = 80) -> str:
 def quoted(value: object) -> str:
     """Like :func:`shown`, in double quotes."""
     return f'"{shown(value)}"'
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A number with ``digits`` decimals unless it is whole: ``1,536``, ``2.3``; ``unknown`` for None."""
+    if value is None:
+        return "unknown"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{digits}f}"
+
+
+def usd(value: float | None, digits: int | None = None) -> str:
+    """US dollars: ``1,234``, ``12.30``, ``0.0123``, or with as many ``digits`` as given; ``unknown`` for None."""
+    if value is None:
+        return "unknown"
+    if digits is None:
+        digits = 0 if abs(value) >= 1000 else 2 if abs(value) >= 0.1 or value == 0 else 4
+    return f"{value:,.{digits}f}"
 
 
 def plural(noun: str, number: int) -> str:

@@ -19,16 +19,29 @@ def several(names: Sequence[str], most: int = 5) -> str:
     return f"{shown}, ..." if len(names) > most else shown
 
 
+def some(names: Sequence[str], most: int) -> str:
+    """The first few of some names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def likeness(one: str, other: str) -> float:
+    """How alike two texts are, from 0 to 1."""
+    from difflib import SequenceMatcher
+
+    return SequenceMatcher(None, one, other).ratio()
+
+
 def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
     """Up to three names that are spelled like a word, nearest first; case, ``-``, ``_``, ``.`` and spaces aside."""
-    from difflib import SequenceMatcher, get_close_matches  # Only a wrong name needs it.
+    from difflib import get_close_matches  # Only a wrong name needs it.
 
     plain = _plain(word[:200])
     names = {_plain(name): name for name in sorted(known)}
     nearest = get_close_matches(plain, names, n=1, cutoff=_CLOSE)
     if not nearest:
         return ()
-    least = SequenceMatcher(None, nearest[0], plain).ratio() - _AS_CLOSE
+    least = likeness(nearest[0], plain) - _AS_CLOSE
     return tuple(names[each] for each in get_close_matches(plain, names, n=3, cutoff=max(least, _CLOSE)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.aws_cli import aws_command
@@ -14,19 +15,17 @@ CALLS: tuple[str, ...] = ("sts:GetCallerIdentity",)
 
 def probes(subject: Subject) -> Iterator[Probe]:
     """One, where the strategy names its account."""
-    wanted = subject.strategy.aws.account_id
-    if wanted is None:
-        return
+    if wanted := subject.strategy.aws.account_id:
+        yield Probe("aws.account_id", "the account", partial(_account, subject, wanted))
 
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        caller = aws.caller()
-        if caller.account != wanted:
-            yield subject.error(
-                "ACCOUNT_OTHER",
-                "aws.account_id",
-                f"the credentials belong to account {caller.account} ({caller.arn}), not to {wanted}; choose others "
-                "with --profile, AWS_PROFILE or aws.profile. Nothing else was asked",
-                aws_command("sts", "get-caller-identity"),
-            )
 
-    yield Probe("aws.account_id", "the account", ask)
+def _account(subject: Subject, wanted: str, aws: Aws) -> Iterator[Diagnosis]:
+    caller = aws.caller()
+    if caller.account != wanted:
+        yield subject.error(
+            "ACCOUNT_OTHER",
+            "aws.account_id",
+            f"the credentials belong to account {caller.account} ({caller.arn}), not to {wanted}; choose others "
+            "with --profile, AWS_PROFILE or aws.profile. Nothing else was asked",
+            aws_command("sts", "get-caller-identity"),
+        )

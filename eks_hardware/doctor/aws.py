@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from importlib import import_module
@@ -20,19 +20,13 @@ _CONNECT_SECONDS = 5
 _READ_SECONDS = 20
 _ATTEMPTS = 4
 
-ClientFactory = Callable[[str], Any]
-
 
 class AwsError(Exception):
     """Nothing can be asked: no credentials, no network, an expired token, too many calls. The text says which."""
 
 
 class DeniedError(Exception):
-    """The caller may not make a call.
-
-    Attributes:
-        permission: the IAM action that is lacking: ``ec2:DescribeSubnets``.
-    """
+    """The caller may not make a call; ``permission`` is the IAM action, as ``ec2:DescribeSubnets``."""
 
     def __init__(self, permission: str) -> None:
         self.permission = permission
@@ -40,12 +34,7 @@ class DeniedError(Exception):
 
 
 class CallError(Exception):
-    """AWS answered with another error.
-
-    Attributes:
-        action: the call, as an IAM action.
-        code: the error code: ``NoSuchEntity``.
-    """
+    """AWS answered with another error, such as ``NoSuchEntity``; ``action`` is the call as an IAM action."""
 
     def __init__(self, action: str, code: str, message: str) -> None:
         self.action = action
@@ -55,12 +44,7 @@ class CallError(Exception):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, from STS.
-
-    Attributes:
-        account: account id.
-        arn: ARN of the user, the root user, or the session of a role.
-    """
+    """Who asks, from STS; the ARN is of the user, the root user, or the session of a role."""
 
     account: str
     arn: str
@@ -78,14 +62,10 @@ class Caller:
 
 
 class Aws:
-    """An account, seen through its APIs. Safe to use from several threads.
+    """An account, seen through its APIs. Safe to use from several threads."""
 
-    Args:
-        client: makes a client by the name of its service.
-    """
-
-    def __init__(self, client: ClientFactory) -> None:
-        self._make = client
+    def __init__(self, client: Callable[[str], Any]) -> None:
+        self._make = client  # by the name of the service
         self._clients: dict[str, Any] = {}
         self._clients_lock = Lock()
         self._answers: dict[str, Future[Any]] = {}
@@ -112,6 +92,15 @@ class Aws:
         """All items that a call lists under ``key``, from every page."""
         items: list[Any] = self._once(service, operation, key, parameters)
         return items
+
+    def found(self, codes: Sequence[str], service: str, operation: str, **parameters: Any) -> Mapping[str, Any] | None:
+        """The answer of one call; None where AWS answers with one of these error codes."""
+        try:
+            return self.call(service, operation, **parameters)
+        except CallError as error:
+            if error.code not in codes:
+                raise
+            return None
 
     def caller(self) -> Caller:
         """Whose credentials these are."""
@@ -229,21 +218,14 @@ _THROTTLED = {
     "ThrottledException",
     "TooManyRequestsException",
 }
-_NO_CREDENTIALS = (
-    "CredentialRetrievalError",
-    "InvalidConfigError",
-    "NoCredentialsError",
-    "PartialCredentialsError",
-)
+_NO_CREDENTIALS = ("CredentialRetrievalError", "InvalidConfigError", "NoCredentialsError", "PartialCredentialsError")
 _SIGN_IN = ("SSOError", "TokenRetrievalError", "LoginError")
 
 
 def translated(error: Exception, action: str) -> Exception:
     """What an exception of boto3 means: :class:`DeniedError`, :class:`CallError` or :class:`AwsError`.
 
-    Args:
-        error: any exception; one that is not boto3's comes back as it is.
-        action: the call that raised it, as an IAM action.
+    An exception that is not boto3's comes back as it is. ``action`` is the call that raised it.
     """
     known = import_module("botocore.exceptions")
     if isinstance(error, known.ClientError):
@@ -251,15 +233,16 @@ def translated(error: Exception, action: str) -> Exception:
     if not isinstance(error, known.BotoCoreError):
         return error
     text = str(error).rstrip(".")
+    lower = f"{text[:1].lower()}{text[1:]}"
     if _is(error, known, _SIGN_IN):
         return AwsError(f"the sign-in has expired: {text}; run aws sso login")
     if _is(error, known, _NO_CREDENTIALS):
         return AwsError(f"there are no credentials: {text}; set AWS_PROFILE, give --profile, or run aws configure")
     if _is(error, known, ("ProfileNotFound",)):
-        return AwsError(f"{text[:1].lower()}{text[1:]}; aws configure list-profiles names those there are")
+        return AwsError(f"{lower}; aws configure list-profiles names those there are")
     if _is(error, known, ("HTTPClientError", "ConnectionError")):
-        return AwsError(f"AWS does not answer ({action}): {text[:1].lower()}{text[1:]}")
-    return AwsError(f"{action}: {text[:1].lower()}{text[1:]}")
+        return AwsError(f"AWS does not answer ({action}): {lower}")
+    return AwsError(f"{action}: {lower}")
 
 
 def _is(error: Exception, known: Any, names: tuple[str, ...]) -> bool:

@@ -6,13 +6,8 @@ import shlex
 from collections.abc import Sequence
 
 
-def aws_command(*words: str, region: str | None = None, **options: str | int | Sequence[str]) -> str:
-    """One command line that a shell takes as it is.
-
-    Args:
-        words: service and operation.
-        region: region of the call; none for global services.
-        options: ``quota_code="L-..."`` for ``--quota-code L-...``; several words for a list.
+def aws_command(*words: str, **options: str | int | Sequence[str]) -> str:
+    """The command line of a service and operation, such that a shell takes it as it is; a list is several words.
 
     >>> aws_command("iam", "get-role", role_name="platform")
     'aws iam get-role --role-name platform'
@@ -22,8 +17,6 @@ def aws_command(*words: str, region: str | None = None, **options: str | int | S
         parts.append(f"--{name.replace('_', '-')}")
         values = [str(value)] if isinstance(value, str | int) else list(value)
         parts.extend(shlex.quote(each) for each in values)
-    if region:
-        parts += ["--region", region]
     return " ".join(parts)
 
 

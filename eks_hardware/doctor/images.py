@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
 
-from eks_hardware import facts
+from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.aws_cli import aws_command
+from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool
 
@@ -23,24 +22,30 @@ _NOT_THERE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable", "InvalidAMIID
 def probes(subject: Subject) -> Iterator[Probe]:
     """One for each group and pool: its own image, or the release of EKS's."""
     for group in subject.resolved.node_groups:
-        path = f"node_groups[{group.name}]"
+        path = field_paths.node_group(group.name)
         if group.image_id:
             yield _of_image(subject, f"{path}.ami.image_id", group.image_id, group.architecture)
         elif parameter := _of_group(group):
             field = f"{path}.ami.release_version" if group.release_version else path
             yield _of_release(subject, field, group.release_version or "", {parameter})
     for pool in subject.resolved.node_pools:
-        path = f"karpenter.node_pools[{pool.name}]"
+        path = field_paths.node_pool(pool.name, "ami")
         if pool.image_id:
-            yield _of_image(subject, f"{path}.ami.image_id", pool.image_id, pool.architecture)
+            yield _of_image(subject, f"{path}.image_id", pool.image_id, pool.architecture)
         elif pool.ami_alias:
             release = pool.ami_alias.partition("@")[2]
-            parameters = {_of_type(subject, pool, kind, release) for kind in _types(subject, pool)}
-            yield _of_release(subject, f"{path}.ami.version", release, parameters)
+            kinds = map(subject.catalogue.get, pool.instance_types)
+            yield _of_release(
+                subject, f"{path}.version", release, {_of_type(subject, pool, kind, release) for kind in kinds}
+            )
 
 
-def _types(subject: Subject, pool: ResolvedNodePool) -> list[InstanceType]:
-    return [subject.catalogue.get(name) for name in pool.instance_types]
+def _of_image(subject: Subject, path: str, image_id: str, architecture: str) -> Probe:
+    return Probe(path, f"image {image_id}", partial(_image, subject, path, image_id, architecture))
+
+
+def _of_release(subject: Subject, path: str, release: str, parameters: set[str]) -> Probe:
+    return Probe(path, f"the image {release or 'of EKS'}", partial(_release, subject, path, release, parameters))
 
 
 def _of_group(group: ResolvedNodeGroup) -> str | None:
@@ -59,12 +64,12 @@ def _of_group(group: ResolvedNodeGroup) -> str | None:
 def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType, release: str) -> str:
     """The parameter that Karpenter reads for one type of a pool."""
     accelerated = kind.accelerator is not None
+    version = None if release == "latest" else release
     if pool.ami_family == "al2023":
         variant = "neuron" if kind.hardware.is_neuron else "nvidia" if accelerated else "standard"
-        version = None if release == "latest" else release
     else:
         variant = "-nvidia" if accelerated and not kind.hardware.is_neuron else ""
-        version = None if release == "latest" else release.removeprefix("v")
+        version = version and version.removeprefix("v")
     kubernetes = subject.resolved.cluster.kubernetes_version
     return _parameter(pool.ami_family, kubernetes, kind.architecture, variant, version)
 
@@ -76,19 +81,12 @@ def _parameter(family: str, kubernetes: str, architecture: str, variant: str, ve
     return known["path"].format(**values, release=release)
 
 
-def _of_release(subject: Subject, path: str, release: str, parameters: set[str]) -> Probe:
+def _release(subject: Subject, path: str, release: str, parameters: set[str], aws: Aws) -> Iterator[Diagnosis]:
     region = subject.resolved.region
-
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        names = sorted(parameters)
-        missing = [
-            name
-            for start in range(0, len(names), _NAMES)
-            for name in aws.call("ssm", "get_parameters", Names=names[start : start + _NAMES]).get(
-                "InvalidParameters", ()
-            )
-        ]
-        for name in missing:
+    names = sorted(parameters)
+    for start in range(0, len(names), _NAMES):
+        answer = aws.call("ssm", "get_parameters", Names=names[start : start + _NAMES])
+        for name in answer.get("InvalidParameters", ()):
             folder, _ = name.removesuffix("/image_id").rsplit("/", 1)
             kind = "/".join(folder.split("/")[4:])
             yield subject.error(
@@ -97,45 +95,26 @@ def _of_release(subject: Subject, path: str, release: str, parameters: set[str])
                 f"{region} has no release {release} of the image {kind}; name one that the command lists"
                 if release
                 else f"{region} has no image {kind}; choose another Kubernetes version, AMI type or region",
-                aws_command(
-                    "ssm",
-                    "get-parameters-by-path",
-                    path=folder,
-                    recursive=(),
-                    query="Parameters[].Name",
-                    region=region,
-                ),
+                subject.command("ssm", "get-parameters-by-path", path=folder, recursive=(), query="Parameters[].Name"),
             )
 
-    return Probe(path, f"the image {release or 'of EKS'}", ask)
 
-
-def _of_image(subject: Subject, path: str, image_id: str, architecture: str) -> Probe:
-    region = subject.resolved.region
-    command = aws_command("ec2", "describe-images", image_ids=image_id, region=region)
-
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        try:
-            found: list[Any] = aws.pages("ec2", "describe_images", "Images", ImageIds=[image_id])
-        except CallError as error:
-            if error.code not in _NOT_THERE:
-                raise
-            found = []
-        image = next(iter(found), None)
-        if image is None or image.get("State", "available") != "available":
-            state = f" ({image['State']})" if image else ""
-            yield subject.error(
-                "IMAGE_MISSING",
-                path,
-                f"{region} has no image {image_id} that this account may use{state}; copy it there or name another",
-                aws_command("ec2", "describe-images", owners="self", query="Images[].[ImageId,Name]", region=region),
-            )
-        elif image.get("Architecture", architecture) != architecture:
-            yield subject.error(
-                "IMAGE_ARCHITECTURE",
-                path,
-                f"{image_id} is for {image['Architecture']}, the instance types are {architecture}; name another",
-                command,
-            )
-
-    return Probe(path, f"image {image_id}", ask)
+def _image(subject: Subject, path: str, image_id: str, architecture: str, aws: Aws) -> Iterator[Diagnosis]:
+    answer = aws.found(_NOT_THERE, "ec2", "describe_images", ImageIds=[image_id])
+    image = next(iter(answer["Images"] if answer else ()), None)
+    if image is None or image.get("State", "available") != "available":
+        state = f" ({image['State']})" if image else ""
+        yield subject.error(
+            "IMAGE_MISSING",
+            path,
+            f"{subject.resolved.region} has no image {image_id} that this account may use{state}; copy it there or "
+            "name another",
+            subject.command("ec2", "describe-images", owners="self", query="Images[].[ImageId,Name]"),
+        )
+    elif image.get("Architecture", architecture) != architecture:
+        yield subject.error(
+            "IMAGE_ARCHITECTURE",
+            path,
+            f"{image_id} is for {image['Architecture']}, the instance types are {architecture}; name another",
+            subject.command("ec2", "describe-images", image_ids=image_id),
+        )

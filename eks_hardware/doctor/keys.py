@@ -3,84 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.aws_cli import aws_command
+from eks_hardware import field_paths
+from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 
 NAME = "keys"
 CALLS: tuple[str, ...] = ("kms:DescribeKey",)
 
+_NOT_THERE = ("NotFoundException", "InvalidArnException")
+
 
 def probes(subject: Subject) -> Iterator[Probe]:
     """One for each key that is named."""
-    for path, arn in named_keys(subject):
-        yield _of_key(subject, path, arn)
-
-
-def named_keys(subject: Subject) -> Iterator[tuple[str, str]]:
-    """Every field with a key, and its ARN."""
-    strategy = subject.strategy
-    storage = strategy.storage
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
-    given = {
-        "cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn,
-        **{f"node_groups[{each.name}].disk.kms_key_arn": each.disk.kms_key_arn for each in strategy.node_groups},
-        **{f"karpenter.node_pools[{each.name}].disk.kms_key_arn": each.disk.kms_key_arn for each in pools},
+    cluster, storage = subject.strategy.cluster, subject.strategy.storage
+    disks = {
+        **{field_paths.node_group(each.name): each.disk for each in subject.strategy.node_groups},
+        **{field_paths.node_pool(each.name): each.disk for each in subject.pools},
+    }
+    named = {
+        "cluster.secrets_encryption.kms_key_arn": cluster.secrets_encryption.kms_key_arn,
+        **{f"{path}.disk.kms_key_arn": disk.kms_key_arn for path, disk in disks.items()},
         "storage.efs.kms_key_arn": storage.efs.kms_key_arn if storage.efs else None,
         "storage.fsx_lustre.kms_key_arn": storage.fsx_lustre.kms_key_arn if storage.fsx_lustre else None,
     }
-    for path, arn in given.items():
+    for path, arn in named.items():
         if arn:
-            yield path, arn
+            yield Probe(path, f"key {arn.rpartition('/')[2]}", partial(_key, subject, path, arn))
 
 
-def _of_key(subject: Subject, path: str, arn: str) -> Probe:
-    region = subject.resolved.region
-    key = arn.rpartition("/")[2]
-
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        show = aws_command("kms", "describe-key", key_id=arn, region=region)
-        try:
-            found = aws.call("kms", "describe_key", KeyId=arn)["KeyMetadata"]
-        except CallError as error:
-            if error.code not in ("NotFoundException", "InvalidArnException"):
-                raise
-            yield subject.error(
-                "KEY_MISSING",
-                path,
-                f"there is no key {key} in {region}; name a key of this region",
-                aws_command("kms", "list-aliases", query="Aliases[].[AliasName,TargetKeyId]", region=region),
-            )
-            return
-        state = found.get("KeyState", "Enabled" if found.get("Enabled") else "Disabled")
-        if state == "PendingDeletion":
-            yield subject.error(
-                "KEY_NOT_ENABLED",
-                path,
-                f"key {key} is about to be deleted; cancel that and enable it, or name another",
-                aws_command("kms", "cancel-key-deletion", key_id=arn, region=region),
-            )
-        elif state == "Disabled":
-            yield subject.error(
-                "KEY_NOT_ENABLED",
-                path,
-                f"key {key} is disabled; enable it, or name another",
-                aws_command("kms", "enable-key", key_id=arn, region=region),
-            )
-        elif state != "Enabled":
-            yield subject.error("KEY_NOT_ENABLED", path, f"key {key} is {state}; name one that is enabled", show)
-        if found.get("KeyUsage", "ENCRYPT_DECRYPT") != "ENCRYPT_DECRYPT" or not _symmetric(found.get("KeySpec")):
-            yield subject.error(
-                "KEY_CANNOT_ENCRYPT",
-                path,
-                f"key {key} is a {found.get('KeySpec')} key for {found.get('KeyUsage')}; AWS services need a symmetric "
-                "key that encrypts",
-                show,
-            )
-
-    return Probe(path, f"key {key}", ask)
-
-
-def _symmetric(spec: str | None) -> bool:
-    return spec in (None, "SYMMETRIC_DEFAULT")
+def _key(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diagnosis]:
+    name = arn.rpartition("/")[2]
+    answer = aws.found(_NOT_THERE, "kms", "describe_key", KeyId=arn)
+    if answer is None:
+        message = f"there is no key {name} in {subject.resolved.region}; name a key of this region"
+        every = subject.command("kms", "list-aliases", query="Aliases[].[AliasName,TargetKeyId]")
+        yield subject.error("KEY_MISSING", path, message, every)
+        return
+    key = answer["KeyMetadata"]
+    state = key.get("KeyState", "Enabled" if key.get("Enabled") else "Disabled")
+    mended = {
+        "PendingDeletion": (
+            "is about to be deleted; cancel that and enable it, or name another",
+            "cancel-key-deletion",
+        ),
+        "Disabled": ("is disabled; enable it, or name another", "enable-key"),
+    }
+    if state != "Enabled":
+        text, operation = mended.get(state, (f"is {state}; name one that is enabled", "describe-key"))
+        yield subject.error(
+            "KEY_NOT_ENABLED", path, f"key {name} {text}", subject.command("kms", operation, key_id=arn)
+        )
+    spec, usage = key.get("KeySpec"), key.get("KeyUsage")
+    if usage not in (None, "ENCRYPT_DECRYPT") or spec not in (None, "SYMMETRIC_DEFAULT"):
+        yield subject.error(
+            "KEY_CANNOT_ENCRYPT",
+            path,
+            f"key {name} is a {spec} key for {usage}; AWS services need a symmetric key that encrypts",
+            subject.command("kms", "describe-key", key_id=arn),
+        )

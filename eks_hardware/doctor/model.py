@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.doctor.aws import Aws, Caller
+from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.findings import Finding, Severity
 from eks_hardware.loader import LoadedStrategy
-from eks_hardware.models import Strategy
+from eks_hardware.models import NodePoolSpec, Strategy
 from eks_hardware.resolve import ResolvedStrategy
+
+STRATEGY_TAG = "eks-hardware/strategy"
+"""The tag with which the stack of a strategy marks what it makes."""
 
 
 @dataclass(frozen=True)
 class Diagnosis(Finding):
-    """A finding, and what to do about it.
-
-    Attributes:
-        command: the ``aws ...`` command that mends it, or that shows more; empty where there is none.
-        check: name of the check.
-    """
+    """A finding of a check, and the ``aws ...`` command that mends it or shows more; empty where there is none."""
 
     command: str = field(default="", compare=False)
     check: str = field(default="", compare=False)
@@ -30,15 +29,7 @@ class Diagnosis(Finding):
 
 @dataclass(frozen=True)
 class Subject:
-    """What is examined.
-
-    Attributes:
-        loaded: the strategy, and where its fields stand.
-        resolved: what it resolves to.
-        catalogue: the hardware catalogue.
-        caller: who asks.
-        profile: profile that was named, for the commands.
-    """
+    """A strategy, what it resolves to, and who asks; ``profile`` is the one that was named, for the commands."""
 
     loaded: LoadedStrategy
     resolved: ResolvedStrategy
@@ -50,6 +41,15 @@ class Subject:
     def strategy(self) -> Strategy:
         """The strategy."""
         return self.loaded.strategy
+
+    @property
+    def pools(self) -> tuple[NodePoolSpec, ...]:
+        """The node pools of the strategy."""
+        return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
+
+    def command(self, *words: str, **options: str | int | Sequence[str]) -> str:
+        """An ``aws`` command in the region of the strategy."""
+        return aws_command(*words, **options, region=self.resolved.region)
 
     def error(self, code: str, path: str, message: str, command: str = "") -> Diagnosis:
         """Something without which the strategy cannot work."""
@@ -71,7 +71,7 @@ class Probe:
 
     Attributes:
         path: the field that it is about.
-        about: what cannot be said if the call is denied: ``whether the key exists``.
+        about: what is unknown if the call is denied: ``whether the key exists``.
         ask: makes the calls, yields what is wrong.
     """
 
@@ -83,11 +83,8 @@ class Probe:
 class Check(Protocol):
     """A module that checks one thing. ``NAME`` is short and stable, ``CALLS`` are the IAM actions it needs."""
 
-    @property
-    def NAME(self) -> str: ...  # noqa: N802
-
-    @property
-    def CALLS(self) -> tuple[str, ...]: ...  # noqa: N802
+    NAME: str
+    CALLS: tuple[str, ...]
 
     def probes(self, subject: Subject) -> Iterable[Probe]:
         """What is to be asked; nothing where the strategy has none of it."""
@@ -105,14 +102,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """What ``doctor`` says.
-
-    Attributes:
-        outcomes: every check in its order.
-        caller: who asked; None if the role that should ask cannot be assumed.
-        region: the region that was asked.
-        seconds: how long it took.
-    """
+    """What ``doctor`` says; ``caller`` is None if the role that should ask cannot be assumed."""
 
     outcomes: tuple[Outcome, ...]
     caller: Caller | None

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.catalogue import address_count
-from eks_hardware.doctor.aws import Aws, CallError
-from eks_hardware.doctor.aws_cli import aws_command
+from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
-from eks_hardware.resolve import ExistingSubnets, ResolvedNodeGroup
+from eks_hardware.resolve import ResolvedNodeGroup
 
 NAME = "network"
 CALLS: tuple[str, ...] = ("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcs")
 
-_DNS = {"enableDnsSupport": "EnableDnsSupport", "enableDnsHostnames": "EnableDnsHostnames"}
+_VPC = "network.existing.vpc_id"
+# Attribute of a VPC -> its name in the answer, option of the command.
+_DNS = {
+    "enableDnsSupport": ("EnableDnsSupport", "--enable-dns-support"),
+    "enableDnsHostnames": ("EnableDnsHostnames", "--enable-dns-hostnames"),
+}
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
@@ -25,13 +30,16 @@ def probes(subject: Subject) -> Iterator[Probe]:
     if existing is None:
         return
     vpc_id = existing.vpc_id
-    path = "network.existing.vpc_id"
-    yield Probe(path, f"VPC {vpc_id}", lambda aws: _vpc(subject, vpc_id, aws))
-    for attribute, answer in _DNS.items():
-        yield _dns(subject, vpc_id, attribute, answer)
+    yield Probe(_VPC, f"VPC {vpc_id}", partial(_vpc, subject, vpc_id))
+    for attribute in _DNS:
+        yield Probe(_VPC, f"{attribute} of {vpc_id}", partial(_dns, subject, vpc_id, attribute))
     for role, subnets in _named(subject).items():
         for zone, subnet_id in subnets.items():
-            yield _of_subnet(subject, existing, role, zone, subnet_id)
+            yield Probe(
+                f"network.existing.{role}.{zone}",
+                f"subnet {subnet_id}",
+                partial(_subnet, subject, vpc_id, role, zone, subnet_id),
+            )
 
 
 def _named(subject: Subject) -> dict[str, Mapping[str, str]]:
@@ -46,71 +54,49 @@ def _named(subject: Subject) -> dict[str, Mapping[str, str]]:
 
 
 def _vpc(subject: Subject, vpc_id: str, aws: Aws) -> Iterator[Diagnosis]:
-    found = aws.pages("ec2", "describe_vpcs", "Vpcs", Filters=[{"Name": "vpc-id", "Values": [vpc_id]}])
-    if not found:
-        region = subject.resolved.region
+    if not aws.pages("ec2", "describe_vpcs", "Vpcs", Filters=[{"Name": "vpc-id", "Values": [vpc_id]}]):
         yield subject.error(
             "VPC_MISSING",
-            "network.existing.vpc_id",
-            f"{region} has no VPC {vpc_id} that this account may see; name one that exists",
-            aws_command("ec2", "describe-vpcs", query="Vpcs[].[VpcId,CidrBlock,IsDefault]", region=region),
+            _VPC,
+            f"{subject.resolved.region} has no VPC {vpc_id} that this account may see; name one that exists",
+            subject.command("ec2", "describe-vpcs", query="Vpcs[].[VpcId,CidrBlock,IsDefault]"),
         )
 
 
-def _dns(subject: Subject, vpc_id: str, attribute: str, answer: str) -> Probe:
-    path = "network.existing.vpc_id"
-
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        try:
-            found = aws.call("ec2", "describe_vpc_attribute", VpcId=vpc_id, Attribute=attribute)
-        except CallError as error:
-            if error.code == "InvalidVpcID.NotFound":
-                return  # said by another probe
-            raise
-        if not found[answer]["Value"]:
-            option = "--enable-dns-support" if attribute == "enableDnsSupport" else "--enable-dns-hostnames"
-            command = aws_command("ec2", "modify-vpc-attribute", vpc_id=vpc_id, region=subject.resolved.region)
-            yield subject.error(
-                "VPC_DNS",
-                path,
-                f"{attribute} of {vpc_id} is off; without it nodes do not find the cluster's API, and never join",
-                f"{command} {option} '{{\"Value\":true}}'",
-            )
-
-    return Probe(path, f"{attribute} of {vpc_id}", ask)
+def _dns(subject: Subject, vpc_id: str, attribute: str, aws: Aws) -> Iterator[Diagnosis]:
+    name, option = _DNS[attribute]
+    # Another probe says that there is no such VPC.
+    gone = ("InvalidVpcID.NotFound",)
+    answer = aws.found(gone, "ec2", "describe_vpc_attribute", VpcId=vpc_id, Attribute=attribute)
+    if answer and not answer[name]["Value"]:
+        yield subject.error(
+            "VPC_DNS",
+            _VPC,
+            f"{attribute} of {vpc_id} is off; without it nodes do not find the cluster's API, and never join",
+            f"{subject.command('ec2', 'modify-vpc-attribute', vpc_id=vpc_id)} {option} '{{\"Value\":true}}'",
+        )
 
 
-def _of_subnet(subject: Subject, existing: ExistingSubnets, role: str, zone: str, subnet_id: str) -> Probe:
+def _subnet(subject: Subject, vpc_id: str, role: str, zone: str, subnet_id: str, aws: Aws) -> Iterator[Diagnosis]:
     path = f"network.existing.{role}.{zone}"
-    region = subject.resolved.region
     columns = "Subnets[].[AvailabilityZoneId,SubnetId,CidrBlock,AvailableIpAddressCount]"
-    every = aws_command(
-        "ec2", "describe-subnets", filters=f"Name=vpc-id,Values={existing.vpc_id}", query=columns, region=region
-    )
-
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        # All in one call, so that one that is missing does not hide the others.
-        ids = sorted({each for subnets in _named(subject).values() for each in subnets.values()})
-        found = aws.pages("ec2", "describe_subnets", "Subnets", Filters=[{"Name": "subnet-id", "Values": ids}])
-        subnet = next((each for each in found if each["SubnetId"] == subnet_id), None)
-        if subnet is None:
-            message = f"{region} has no subnet {subnet_id} that this account may see; name one of {existing.vpc_id}"
-            yield subject.error("SUBNET_MISSING", path, message, every)
-            return
-        if subnet["VpcId"] != existing.vpc_id:
-            message = f"{subnet_id} belongs to {subnet['VpcId']}, not to {existing.vpc_id}; name one of this VPC"
-            yield subject.error("SUBNET_OTHER_VPC", path, message, every)
-        if subnet.get("AvailabilityZoneId") not in (None, zone):
-            yield subject.error(
-                "SUBNET_OTHER_ZONE",
-                path,
-                f"{subnet_id} is in {subnet['AvailabilityZoneId']}, not in {zone}; write it under its zone",
-                every,
-            )
-            return
-        yield from _room(subject, role, zone, subnet, path, every)
-
-    return Probe(path, f"subnet {subnet_id}", ask)
+    every = subject.command("ec2", "describe-subnets", filters=f"Name=vpc-id,Values={vpc_id}", query=columns)
+    # All in one call, so that one that is missing does not hide the others.
+    ids = sorted({each for subnets in _named(subject).values() for each in subnets.values()})
+    found = aws.pages("ec2", "describe_subnets", "Subnets", Filters=[{"Name": "subnet-id", "Values": ids}])
+    subnet = next((each for each in found if each["SubnetId"] == subnet_id), None)
+    if subnet is None:
+        message = f"{subject.resolved.region} has no subnet {subnet_id} that this account may see; name one of {vpc_id}"
+        yield subject.error("SUBNET_MISSING", path, message, every)
+        return
+    if subnet["VpcId"] != vpc_id:
+        message = f"{subnet_id} belongs to {subnet['VpcId']}, not to {vpc_id}; name one of this VPC"
+        yield subject.error("SUBNET_OTHER_VPC", path, message, every)
+    if subnet.get("AvailabilityZoneId") not in (None, zone):
+        message = f"{subnet_id} is in {subnet['AvailabilityZoneId']}, not in {zone}; write it under its zone"
+        yield subject.error("SUBNET_OTHER_ZONE", path, message, every)
+        return
+    yield from _room(subject, role, zone, subnet, path, every)
 
 
 def _room(
@@ -118,22 +104,13 @@ def _room(
 ) -> Iterator[Diagnosis]:
     free = subnet["AvailableIpAddressCount"]
     at_once, at_most = _addresses(subject, role, zone)
+    message = f"{subnet['SubnetId']} has {free} free addresses; "
     if free < at_once:
-        yield subject.error(
-            "SUBNET_FULL",
-            path,
-            f"{subnet['SubnetId']} has {free} free addresses; the control plane and the nodes that start at once need "
-            f"{at_once}",
-            command,
-        )
+        message += f"the control plane and the nodes that start at once need {at_once}"
+        yield subject.error("SUBNET_FULL", path, message, command)
     elif free < at_most:
-        yield subject.warning(
-            "SUBNET_SMALL",
-            path,
-            f"{subnet['SubnetId']} has {free} free addresses; with every group at max and full of pods {zone} needs "
-            f"about {at_most}",
-            command,
-        )
+        message += f"with every group at max and full of pods {zone} needs about {at_most}"
+        yield subject.warning("SUBNET_SMALL", path, message, command)
 
 
 def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
@@ -141,10 +118,12 @@ def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
 
     Nodes spread evenly over a group's zones. Karpenter's pools come on top.
     """
-    existing = subject.resolved.network.existing
-    assert existing is not None
+    existing, given = subject.resolved.network.existing, subject.strategy.network.existing
+    assert existing
+    assert given
     at_once = at_most = 0
-    if zone in existing.control_plane and (role == "control_plane_subnets" or _shares_control_plane(subject, role)):
+    shared = role == "private_subnets" and not given.control_plane_subnets
+    if zone in existing.control_plane and (role == "control_plane_subnets" or shared):
         at_once = at_most = facts.account()["control_plane_addresses"]["each_subnet"]
     for group in subject.resolved.node_groups:
         if zone in group.zone_ids and role != "control_plane_subnets":
@@ -152,11 +131,6 @@ def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
             at_once += math.ceil(group.desired_size / len(group.zone_ids)) * few
             at_most += math.ceil(group.max_size / len(group.zone_ids)) * many
     return at_once, at_most
-
-
-def _shares_control_plane(subject: Subject, role: str) -> bool:
-    given = subject.strategy.network.existing
-    return role == "private_subnets" and given is not None and not given.control_plane_subnets
 
 
 def _of_node(subject: Subject, group: ResolvedNodeGroup, role: str) -> tuple[int, int]:

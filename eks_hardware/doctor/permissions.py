@@ -8,7 +8,7 @@ but no resource policies, no session policies, and no condition on tags of what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from eks_hardware import facts
@@ -16,11 +16,15 @@ from eks_hardware.doctor.aws import Aws, CallError, DeniedError
 from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
 from eks_hardware.resolve import ResolvedStrategy, SubnetRole
+from eks_hardware.suggestions import some
 
 NAME = "permissions"
 CALLS: tuple[str, ...] = ("iam:GetRole", "iam:SimulatePrincipalPolicy")
 
 _SHOWN = 6
+
+_Refused = tuple[str, Mapping[str, Any]]
+"""A resource, and what the simulation says of an action on it."""
 
 # The rows of facts/account.json that a strategy needs.
 CONDITIONS: Mapping[str, Callable[[ResolvedStrategy], bool]] = {
@@ -42,9 +46,9 @@ CONDITIONS: Mapping[str, Callable[[ResolvedStrategy], bool]] = {
     ),
     "discovery_tags": lambda resolved: resolved.karpenter is not None,
     "subnet_tags": lambda resolved: bool(resolved.network.existing and resolved.network.existing.tag),
-    "placement_groups": lambda resolved: any(
-        [each.placement_group_name for each in resolved.node_groups]
-        + [each.placement_group_name for each in resolved.node_pools]
+    "placement_groups": lambda resolved: (
+        any(each.placement_group_name for each in resolved.node_groups)
+        or any(each.placement_group_name for each in resolved.node_pools)
     ),
     "autoscaled": lambda resolved: any(each.autoscaled for each in resolved.node_groups),
     "policies": lambda resolved: bool(resolved.karpenter or resolved.kubernetes.service_roles),
@@ -65,7 +69,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
     if subject.caller.is_root:
         return
     for path, by_resource in _asked(subject).items():
-        yield _of_field(subject, path, by_resource)
+        yield Probe(path, f"permissions for {path}", partial(_allowed, subject, path, by_resource))
 
 
 def _asked(subject: Subject) -> dict[str, dict[str, list[str]]]:
@@ -91,64 +95,38 @@ def _asked(subject: Subject) -> dict[str, dict[str, list[str]]]:
     return asked
 
 
-@dataclass(frozen=True)
-class _Refused:
-    """An action that the simulation does not allow."""
-
-    resource: str
-    result: Mapping[str, Any]
-
-    @property
-    def action(self) -> str:
-        name: str = self.result["EvalActionName"]
-        return name
-
-    @property
-    def lacking(self) -> tuple[str, ...]:
-        """Condition keys that only the real call has."""
-        return tuple(self.result.get("MissingContextValues", ()))
-
-
-def _of_field(subject: Subject, path: str, by_resource: Mapping[str, Sequence[str]]) -> Probe:
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        source = caller_policy_source(subject, aws)
-        if source is None:
-            return
-        refused = [
-            _Refused(resource, result)
-            for resource, actions in by_resource.items()
-            for result in simulated(aws, source, actions, resource)
-            if result["EvalDecision"] != "allowed"
-        ]
-        sure = [each for each in refused if not each.lacking]
-        unsure = [each for each in refused if each.lacking]
-        if sure:
-            yield subject.error(
-                "PERMISSION_MISSING",
-                path,
-                f"the caller may not {_names(sure)}{_why(sure)}; have it allowed",
-                _simulate(source, sure),
-            )
-        if unsure:
-            keys = sorted({key for each in unsure for key in each.lacking})
-            yield subject.warning(
-                "PERMISSION_UNSURE",
-                path,
-                f"whether the caller may {_names(unsure)} depends on {', '.join(keys)}, which only the real call has",
-                _simulate(source, unsure),
-            )
-
-    return Probe(path, f"permissions for {path}", ask)
+def _allowed(subject: Subject, path: str, by_resource: Mapping[str, Sequence[str]], aws: Aws) -> Iterator[Diagnosis]:
+    source = caller_policy_source(subject, aws)
+    if source is None:
+        return
+    refused = [
+        (resource, result)
+        for resource, actions in by_resource.items()
+        for result in simulated(aws, source, actions, resource)
+        if result["EvalDecision"] != "allowed"
+    ]
+    # What depends on a condition key that only the real call has is not sure.
+    sure = [each for each in refused if not each[1].get("MissingContextValues")]
+    unsure = [each for each in refused if each[1].get("MissingContextValues")]
+    if sure:
+        message = f"the caller may not {_actions(sure)}{_why(sure)}; have it allowed"
+        yield subject.error("PERMISSION_MISSING", path, message, _simulate(source, sure))
+    if unsure:
+        keys = sorted({key for _, result in unsure for key in result["MissingContextValues"]})
+        yield subject.warning(
+            "PERMISSION_UNSURE",
+            path,
+            f"whether the caller may {_actions(unsure)} depends on {', '.join(keys)}, which only the real call has",
+            _simulate(source, unsure),
+        )
 
 
-def _names(refused: Sequence[_Refused]) -> str:
-    names = list(dict.fromkeys(each.action for each in refused))
-    more = len(names) - _SHOWN
-    return ", ".join(names[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _actions(refused: Sequence[_Refused]) -> str:
+    return some(list(dict.fromkeys(result["EvalActionName"] for _, result in refused)), _SHOWN)
 
 
 def _why(refused: Sequence[_Refused]) -> str:
-    results = [each.result for each in refused]
+    results = [result for _, result in refused]
     if any(not each.get("OrganizationsDecisionDetail", {}).get("AllowedByOrganizations", True) for each in results):
         return " (a service control policy of the organization)"
     boundary = (each.get("PermissionsBoundaryDecisionDetail", {}) for each in results)
@@ -161,12 +139,12 @@ def _why(refused: Sequence[_Refused]) -> str:
 
 def _simulate(source: str, refused: Sequence[_Refused]) -> str:
     """The simulation of what is refused on the first resource."""
-    resource = refused[0].resource
+    resource, _ = refused[0]
     return aws_command(
         "iam",
         "simulate-principal-policy",
         policy_source_arn=source,
-        action_names=[each.action for each in refused if each.resource == resource],
+        action_names=[result["EvalActionName"] for each, result in refused if each == resource],
         resource_arns=resource,
         query="EvaluationResults[].[EvalActionName,EvalDecision]",
     )
@@ -194,17 +172,10 @@ def simulated(
     aws: Aws, source: str, actions: Sequence[str], resource: str, context: Mapping[str, str] | None = None
 ) -> list[Mapping[str, Any]]:
     """What IAM says about each action on a resource."""
-    entries = [
-        {"ContextKeyName": key, "ContextKeyValues": [value], "ContextKeyType": "string"}
-        for key, value in (context or {}).items()
-    ]
-    given = {"ContextEntries": entries} if entries else {}
-    return aws.pages(
-        "iam",
-        "simulate_principal_policy",
-        "EvaluationResults",
-        PolicySourceArn=source,
-        ActionNames=list(actions),
-        ResourceArns=[resource],
-        **given,
-    )
+    given: dict[str, Any] = {"PolicySourceArn": source, "ActionNames": list(actions), "ResourceArns": [resource]}
+    if context:
+        given["ContextEntries"] = [
+            {"ContextKeyName": key, "ContextKeyValues": [value], "ContextKeyType": "string"}
+            for key, value in context.items()
+        ]
+    return aws.pages("iam", "simulate_principal_policy", "EvaluationResults", **given)

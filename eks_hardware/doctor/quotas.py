@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from eks_hardware import field_paths
 from eks_hardware.doctor.aws import Aws, CallError, DeniedError
-from eks_hardware.doctor.aws_cli import aws_command
-from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.doctor.model import STRATEGY_TAG, Diagnosis, Probe, Subject
+from eks_hardware.printable import number
 from eks_hardware.quotas import Part, QuotaNeed, quota_needs
 
 NAME = "quotas"
@@ -27,7 +29,6 @@ CALLS: tuple[str, ...] = (
 )
 
 _OPEN = ("PENDING", "CASE_OPENED")
-_OURS = "eks-hardware/strategy"
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
@@ -36,9 +37,9 @@ def probes(subject: Subject) -> Iterator[Probe]:
         # A capacity block was counted when it was bought.
         if need.code is None or need.key == "capacity-block":
             continue
-        yield _enough(subject, need)
+        yield Probe(_path(need), f"quota {need.code}", partial(_enough, subject, need))
         if need.counts_vcpus or need.key in _IN_USE:
-            yield _beside(subject, need)
+            yield Probe(_path(need), f"what is in use of {need.code}", partial(_beside, subject, need))
 
 
 def _path(need: QuotaNeed) -> str:
@@ -53,72 +54,58 @@ def _quota(need: QuotaNeed) -> str:
 def _applied(need: QuotaNeed, aws: Aws) -> float:
     """The account's value; the default where Service Quotas knows no other."""
     asked = {"ServiceCode": need.service, "QuotaCode": need.code}
-    try:
-        return float(aws.call("service-quotas", "get_service_quota", **asked)["Quota"]["Value"])
-    except CallError as error:
-        if error.code != "NoSuchResourceException":
-            raise
-    return float(aws.call("service-quotas", "get_aws_default_service_quota", **asked)["Quota"]["Value"])
+    answer = aws.found(("NoSuchResourceException",), "service-quotas", "get_service_quota", **asked)
+    if answer is None:
+        answer = aws.call("service-quotas", "get_aws_default_service_quota", **asked)
+    return float(answer["Quota"]["Value"])
 
 
-def _enough(subject: Subject, need: QuotaNeed) -> Probe:
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        applied = _applied(need, aws)
-        if applied >= need.needed + need.surge:
-            return
-        wanted = need.needed + need.surge
-        asked_for, command = _request(subject, need, aws, wanted)
-        if applied < need.needed:
-            yield subject.error(
-                "QUOTA_TOO_LOW",
-                _path(need),
-                f"{_quota(need)} is {_number(applied)}; the strategy needs {_number(need.needed)} at its most: "
-                f"{_parts(need)}{asked_for}",
-                command,
-            )
-        else:
-            yield subject.warning(
-                "QUOTA_UPDATE",
-                _path(need),
-                f"{_quota(need)} is {_number(applied)}: enough for {_number(need.needed)} at the most, but not for "
-                f"{_number(need.surge)} more while EKS updates node groups{asked_for}",
-                command,
-            )
-
-    return Probe(_path(need), f"quota {need.code}", ask)
-
-
-def _beside(subject: Subject, need: QuotaNeed) -> Probe:
-    def ask(aws: Aws) -> Iterator[Diagnosis]:
-        applied = _applied(need, aws)
-        if applied < need.needed:
-            return  # said already
-        used = _vcpus_in_use(subject, need, aws) if need.counts_vcpus else _IN_USE[need.key](subject, aws)
-        if applied >= need.needed + used:
-            return
-        asked_for, command = _request(subject, need, aws, need.needed + need.surge + used)
-        text = (
-            f"{_quota(need)} is {_number(applied)}; others use {_number(used)}, which leaves "
-            f"{_number(max(applied - used, 0))} of the {_number(need.needed)} that the strategy needs{asked_for}"
+def _enough(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
+    applied, wanted = _applied(need, aws), need.needed + need.surge
+    if applied >= wanted:
+        return
+    asked_for, command = _request(subject, need, aws, wanted)
+    quota = f"{_quota(need)} is {number(applied)}"
+    if applied < need.needed:
+        parts = ", ".join(f"{_name(part)}: {part.text}" if part.text else _name(part) for part in need.parts)
+        message = f"{quota}; the strategy needs {number(need.needed)} at its most: {parts}{asked_for}"
+        yield subject.error("QUOTA_TOO_LOW", _path(need), message, command)
+    else:
+        yield subject.warning(
+            "QUOTA_UPDATE",
+            _path(need),
+            f"{quota}: enough for {number(need.needed)} at the most, but not for {number(need.surge)} more while "
+            f"EKS updates node groups{asked_for}",
+            command,
         )
-        if need.counts_vcpus:
-            yield subject.warning("QUOTA_SHARED", _path(need), text, command)
-        else:
-            yield subject.error("QUOTA_EXHAUSTED", _path(need), text, command)
 
-    return Probe(_path(need), f"what is in use of {need.code}", ask)
+
+def _beside(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
+    applied = _applied(need, aws)
+    if applied < need.needed:
+        return  # said already
+    used = _vcpus_in_use(subject, need, aws) if need.counts_vcpus else _IN_USE[need.key](subject, aws)
+    if applied >= need.needed + used:
+        return
+    asked_for, command = _request(subject, need, aws, need.needed + need.surge + used)
+    text = (
+        f"{_quota(need)} is {number(applied)}; others use {number(used)}, which leaves "
+        f"{number(max(applied - used, 0))} of the {number(need.needed)} that the strategy needs{asked_for}"
+    )
+    if need.counts_vcpus:
+        yield subject.warning("QUOTA_SHARED", _path(need), text, command)
+    else:
+        yield subject.error("QUOTA_EXHAUSTED", _path(need), text, command)
 
 
 def _request(subject: Subject, need: QuotaNeed, aws: Aws, wanted: float) -> tuple[str, str]:
     """What is said of a request that is open, and the command that asks for more or shows it."""
-    region = subject.resolved.region
-    command = aws_command(
+    command = subject.command(
         "service-quotas",
         "request-service-quota-increase",
         service_code=need.service,
         quota_code=need.code or "",
-        desired_value=_rounded(wanted),
-        region=region,
+        desired_value=math.ceil(wanted),
     )
     try:
         history = aws.pages(
@@ -129,30 +116,18 @@ def _request(subject: Subject, need: QuotaNeed, aws: Aws, wanted: float) -> tupl
             QuotaCode=need.code,
         )
     except (CallError, DeniedError):
-        return "", command  # the finding stands without it
+        return "", command  # the finding is true without it
     pending = [each for each in history if each.get("Status") in _OPEN]
     if not pending:
         return "", command
     newest = max(pending, key=lambda each: float(each.get("DesiredValue", 0)))
-    show = aws_command("service-quotas", "get-requested-service-quota-change", request_id=newest["Id"], region=region)
+    show = subject.command("service-quotas", "get-requested-service-quota-change", request_id=newest["Id"])
     asked = float(newest.get("DesiredValue", 0))
-    return f"; a request for {_number(asked)} is open{'' if asked >= wanted else ', which is too little'}", show
-
-
-def _parts(need: QuotaNeed) -> str:
-    return ", ".join(f"{_name(part)}: {part.text}" if part.text else _name(part) for part in need.parts)
+    return f"; a request for {number(asked)} is open{'' if asked >= wanted else ', which is too little'}", show
 
 
 def _name(part: Part) -> str:
     return field_paths.name_of_item(part.path) or part.path
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def _rounded(value: float) -> int:
-    return int(value) if float(value).is_integer() else int(value) + 1
 
 
 # --- what others use
@@ -160,12 +135,8 @@ def _rounded(value: float) -> int:
 
 def _vcpus_in_use(subject: Subject, need: QuotaNeed, aws: Aws) -> float:
     """vCPUs of running instances of other clusters and of none, and of reservations that nobody uses."""
-    reservations = aws.pages(
-        "ec2",
-        "describe_instances",
-        "Reservations",
-        Filters=[{"Name": "instance-state-name", "Values": ["running"]}],
-    )
+    running = [{"Name": "instance-state-name", "Values": ["running"]}]
+    reservations = aws.pages("ec2", "describe_instances", "Reservations", Filters=running)
     instances = [each for reservation in reservations for each in reservation.get("Instances", ())]
     used = 0.0
     for each in instances:
@@ -194,11 +165,9 @@ def _vcpus(subject: Subject, need: QuotaNeed, instance_type: str) -> int:
     return kind.vcpus if code == need.code else 0
 
 
-def _reservations_named(subject: Subject) -> set[str]:
-    strategy = subject.strategy
-    groups = [group.reservation.id for group in strategy.node_groups if group.reservation]
-    pools = strategy.karpenter.node_pools if strategy.karpenter else ()
-    return {each for each in (*groups, *(one.id for pool in pools for one in pool.reservations)) if each}
+def _reservations_named(subject: Subject) -> set[str | None]:
+    groups = (group.reservation.id for group in subject.strategy.node_groups if group.reservation)
+    return {*groups, *(each.id for pool in subject.pools for each in pool.reservations)}
 
 
 def _of_this_cluster(subject: Subject, instance: Mapping[str, Any]) -> bool:
@@ -215,35 +184,20 @@ def _tags(thing: Mapping[str, Any]) -> dict[str, str]:
     return {tag["Key"]: tag["Value"] for tag in thing.get("Tags", ())}
 
 
-def _others(subject: Subject, things: list[Any]) -> list[Any]:
-    """Without those that a deployment of this strategy made."""
-    return [each for each in things if _tags(each).get(_OURS) != subject.resolved.name]
-
-
-def _vpcs(subject: Subject, aws: Aws) -> int:
-    return len(_others(subject, aws.pages("ec2", "describe_vpcs", "Vpcs")))
-
-
-def _internet_gateways(subject: Subject, aws: Aws) -> int:
-    return len(_others(subject, aws.pages("ec2", "describe_internet_gateways", "InternetGateways")))
-
-
-def _addresses(subject: Subject, aws: Aws) -> int:
-    return len(_others(subject, aws.pages("ec2", "describe_addresses", "Addresses")))
+def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: Any) -> list[Any]:
+    """What an EC2 call lists, without what a deployment of this strategy made."""
+    listed = aws.pages("ec2", operation, key, **parameters)
+    return [each for each in listed if _tags(each).get(STRATEGY_TAG) != subject.resolved.name]
 
 
 def _nat_gateways(subject: Subject, aws: Aws) -> int:
     """Those in the fullest of the zones that get one."""
-    found = aws.pages(
-        "ec2",
-        "describe_nat_gateways",
-        "NatGateways",
-        Filters=[{"Name": "state", "Values": ["pending", "available", "deleting"]}],
-    )
+    states = [{"Name": "state", "Values": ["pending", "available", "deleting"]}]
+    found = _others(subject, aws, "describe_nat_gateways", "NatGateways", Filters=states)
     subnets = {
         each["SubnetId"]: each.get("AvailabilityZoneId") for each in aws.pages("ec2", "describe_subnets", "Subnets")
     }
-    zones = [subnets.get(each.get("SubnetId")) for each in _others(subject, found)]
+    zones = [subnets.get(each.get("SubnetId")) for each in found]
     return max((zones.count(zone) for zone in subject.resolved.network.nat_zone_ids), default=0)
 
 
@@ -252,9 +206,11 @@ def _clusters(subject: Subject, aws: Aws) -> int:
 
 
 _IN_USE: Mapping[str, Callable[[Subject, Aws], int]] = {
-    "vpcs": _vpcs,
-    "internet_gateways": _internet_gateways,
-    "elastic_ips": _addresses,
+    "vpcs": lambda subject, aws: len(_others(subject, aws, "describe_vpcs", "Vpcs")),
+    "internet_gateways": lambda subject, aws: len(
+        _others(subject, aws, "describe_internet_gateways", "InternetGateways")
+    ),
+    "elastic_ips": lambda subject, aws: len(_others(subject, aws, "describe_addresses", "Addresses")),
     "nat_gateways": _nat_gateways,
     "clusters": _clusters,
 }

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from eks_hardware.catalogue import load
 from eks_hardware.doctor import (
@@ -26,6 +27,7 @@ from eks_hardware.doctor.aws_cli import aws_command
 from eks_hardware.doctor.model import Check, Diagnosis, Outcome, Probe, Report, Subject
 from eks_hardware.loader import LoadedStrategy
 from eks_hardware.resolve import resolve
+from eks_hardware.suggestions import some
 
 CHECKS: tuple[Check, ...] = (
     account,
@@ -49,10 +51,7 @@ _SHOWN = 3
 def examine(loaded: LoadedStrategy, *, profile: str | None = None, aws: Aws | None = None) -> Report:
     """Ask AWS everything that can be asked about a strategy that passed the rules.
 
-    Args:
-        loaded: the strategy.
-        profile: profile of the shared AWS configuration; by default the strategy's, then the environment's.
-        aws: the account to ask; by default that of the credentials.
+    The profile is by default the strategy's, then the environment's; the account is that of the credentials.
 
     Raises:
         AwsError: nothing can be asked.
@@ -91,12 +90,11 @@ def _role_not_assumed(loaded: LoadedStrategy, refused: RoleNotAssumedError) -> D
     )
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(NamedTuple):
     """What a probe said: findings, and the error that ended it."""
 
     probe: Probe
-    findings: tuple[Diagnosis, ...]
+    findings: list[Diagnosis]
     error: DeniedError | CallError | None = None
 
 
@@ -123,8 +121,8 @@ def _answer(probe: Probe, aws: Aws) -> _Answer:
         for finding in probe.ask(aws):  # one by one: what was found before a call is refused stays
             findings.append(finding)
     except (DeniedError, CallError) as error:
-        return _Answer(probe, tuple(findings), error)
-    return _Answer(probe, tuple(findings))
+        return _Answer(probe, findings, error)
+    return _Answer(probe, findings)
 
 
 def _outcome(subject: Subject, name: str, answers: list[_Answer]) -> Outcome:
@@ -140,12 +138,8 @@ def _denied(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
         if isinstance(answer.error, DeniedError):
             by_permission.setdefault(answer.error.permission, []).append(answer.probe)
     for permission, probes in by_permission.items():
-        yield subject.warning(
-            "CHECK_DENIED",
-            probes[0].path if len(probes) == 1 else "",
-            f"could not be checked: {_abouts(probes)}; needs the permission {permission}",
-            _simulate(subject.caller, permission),
-        )
+        message = f"{_not_checked(probes)}; needs the permission {permission}"
+        yield subject.warning("CHECK_DENIED", _path(probes), message, _simulate(subject.caller, permission))
 
 
 def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]:
@@ -154,19 +148,17 @@ def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
         if isinstance(answer.error, CallError):
             by_error.setdefault((answer.error.action, answer.error.code), []).append(answer)
     for (action, code), failed in by_error.items():
-        text = str(failed[0].error)
-        yield subject.warning(
-            "CHECK_FAILED",
-            failed[0].probe.path if len(failed) == 1 else "",
-            f"could not be checked: {_abouts([each.probe for each in failed])}; {action} answered "
-            f"{code or 'with an error'}{f': {text}' if text else ''}",
-        )
+        probes, text = [each.probe for each in failed], str(failed[0].error)
+        said = f"{code or 'with an error'}{f': {text}' if text else ''}"
+        yield subject.warning("CHECK_FAILED", _path(probes), f"{_not_checked(probes)}; {action} answered {said}")
 
 
-def _abouts(probes: list[Probe]) -> str:
-    abouts = list(dict.fromkeys(probe.about for probe in probes))
-    more = len(abouts) - _SHOWN
-    return ", ".join(abouts[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+def _path(probes: list[Probe]) -> str:
+    return probes[0].path if len(probes) == 1 else ""
+
+
+def _not_checked(probes: list[Probe]) -> str:
+    return f"could not be checked: {some(list(dict.fromkeys(probe.about for probe in probes)), _SHOWN)}"
 
 
 def _simulate(caller: Caller, permission: str) -> str:

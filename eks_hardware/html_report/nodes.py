@@ -24,13 +24,7 @@ _NAMED_TYPES = 3
 
 @dataclass(frozen=True)
 class Devices:
-    """The accelerators of one node.
-
-    Attributes:
-        fewest: devices in a node of the type with the fewest.
-        most: devices in a node of the type with the most.
-        text: what they are: ``8 x A100, 40 GiB each``.
-    """
+    """The accelerators of one node, of the types with the fewest and the most: ``8 x A100, 40 GiB each``."""
 
     fewest: int
     most: int
@@ -47,9 +41,6 @@ class NodeSet:
     """A node group, or a pool that Karpenter makes nodes for.
 
     Attributes:
-        path: how findings and costs name it.
-        is_pool: whether Karpenter makes its nodes.
-        hardware: the kind of hardware.
         types: its instance types in a few words.
         devices: accelerators of a node; None without.
         size: how many nodes there may be, or what limits them.
@@ -61,7 +52,6 @@ class NodeSet:
         most_devices: accelerators of all its nodes at most; for a pool, what its limits allow.
     """
 
-    path: str
     name: str
     is_pool: bool
     hardware: Hardware
@@ -78,47 +68,33 @@ class NodeSet:
 
 def node_sets(resolved: ResolvedStrategy, catalogue: Catalogue) -> tuple[NodeSet, ...]:
     """Every node group and then every node pool, in the order of the strategy."""
-    return (
-        *(_of_group(group, catalogue) for group in resolved.node_groups),
-        *(_of_pool(pool, catalogue) for pool in resolved.node_pools),
-    )
+    every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
+    return tuple(_node_set(nodes, catalogue) for nodes in every)
 
 
-def _of_group(group: ResolvedNodeGroup, catalogue: Catalogue) -> NodeSet:
-    devices = _devices(group.instance_types, catalogue)
+def _node_set(nodes: ResolvedNodeGroup | ResolvedNodePool, catalogue: Catalogue) -> NodeSet:
+    devices = _devices(nodes.instance_types, catalogue)
+    if isinstance(nodes, ResolvedNodeGroup):
+        bought: Sequence[str] = (nodes.capacity,)
+        size = f"min {nodes.min_size:,}, desired {nodes.desired_size:,}, max {nodes.max_size:,}"
+        most_devices = nodes.max_size * devices.most if devices else 0
+    else:
+        bought = nodes.capacity_types
+        size = f"at most {', '.join(f'{name} {limit}' for name, limit in nodes.limits.items())}"
+        most_devices = _within_limits(nodes, catalogue)
     return NodeSet(
-        path=f"node_groups[{group.name}]",
-        name=group.name,
-        is_pool=False,
-        hardware=group.hardware,
-        types=_types(group.instance_types),
+        name=nodes.name,
+        is_pool=isinstance(nodes, ResolvedNodePool),
+        hardware=nodes.hardware,
+        types=_types(nodes.instance_types),
         devices=devices,
-        size=f"min {group.min_size:,}, desired {group.desired_size:,}, max {group.max_size:,}",
-        capacity=CAPACITY[group.capacity].words,
-        efa=group.efa_count,
-        marks=tuple(_marks(group)),
-        taints=_taints(group),
-        zone_ids=group.zone_ids,
-        most_devices=group.max_size * devices.most if devices else 0,
-    )
-
-
-def _of_pool(pool: ResolvedNodePool, catalogue: Catalogue) -> NodeSet:
-    limits = ", ".join(f"{name} {limit}" for name, limit in pool.limits.items())
-    return NodeSet(
-        path=f"karpenter.node_pools[{pool.name}]",
-        name=pool.name,
-        is_pool=True,
-        hardware=pool.hardware,
-        types=_types(pool.instance_types),
-        devices=_devices(pool.instance_types, catalogue),
-        size=f"at most {limits}",
-        capacity=", ".join(CAPACITY[each].words for each in pool.capacity_types),
-        efa=pool.efa_count,
-        marks=tuple(_marks(pool)),
-        taints=_taints(pool),
-        zone_ids=pool.zone_ids,
-        most_devices=_within_limits(pool, catalogue),
+        size=size,
+        capacity=", ".join(CAPACITY[each].words for each in bought),
+        efa=nodes.efa_count,
+        marks=tuple(_marks(nodes)),
+        taints=tuple(line for taint in nodes.taints for line in lines(taint)),
+        zone_ids=nodes.zone_ids,
+        most_devices=most_devices,
     )
 
 
@@ -165,18 +141,14 @@ def _memory(found: Sequence[Accelerator]) -> str:
 
 def _within_limits(pool: ResolvedNodePool, catalogue: Catalogue) -> int:
     """Devices that the limits allow, if all nodes are of the type that has the most within them."""
-    resource = accelerator_resource(pool.hardware)
-    return max((_devices_of_type(pool, name, resource, catalogue) for name in pool.instance_types), default=0)
-
-
-def _devices_of_type(pool: ResolvedNodePool, name: str, resource: str | None, catalogue: Catalogue) -> int:
-    kind = catalogue.get(name)
-    counted = node_capacity(kind)
-    each = counted.get(resource or "")
-    if each is None:
-        return 0
-    nodes = min(amount(limit) // counted[key] for key, limit in pool.limits.items() if key in counted)
-    return int(nodes * each)
+    resource = accelerator_resource(pool.hardware) or ""
+    most = 0
+    for name in pool.instance_types:
+        counted = node_capacity(catalogue.get(name))
+        if resource in counted:
+            nodes = min(amount(limit) // counted[key] for key, limit in pool.limits.items() if key in counted)
+            most = max(most, int(nodes * counted[resource]))
+    return most
 
 
 def _marks(nodes: ResolvedNodeGroup | ResolvedNodePool) -> Iterator[str]:
@@ -186,7 +158,3 @@ def _marks(nodes: ResolvedNodeGroup | ResolvedNodePool) -> Iterator[str]:
         yield f"{nodes.gpu_shares.shares_per_gpu} pods share a GPU"
     if nodes.placement_group_name:
         yield "placement group"
-
-
-def _taints(nodes: ResolvedNodeGroup | ResolvedNodePool) -> tuple[str, ...]:
-    return tuple(line for taint in nodes.taints for line in lines(taint))

@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from eks_hardware.cost import HOURS_PER_MONTH
 from eks_hardware.html_report.report import Report, falls_short
-from eks_hardware.printable import counted, visible
+from eks_hardware.printable import counted, number, usd, visible
 
 _TEMPLATES = Path(__file__).with_name("templates")
 
@@ -41,9 +41,8 @@ def _environment() -> Environment:
         "breakable": _breakable,
         "columns": _columns,
         "counted": counted,
-        "quantity": quantity,
-        "usd": usd,
-        "usd_per_month": usd_per_month,
+        "dollars": dollars,
+        "number": number,
     }
     environment.tests["short"] = falls_short
     environment.globals["HOURS_PER_MONTH"] = HOURS_PER_MONTH
@@ -60,21 +59,9 @@ def _columns(zone_ids: Sequence[str], zones: Sequence[str]) -> list[int]:
     return [zones.index(zone) + 1 for zone in zone_ids]
 
 
-def usd(value: float | None) -> str:
-    """US dollars an hour; ``unknown`` for None."""
-    return "unknown" if value is None else f"${value:,.3f}"
-
-
-def usd_per_month(value: float) -> str:
-    """Whole US dollars."""
-    return f"${value:,.0f}"
-
-
-def quantity(value: float | None, digits: int = 1) -> str:
-    """A number with ``digits`` decimals unless it is whole: ``1,536``, ``2.3``; ``unknown`` for None."""
-    if value is None:
-        return "unknown"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{digits}f}"
+def dollars(value: float | None, digits: int = 3) -> str:
+    """``$1.234``; ``unknown`` for None."""
+    return usd(value) if value is None else f"${usd(value, digits)}"
 
 
 def _visible(value: Any) -> Any:

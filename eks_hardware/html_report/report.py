@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eks_hardware.catalogue import Catalogue, Hardware, load
+from eks_hardware.catalogue import Hardware, load
 from eks_hardware.cost import StrategyCost, cost_of
 from eks_hardware.explain import Section, sections
 from eks_hardware.findings import Finding
@@ -24,14 +24,8 @@ _SHOWN = ("strategy", "network", "cluster", "groups", "karpenter", "pools", "sto
 class Report:
     """A strategy with everything that is said about it.
 
-    Attributes:
-        resolved: what the strategy resolves to.
-        nodes: its node groups and pools.
-        cost: what it costs by the hour.
-        quotas: what it needs of Service Quotas.
-        findings: warnings, also the accepted ones, and the error of a strategy that is over its budget.
-        budget_usd_per_month: the budget of the strategy; None without one.
-        version: version of the tool.
+    ``findings`` are its warnings, also the accepted ones, and the error of a strategy that is over its budget;
+    ``version`` is that of the tool.
     """
 
     resolved: ResolvedStrategy
@@ -80,23 +74,13 @@ def falls_short(need: QuotaNeed) -> bool:
 
 
 def report_of(
-    strategy: Strategy,
-    findings: Sequence[Finding] = (),
-    *,
-    version: str,
-    catalogue: Catalogue | None = None,
-    today: datetime.date | None = None,
+    strategy: Strategy, findings: Sequence[Finding] = (), *, version: str, today: datetime.date | None = None
 ) -> Report:
     """Resolve a strategy that passed the rules, and ask every engine about it.
 
-    Args:
-        strategy: the strategy.
-        findings: what was found in it.
-        version: version of the tool.
-        catalogue: the hardware catalogue; the packaged one by default.
-        today: the day that decides between standard and extended support.
+    ``today`` decides between standard and extended support.
     """
-    catalogue = catalogue or load()
+    catalogue = load()
     resolved = resolve(strategy, catalogue)
     return Report(
         resolved=resolved,

@@ -16,8 +16,9 @@ from jinja2 import UndefinedError
 from eks_hardware.cost import LEVELS
 from eks_hardware.explain import sections
 from eks_hardware.html_report import Report, report_of, report_page
-from eks_hardware.html_report.page import _environment, quantity, usd, usd_per_month
+from eks_hardware.html_report.page import _environment, dollars
 from eks_hardware.models import Strategy
+from eks_hardware.printable import number
 from eks_hardware.rules import check
 from eks_hardware.validation import validate
 from helpers.paths import ROOT, SHIPPED, SPECIAL, TESTS
@@ -122,12 +123,12 @@ def test_costs_are_the_engine_s(file: Path) -> None:
     assert len(rows) == len(cost.lines) + 2
     for line, (item, each, *levels) in zip(cost.lines, rows, strict=False):
         assert item.startswith(f"{line.name} {line.path}")
-        assert each.startswith(usd(line.figure.usd_per_hour if line.figure else None))
+        assert each.startswith(dollars(line.figure.usd_per_hour if line.figure else None))
         for level, cell in zip(LEVELS, levels, strict=True):
-            assert cell.startswith(usd(line.usd_per_hour(level)) if line.units[level] else "–")
+            assert cell.startswith(dollars(line.usd_per_hour(level)) if line.units[level] else "–")
     for level, hour, month in zip(LEVELS, rows[-2][2:], rows[-1][2:], strict=True):
-        assert hour.startswith(usd(cost.usd_per_hour(level)))
-        assert month.startswith(usd_per_month(cost.usd_per_month(level)))
+        assert hour.startswith(dollars(cost.usd_per_hour(level)))
+        assert month.startswith(dollars(cost.usd_per_month(level), 0))
         assert ("without a price" in hour) is bool(cost.unknown(level))
 
 
@@ -139,9 +140,9 @@ def test_quotas_are_the_engine_s(file: Path) -> None:
     for need, (name, needed, surge, default, to_do) in zip(needs, rows, strict=True):
         assert name.startswith(need.name)
         assert (need.code or "no code") in name
-        assert needed == quantity(need.needed)
-        assert surge == (f"+{quantity(need.surge)}" if need.surge else "–")
-        assert default == quantity(need.default)
+        assert needed == number(need.needed)
+        assert surge == (f"+{number(need.surge)}" if need.surge else "–")
+        assert default == number(need.default)
         short = need.default is not None and need.needed + need.surge > need.default
         assert to_do == ("raise" if short else "look it up" if need.default is None else "enough")
 
