@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
-from eks_hardware.catalogue.tables import render
 from eks_hardware.data import FOLDER
 
 if TYPE_CHECKING:
@@ -51,14 +50,9 @@ class BuildError(RuntimeError):
 
 @dataclass
 class Ec2Data:
-    """What EC2 answered.
+    """What EC2 answered, and where and when (ISO 8601, or ``undated``) it was asked.
 
-    Attributes:
-        source: where it was asked, with a date.
-        as_of: that date (ISO 8601), or ``undated``.
-        types: DescribeInstanceTypes items by name.
-        zones: for each region the zone ids a type is offered in, by type name.
-        prices: for each region the on-demand price in US dollars per hour; None if not asked.
+    Zone ids and on-demand prices (USD an hour, None if not asked) are by region and type.
     """
 
     source: str
@@ -76,7 +70,7 @@ class Built:
     warnings: list[str] = field(default_factory=list)
 
 
-# --- sources ----------------------------------------------------------------------------------------------
+# --- sources
 
 
 def from_moto() -> Ec2Data:
@@ -104,31 +98,17 @@ def from_moto() -> Ec2Data:
     )
 
 
-def from_aws(
-    session: Any,
-    regions: Iterable[str] | None = None,
-    *,
-    prices: bool = True,
-    today: datetime.date | None = None,
-) -> Ec2Data:
-    """Ask AWS.
+def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None = None) -> Ec2Data:
+    """Ask AWS with a ``boto3.Session``, in all regions that are enabled in the account.
 
     Needs ec2:DescribeRegions, ec2:DescribeInstanceTypes, ec2:DescribeInstanceTypeOfferings and, for prices,
     pricing:GetProducts. Nothing is changed in the account.
-
-    Args:
-        session: a ``boto3.Session``.
-        regions: regions to ask; all that are enabled in the account if not given.
-        prices: whether to ask for on-demand prices too.
-        today: the date to write into the files.
     """
     home = session.region_name or "us-east-1"
-    if regions is None:
-        answer = session.client("ec2", region_name=home).describe_regions()
-        regions = sorted(region["RegionName"] for region in answer["Regions"])
+    regions = session.client("ec2", region_name=home).describe_regions()["Regions"]
     types: dict[str, Row] = {}
     zones: dict[str, dict[str, list[str]]] = {}
-    for region in regions:
+    for region in sorted(each["RegionName"] for each in regions):
         ec2 = session.client("ec2", region_name=region)
         offers = ec2.get_paginator("describe_instance_type_offerings")
         zones[region] = {}
@@ -154,16 +134,10 @@ def _aws_prices(session: Any, region: str) -> dict[str, float]:
         "capacitystatus": "Used",
         "marketoption": "OnDemand",
     }
-    pages = (
-        session.client("pricing", region_name="us-east-1")
-        .get_paginator("get_products")
-        .paginate(
-            ServiceCode="AmazonEC2",
-            Filters=[{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in wanted.items()],
-        )
-    )
+    filters = [{"Type": "TERM_MATCH", "Field": key, "Value": value} for key, value in wanted.items()]
+    products = session.client("pricing", region_name="us-east-1").get_paginator("get_products")
     found: dict[str, float] = {}
-    for page in pages:
+    for page in products.paginate(ServiceCode="AmazonEC2", Filters=filters):
         for text in page["PriceList"]:
             product = json.loads(text)
             for term in product.get("terms", {}).get("OnDemand", {}).values():
@@ -174,7 +148,7 @@ def _aws_prices(session: Any, region: str) -> dict[str, float]:
     return found
 
 
-# --- from EC2's answers to rows ---------------------------------------------------------------------------
+# --- from EC2's answers to rows
 
 
 def _accelerator(item: Row) -> Row | None:
@@ -302,11 +276,12 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
             warnings.append(f"offerings.json: {region} left out, zone ids are not of one prefix: {prefixes}")
             continue
         regions[region] = {"prefix": prefixes.pop(), "zones": "".join(sorted(numbers))}
-    rows = {}
-    for name in names:
-        rows[name] = " ".join(
+    rows = {
+        name: " ".join(
             f"{region}:{zones}" for region, zones in offered.get(name, {}).items() if zones and region in regions
         )
+        for name in names
+    }
     if (FOLDER / facts.offerings.name).is_file():
         gone = facts.offerings()["regions"].keys() - regions.keys()
         warnings += [f"offerings.json: {region} left out, it was not asked" for region in sorted(gone)]
@@ -344,8 +319,14 @@ def _prices(data: Ec2Data, names: Iterable[str]) -> str:
         "unit": table["unit"],
         "sources": {source: row for source, row in sources.items() if source in used},
     }
-    ordered = {name: dict(sorted(by_source.items())) for name, by_source in rows.items()}
-    return render(head, "types", ordered)
+    return render(head, "types", {name: dict(sorted(by_source.items())) for name, by_source in rows.items()})
+
+
+def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> str:
+    """Write a table: one line per entry of the head, then one line per row, so that a diff reads as a table."""
+    lines = [f"{json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
+    return "\n".join(["{", *lines, f"{json.dumps(section)}: {{", body, "}", "}", ""])
 
 
 def build(data: Ec2Data) -> Built:

@@ -34,7 +34,7 @@ class Hardware(str, Enum):
         return self in (Hardware.TRAINIUM, Hardware.INFERENTIA)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NetworkCard:
     """A network card of an instance type.
 
@@ -61,7 +61,7 @@ class NetworkCard:
         return "efa-only" in self.interface_types
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EfaInterface:
     """One network interface of a node with EFA, as a launch template or EC2NodeClass writes it.
 
@@ -86,7 +86,7 @@ class EfaInterface:
         return self.interface_type != "interface"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Accelerator:
     """The accelerators of an instance type; all of a type are alike.
 
@@ -129,7 +129,7 @@ class Accelerator:
     fraction: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InstanceStore:
     """The local disks of an instance type, gone when the instance stops.
 
@@ -150,7 +150,7 @@ class InstanceStore:
     nvme: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Price:
     """An on-demand price: Linux, shared tenancy.
 
@@ -172,7 +172,7 @@ class Price:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InstanceType:
     """An EC2 instance type.
 

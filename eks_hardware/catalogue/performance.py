@@ -14,27 +14,12 @@ from eks_hardware import facts
 from eks_hardware.catalogue.model import Accelerator
 
 if TYPE_CHECKING:
-    from eks_hardware.facts.schemas.catalogue import PerformanceRow, PerformanceSource
+    from eks_hardware.facts.schemas.catalogue import UtilizationRow
 
 _MEMORY_TOLERANCE_GIB = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a figure was read.
-
-    Attributes:
-        text: who says so.
-        url: the page or file.
-        as_of: day, month or year of it (ISO 8601).
-    """
-
-    text: str
-    url: str
-    as_of: str
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Performance:
     """What bounds the speed of one accelerator.
 
@@ -45,16 +30,12 @@ class Performance:
         link: what joins it to the others of the instance: ``NVLink``, ``NeuronLink-v2``, ``PCIe``, ...
         link_gb_per_second: bandwidth of that link in GB/s as the vendor counts it; NVLink and PCIe in both
             directions together.
-        sources: where the figures were read.
-        note: why they may be off.
     """
 
     tflops: Mapping[str, float | None]
     bandwidth_gb_per_second: float | None
     link: str | None
     link_gb_per_second: float | None
-    sources: tuple[Source, ...]
-    note: str | None
 
     def compute_format(self, weights: str) -> str | None:
         """Return the number format that a model with such weights is computed in; None for an unknown accelerator.
@@ -74,52 +55,26 @@ class Performance:
         return None if computed_in is None else self.tflops.get(computed_in)
 
 
-@dataclass(frozen=True, slots=True)
-class Utilization:
-    """The share of a peak that real runs reach.
-
-    Attributes:
-        share: what estimates take, 0 to 1.
-        low: the lowest share measured.
-        high: the highest share measured.
-        measured_on: models and hardware of the measurement.
-        how: ``published`` as a share, or ``derived`` here from published speeds.
-        source: where the measurement is.
-        as_of: day or month of it (ISO 8601).
-        note: the derivation, and what else is known.
-    """
-
-    share: float
-    low: float
-    high: float
-    measured_on: str
-    how: str
-    source: str
-    as_of: str
-    note: str
-
-
-_UNKNOWN = Performance({}, None, None, None, (), None)
-_FRACTION = Performance({}, None, None, None, (), "No source says what share of the GPU's speed a fraction of it gets")
+_UNKNOWN = Performance({}, None, None, None)
 
 
 def performance(accelerator: Accelerator) -> Performance:
     """Return what is known of an accelerator's speed; for one without a row, every figure is unknown."""
     if accelerator.fraction is not None:
-        return _FRACTION
-    return next(
-        (known for memory_gib, known in _rows().get(accelerator.name, ()) if _is_of(accelerator, memory_gib)), _UNKNOWN
-    )
+        return _UNKNOWN  # no source says what share of the GPU's speed a fraction of it gets
+    rows = _rows().get(accelerator.name, ())
+    return next((known for memory_gib, known in rows if _is_of(accelerator, memory_gib)), _UNKNOWN)
 
 
-def utilization(step: str, kind: str) -> Utilization | None:
+def utilization(step: str, kind: str) -> UtilizationRow | None:
     """Return the share of the peak that is reached; None where nothing is published.
 
     Args:
         step: ``training`` and ``prefill``, of the peak compute; ``decode``, of the memory bandwidth.
         kind: kind of accelerator: ``gpu``, ``neuron``.
     """
-    return _utilizations().get((step, kind))
+    rows = facts.performance()["utilization"]
+    return next((row for row in rows if (row["step"], row["kind"]) == (step, kind)), None)
 
 
 def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:
@@ -131,36 +86,8 @@ def _is_of(accelerator: Accelerator, memory_gib: float | None) -> bool:
 
 @cache
 def _rows() -> dict[str, list[tuple[float | None, Performance]]]:
-    table = facts.performance()
     rows: dict[str, list[tuple[float | None, Performance]]] = {}
-    for row in table["accelerators"]:
-        rows.setdefault(row["accelerator"], []).append((row.get("memory_gib"), _performance(row, table["sources"])))
+    for row in facts.performance()["accelerators"]:
+        known = Performance(row["tflops"], row["bandwidth_gb_per_second"], row["link"], row["link_gb_per_second"])
+        rows.setdefault(row["accelerator"], []).append((row.get("memory_gib"), known))
     return rows
-
-
-def _performance(row: PerformanceRow, sources: Mapping[str, PerformanceSource]) -> Performance:
-    return Performance(
-        tflops=row["tflops"],
-        bandwidth_gb_per_second=row["bandwidth_gb_per_second"],
-        link=row["link"],
-        link_gb_per_second=row["link_gb_per_second"],
-        sources=tuple(Source(**sources[key]) for key in row["sources"]),
-        note=row.get("note"),
-    )
-
-
-@cache
-def _utilizations() -> dict[tuple[str, str], Utilization]:
-    return {
-        (row["step"], row["kind"]): Utilization(
-            share=row["share"],
-            low=row["low"],
-            high=row["high"],
-            measured_on=row["measured_on"],
-            how=row["how"],
-            source=row["source"],
-            as_of=row["as_of"],
-            note=row["note"],
-        )
-        for row in facts.performance()["utilization"]
-    }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fnmatch import fnmatchcase
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from eks_hardware import facts
 from eks_hardware.catalogue.efa import efa_interfaces
@@ -19,9 +20,8 @@ from eks_hardware.catalogue.model import (
     Price,
     UnknownInstanceTypeError,
 )
-from eks_hardware.catalogue.tables import matching
 from eks_hardware.data import FOLDER, Cited
-from eks_hardware.suggestions import close
+from eks_hardware.suggestions import close, likeness
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.base import Sourced
@@ -31,12 +31,16 @@ if TYPE_CHECKING:
         Device,
         FamilyRow,
         FullInstanceRow,
+        OfFamilies,
         Offerings,
     )
     from eks_hardware.facts.schemas.prices import OnDemand, VcpuQuotaRow
 
+_Row = TypeVar("_Row", bound="OfFamilies")
+
 _MIB = 1024
 _SUGGESTIONS = 3
+_WILD = set("*?[")
 _ABSENT_WHERE_NONE = ("accelerator", "instance_store")
 """Fields that the row of a type lacks where the type has none."""
 
@@ -45,10 +49,6 @@ _ABSENT_WHERE_NONE = ("accelerator", "instance_store")
 def label_name(name: str) -> str:
     """Karpenter's label value for an accelerator name: ``RTX PRO Server 6000`` -> ``rtx-pro-server-6000``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-
-
-def _gib(mib: int | None) -> float | None:
-    return None if mib is None else mib / _MIB
 
 
 class Catalogue:
@@ -67,10 +67,8 @@ class Catalogue:
 
     def __init__(self, folder: Path = FOLDER) -> None:
         self._folder = folder
-        table = facts.instances(folder)
-        self._rows = table["types"]
-        self._defaults = table["defaults"]
-        self._source = table["source"]
+        self._table = facts.instances(folder)
+        self._rows = self._table["types"]
         self._types: dict[str, InstanceType] = {}
         self._zones: dict[str, dict[str, tuple[str, ...]]] = {}
 
@@ -93,7 +91,7 @@ class Catalogue:
     @property
     def source(self) -> str:
         """Where the rows come from, unless a row says otherwise."""
-        return self._source
+        return self._table["source"]
 
     # --- types
 
@@ -127,8 +125,7 @@ class Catalogue:
             return (name,)
         family, _, size = name.partition(".")
         if family in self.families:
-            sizes = [known for known in self._rows if known.partition(".")[0] == family]
-            return tuple(sorted(sizes, key=_closeness(size))[:_SUGGESTIONS])
+            return tuple(sorted(self._names_by_family[family], key=_closeness(size))[:_SUGGESTIONS])
         same_size = [f"{other}.{size}" for other in close(family, self.families) if f"{other}.{size}" in self._rows]
         return tuple(dict.fromkeys([*same_size, *close(name, self._rows)]))[:_SUGGESTIONS]
 
@@ -140,7 +137,6 @@ class Catalogue:
         efa: bool | None = None,
         region: str | None = None,
         hardware: Hardware | str | None = None,
-        architecture: str | None = None,
     ) -> tuple[InstanceType, ...]:
         """Return the types that meet every condition given, by family and size.
 
@@ -150,20 +146,16 @@ class Catalogue:
             efa: True for types with EFA, False for types without.
             region: only types offered there; an unknown region offers none.
             hardware: kind of hardware.
-            architecture: ``x86_64`` or ``arm64``.
         """
         wanted = None if accelerator is None else label_name(accelerator)
         kind = None if hardware is None else Hardware(hardware)
         chosen = []
         # Nearly every question is about one family.
-        names = self._rows if family is None else self._names_by_family.get(family, ())
-        for name in names:
+        for name in self._rows if family is None else self._names_by_family.get(family, ()):
             row = self._rows[name]
             if wanted is not None and ("accelerator" not in row or label_name(row["accelerator"]["name"]) != wanted):
                 continue
             if efa is not None and (row.get("max_efa_interfaces", 0) > 0) is not efa:
-                continue
-            if architecture is not None and row["architecture"] != architecture:
                 continue
             if region is not None and not self.offered(name, region):
                 continue
@@ -261,14 +253,14 @@ class Catalogue:
         """
         if table == "instances":
             name, said = kind.name, kind.source
-            row: dict[str, Any] = {**dict.fromkeys(_ABSENT_WHERE_NONE), **self._defaults, **self._rows[name]}
+            row: dict[str, Any] = {**dict.fromkeys(_ABSENT_WHERE_NONE), **self._table["defaults"], **self._rows[name]}
         elif table == "accelerators":
             name = kind.accelerator.name if kind.accelerator else ""
             row = {**self._accelerators[name]}
             said = _said(facts.accelerators(self._folder)["sources"], row)
         else:
             name = f"{kind.family} {kind.architecture}"
-            row = {**(self._family_facts(kind.family, kind.architecture)[1] or {})}
+            row = {**(_family_facts(self._folder, kind.family, kind.architecture)[1] or {})}
             said = _said(facts.ami_types(self._folder)["sources"], row)
         names = ", ".join(each if row[each] is not None else f"no {each}" for each in fields)
         value = row[fields[0]] if len(fields) == 1 else {each: row[each] for each in fields}
@@ -288,26 +280,10 @@ class Catalogue:
     def _accelerators(self) -> dict[str, AcceleratorRow]:
         return facts.accelerators(self._folder)["accelerators"]
 
-    @cached_property
-    def _family_facts(self) -> Callable[[str, str], tuple[FamilyRow | None, AmiTypesRow | None, VcpuQuotaRow | None]]:
-        families = facts.families(self._folder)["families"]
-        ami_types = facts.ami_types(self._folder)["rows"]
-        quotas = facts.service_quotas(self._folder)["vcpus"]["rows"]
-
-        @cache
-        def look_up(family: str, architecture: str) -> tuple[FamilyRow | None, AmiTypesRow | None, VcpuQuotaRow | None]:
-            return (
-                matching(families, family),
-                matching((row for row in ami_types if row["architecture"] == architecture), family),
-                matching(quotas, family),
-            )
-
-        return look_up
-
     def _build(self, name: str) -> InstanceType:
-        row = cast("FullInstanceRow", {**self._defaults, **self._rows[name]})
+        row = cast("FullInstanceRow", {**self._table["defaults"], **self._rows[name]})
         family = name.partition(".")[0]
-        known, amis, quotas = self._family_facts(family, row["architecture"])
+        known, amis, quotas = _family_facts(self._folder, family, row["architecture"])
         cards = tuple(
             NetworkCard(index, card["max_interfaces"], tuple(card["interface_types"]), card["peak_gbps"])
             for card in row["cards"]
@@ -343,8 +319,34 @@ class Catalogue:
             current_generation=row["current_generation"],
             withdrawn=row.get("withdrawn"),
             notes=(*(known["notes"] if known else ()), *row.get("notes", ())),
-            source=row.get("source", self._source),
+            source=row.get("source", self.source),
         )
+
+
+@cache
+def _family_facts(
+    folder: Path, family: str, architecture: str
+) -> tuple[FamilyRow | None, AmiTypesRow | None, VcpuQuotaRow | None]:
+    ami_types = (row for row in facts.ami_types(folder)["rows"] if row["architecture"] == architecture)
+    return (
+        _matching(facts.families(folder)["families"], family),
+        _matching(ami_types, family),
+        _matching(facts.service_quotas(folder)["vcpus"]["rows"], family),
+    )
+
+
+def _matching(rows: Iterable[_Row], family: str) -> _Row | None:
+    """The first row with a pattern for a family."""
+    # Most patterns are names: only the others are worth a regular expression.
+    return next(
+        (
+            row
+            for row in rows
+            for each in row["families"]
+            if each == family or (set(each) & _WILD and fnmatchcase(family, each))
+        ),
+        None,
+    )
 
 
 def _said(sources: dict[str, Sourced], row: dict[str, Any]) -> str:
@@ -352,7 +354,8 @@ def _said(sources: dict[str, Sourced], row: dict[str, Any]) -> str:
 
 
 def _accelerator(device: Device, chip: AcceleratorRow | None, mig: bool | None) -> Accelerator:
-    each = _gib(device["memory_mib_each"])
+    mib = device["memory_mib_each"]
+    each = None if mib is None else mib / _MIB
     cores = device.get("neuron_cores_each", chip.get("neuron_cores_each") if chip else None)
     return Accelerator(
         kind=chip["kind"] if chip else "gpu",
@@ -374,7 +377,6 @@ def _accelerator(device: Device, chip: AcceleratorRow | None, mig: bool | None) 
 
 def _closeness(size: str) -> Callable[[str], tuple[float, float]]:
     """Sort key: sizes whose unit is spelled alike first, then the nearest number."""
-    from difflib import SequenceMatcher  # not needed by a look-up that succeeds
 
     def parts(text: str) -> tuple[str, float]:
         digits = re.search(r"\d+", text)
@@ -384,7 +386,7 @@ def _closeness(size: str) -> Callable[[str], tuple[float, float]]:
 
     def key(name: str) -> tuple[float, float]:
         other_unit, other_number = parts(name.partition(".")[2])
-        return -SequenceMatcher(None, unit, other_unit).ratio(), abs(number - other_number)
+        return -likeness(unit, other_unit), abs(number - other_number)
 
     return key
 

@@ -9,8 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from eks_hardware.catalogue.performance import Utilization, utilization
+from eks_hardware.catalogue.performance import utilization
+
+if TYPE_CHECKING:
+    from eks_hardware.facts.schemas.catalogue import UtilizationRow
 
 _SECONDS_PER_HOUR = 3600
 _MILLION = 1e6
@@ -114,7 +118,7 @@ def training_seconds(
     weights = flops * active_parameters
     attention = passes * _ATTENTION * attention_size * attended_tokens
     return Estimate(
-        value=(weights + attention) * tokens / (devices.count * peak * _TERA * reached.share),
+        value=(weights + attention) * tokens / (devices.count * peak * _TERA * reached["share"]),
         assumptions=(
             f"{flops} FLOPs per parameter and token: {work}",
             f"attention within the sequences adds {attention / weights * 100:.3g} %",
@@ -216,8 +220,8 @@ def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estim
                 f"share of its peak that reading a prompt reaches on {devices.kind}": computing,
             }
         )
-    memory = bytes_read / (devices.count * bandwidth * _GIGA * reading.share)
-    compute = flops / (devices.count * peak * _TERA * computing.share)
+    memory = bytes_read / (devices.count * bandwidth * _GIGA * reading["share"])
+    compute = flops / (devices.count * peak * _TERA * computing["share"])
     limit = (
         f"memory: {_share(reading)} of {bandwidth:,g} GB/s a device{_measured(reading)}"
         if memory >= compute
@@ -229,13 +233,13 @@ def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estim
     return Estimate(value=max(memory, compute), assumptions=tuple(notes))
 
 
-def _share(reached: Utilization) -> str:
-    return f"{reached.share * 100:.3g} %"
+def _share(reached: UtilizationRow) -> str:
+    return f"{reached['share'] * 100:.3g} %"
 
 
-def _measured(reached: Utilization) -> str:
-    low, high = round(reached.low * 100), round(reached.high * 100)
-    return f" ({reached.how}: {low} to {high} %, {reached.measured_on})"
+def _measured(reached: UtilizationRow) -> str:
+    low, high = round(reached["low"] * 100), round(reached["high"] * 100)
+    return f" ({reached['how']}: {low} to {high} %, {reached['measured_on']})"
 
 
 def _unknown(facts: dict[str, object]) -> Estimate:

@@ -350,8 +350,8 @@ def test_the_guide_has_the_shares_of_the_data(step: str, peak: str) -> None:
     for kind, cell in zip(("gpu", "neuron"), cells[3:5], strict=True):
         known = utilization(step, kind)
         assert known is not None
-        assert cell.split()[0] == f"{known.share * 100:g}"
-        assert f"{known.high * 100:g} %" in cell
+        assert cell.split()[0] == f"{known['share'] * 100:g}"
+        assert f"{known['high'] * 100:g} %" in cell
 
 
 # --- what always holds

@@ -393,10 +393,8 @@ def test_select(catalogue: Catalogue) -> None:
     assert names(family="g7e", efa=False) == ["g7e.2xlarge", "g7e.4xlarge"]
     assert names(hardware="trainium", region="eu-west-1") == []
     assert names(hardware=Hardware.TRAINIUM, efa=False) == ["trn1.2xlarge"]
-    assert {item.family for item in catalogue.select(hardware="nvidia-gpu", architecture="arm64")} == {
-        "g5g",
-        "p6e-gb200",
-    }
+    arm = (item for item in catalogue.select(hardware="nvidia-gpu") if item.architecture == "arm64")
+    assert {item.family for item in arm} == {"g5g", "p6e-gb200"}
     assert names(region="xx-nowhere-1") == []
     assert len(names()) == len(catalogue)
     assert "p5.48xlarge" in catalogue
