@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from eks_hardware.findings import Finding
     from eks_hardware.models import Strategy
     from eks_hardware.resolve import ResolvedStrategy
+    from eks_hardware.validation import Validation
 
 _OVER_BUDGET = "BUDGET_EXCEEDED"
 """What is too dear can be looked at all the same."""
@@ -31,22 +32,24 @@ class Checked(NamedTuple):
         return any(each.code == _OVER_BUDGET for each in self.findings)
 
 
+def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
+    """What is found in a file, or in the strategy of that name; by default with ``EKS_HARDWARE_OVERLAY``."""
+    from eks_hardware.loader.discovery import named_strategy, read_environment
+    from eks_hardware.validation import validate
+
+    named, default_overlays = read_environment(os.environ)
+    return validate([named_strategy(name, named)], list(overlays) or default_overlays)
+
+
 def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     """Read and check a strategy file, or the strategy of that name.
 
     What is wrong is printed as ``validate`` prints it, on stderr, so that a report on stdout stays whole; with errors
     the command ends with exit code 1.
-
-    Args:
-        name: a file, or the name of a strategy that would become a stack.
-        overlays: names of overlays; by default those of ``EKS_HARDWARE_OVERLAY``.
     """
-    from eks_hardware.loader.discovery import named_strategy, read_environment
-    from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
 
-    named, default_overlays = read_environment(os.environ)
-    found = validate([named_strategy(name, named)], list(overlays) or default_overlays)
+    found = validated(name, overlays)
     if len(found.files) > 1:
         fail(f"{name} has {len(found.files)} strategies; name one")
     if found.shown:

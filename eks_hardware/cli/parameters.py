@@ -10,7 +10,7 @@ import click
 
 from eks_hardware.cli import completion
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
 """A path, which need not exist."""
@@ -18,17 +18,13 @@ FILE = click.Path(path_type=Path)
 
 def strategy(
     name: str = "strategy", text: str = "A strategy file, or the name of one that would become a stack."
-) -> Callable[[_Function], _Function]:
+) -> Callable[[Function], Function]:
     """The argument for one strategy."""
     return click.argument(name, help=text, shell_complete=completion.strategies)
 
 
-def overlays(over: str) -> Callable[[_Function], _Function]:
-    """The option ``--overlay``.
-
-    Args:
-        over: what the overlay is laid over, such as ``the file``.
-    """
+def overlays(over: str) -> Callable[[Function], Function]:
+    """The option ``--overlay``; ``over`` is what the overlay is laid over, such as ``the file``."""
     return click.option(
         "--overlay",
         "overlays",
@@ -39,7 +35,7 @@ def overlays(over: str) -> Callable[[_Function], _Function]:
     )
 
 
-def output_format(*others: str, text: str = "How to print it.") -> Callable[[_Function], _Function]:
+def output_format(*others: str, text: str = "How to print it.") -> Callable[[Function], Function]:
     """The option ``--format``: ``text``, ``json`` and what else the command knows."""
     return click.option(
         "--format",
@@ -51,6 +47,13 @@ def output_format(*others: str, text: str = "How to print it.") -> Callable[[_Fu
     )
 
 
-def force(text: str) -> Callable[[_Function], _Function]:
+def force(text: str) -> Callable[[Function], Function]:
     """The option ``--force``."""
     return click.option("--force", is_flag=True, help=text)
+
+
+def model_of(said: str) -> dict[str, str]:
+    """The value of ``--model SIZE|FILE``, such as ``8B`` or a path, as the field ``model`` of a workload."""
+    if said.endswith(".json") or Path(said).exists():
+        return {"hf_config": str(Path(said).absolute())}
+    return {"parameters": said}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
+from eks_hardware.cli.checked_strategy import validated
 from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.output import print_json
 
@@ -52,12 +52,9 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
 
 def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
     """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
-    from eks_hardware.loader.discovery import named_strategy, read_environment
-    from eks_hardware.validation import validate
     from eks_hardware.validation.terminal import as_text
 
-    named, default_overlays = read_environment(os.environ)
-    found = validate([named_strategy(name, named)], list(overlays) or default_overlays)
+    found = validated(name, overlays)
     if found.errors:
         click.echo(as_text(found.errors))
         click.echo("AWS was not asked: the strategy has errors", err=True)

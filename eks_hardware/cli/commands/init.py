@@ -14,7 +14,6 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
-from eks_hardware.cli.model_option import model_of
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
@@ -228,7 +227,7 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     from eks_hardware.models import WorkloadSpec
 
     assert answers.model
-    asked = {"task": answers.task, "model": model_of(answers.model)}
+    asked = {"task": answers.task, "model": parameters.model_of(answers.model)}
     try:
         # As a file would say it, so that what is wrong is said in the same words.
         document = load_document(json.dumps(asked), WorkloadSpec, file="--model")

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import WRONG_USAGE, fail
-from eks_hardware.cli.output import print_json
+from eks_hardware.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from eks_hardware.catalogue import Catalogue, InstanceType
     from eks_hardware.catalogue.build import Ec2Data
 
@@ -30,10 +31,7 @@ def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
     fail(f"unknown {option} {value!r}; {hint}", WRONG_USAGE)
 
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def _filter(name: str, names: str, text: str) -> Callable[[_Function], _Function]:
+def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function], parameters.Function]:
     complete = completion.from_catalogue(names)
     return click.option(f"--{name}", metavar="NAME", shell_complete=complete, help=text)
 
@@ -100,17 +98,9 @@ def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> di
 
 
 def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: str | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("Type", no_wrap=True)
-    table.add_column("Accelerator", overflow="fold")
-    for name in ("vCPU", "GiB", "EFA"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("Regions" if region is None else "Zones", justify="right" if region is None else "left")
-    if region is not None:
-        table.add_column("$/h", justify="right", no_wrap=True)
+    places = ("Regions",) if region is None else ("Zones", "$/h")
+    right = {"vCPU", "GiB", "EFA", "Regions", "$/h"}
+    shown = table(("Type", "Accelerator", "vCPU", "GiB", "EFA", *places), right=right, fold=("Accelerator", places[0]))
     for item in found:
         cells = [
             f"{item.name} {_WITHDRAWN}" if item.withdrawn else item.name,
@@ -125,13 +115,13 @@ def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: 
             price = catalogue.price(item.name, region)
             zones = [zone.rpartition("-")[2] for zone in catalogue.offered(item.name, region)]
             cells += [" ".join(zones), f"{price.usd_per_hour:.4f}" if price else "?"]
-        table.add_row(*cells, style="dim" if item.withdrawn else None)
-    console = Console()
-    console.print(table)
+        shown.add_row(*cells, style="dim" if item.withdrawn else None)
+    out = console(highlight=True)
+    out.print(shown)
     if any(item.withdrawn for item in found):
-        console.print(f"{_WITHDRAWN} withdrawn by AWS: no longer in the EC2 API", style="dim")
+        out.print(f"{_WITHDRAWN} withdrawn by AWS: no longer in the EC2 API", style="dim")
     if region is not None:
-        console.print("$/h: on demand, Linux; dates and sources with --json; ? unknown", style="dim")
+        out.print("$/h: on demand, Linux; dates and sources with --json; ? unknown", style="dim")
 
 
 def _accelerator(item: InstanceType) -> str:

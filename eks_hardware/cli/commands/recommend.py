@@ -13,7 +13,6 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
-from eks_hardware.cli.model_option import model_of
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -47,8 +46,12 @@ _OPTIONS = {
     help="training, fine-tuning, inference or development.",
 )
 @click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json.")
-@click.option("--context", type=int, metavar="TOKENS", help="Inference: tokens of question and answer.")
-@click.option("--concurrency", type=int, metavar="N", help="Inference: requests at once, of a replica.")
+@click.option(
+    "--context", "context_length", type=int, metavar="TOKENS", help="Inference: tokens of question and answer."
+)
+@click.option(
+    "--concurrency", "concurrent_sequences", type=int, metavar="N", help="Inference: requests at once, of a replica."
+)
 @click.option(
     "--precision",
     metavar="FORMAT",
@@ -71,6 +74,7 @@ _OPTIONS = {
 )
 @click.option(
     "--capacity",
+    "purchase",
     multiple=True,
     metavar="HOW",
     shell_complete=completion.words_of("purchase"),
@@ -114,7 +118,7 @@ def recommend(
 
     if output is None and (pick > 1 or force):
         fail(f"{'--pick' if pick > 1 else '--force'} goes with --output FILE", WRONG_USAGE)
-    request, only = _request(_said(**options), file)
+    request, only = _request(_said(options), file)
     found = recommend(request, only=only)
     # First, so that it is there whoever stops reading, and a wrong name or number is not found below a long table.
     chosen = _write(found, output, pick, force) if output and found.candidates else None
@@ -128,29 +132,13 @@ def recommend(
 # --- what is asked
 
 
-def _said(
-    *,
-    task: str | None,
-    model: str | None,
-    context: int | None,
-    concurrency: int | None,
-    precision: str | None,
-    budget: str | None,
-    regions: tuple[str, ...],
-    capacity: tuple[str, ...],
-) -> dict[str, Any]:
-    """The options that were given, as fields of a workload file."""
-    fields = {
-        "task": task,
-        "model": model and model_of(model),
-        "context_length": context,
-        "concurrent_sequences": concurrency,
-        "precision": precision,
-        "budget": budget,
-        "regions": list(regions) or None,
-        "purchase": list(capacity) or None,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
+def _said(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given, which are called like the fields of a workload file."""
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    said: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
+    if said.get("model"):
+        said["model"] = parameters.model_of(said["model"])
+    return said
 
 
 def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:

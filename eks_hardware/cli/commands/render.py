@@ -12,6 +12,7 @@ from click.exceptions import Exit
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
 from eks_hardware.cli.errors import FAILED, fail
+from eks_hardware.cli.output import console
 
 if TYPE_CHECKING:
     from eks_hardware.kubernetes import Reference
@@ -73,16 +74,14 @@ def _read_outputs(text: str, name: str) -> dict[Reference, str]:
 
 
 def _report(out: Path, files: int) -> None:
-    from rich.console import Console
-
     from eks_hardware.kubernetes.files.summary import read_summary, summary_table
 
     summary = read_summary(out)
-    console = Console(highlight=False)
+    text = console()
     if summary.releases:
-        console.print(summary_table(summary))
-        console.print()
-    console.print(f"{files} files in {out}", markup=False, soft_wrap=True)
+        text.print(summary_table(summary))
+        text.print()
+    text.print(f"{files} files in {out}", markup=False, soft_wrap=True)
     if summary.fill_in:
         names = ", ".join(f"${{{name}}}" for name in summary.fill_in)
-        console.print(f"to fill in: {names}; {out / 'README.md'} says how", markup=False, soft_wrap=True)
+        text.print(f"to fill in: {names}; {out / 'README.md'} says how", markup=False, soft_wrap=True)

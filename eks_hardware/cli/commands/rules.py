@@ -10,7 +10,7 @@ import click
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import WRONG_USAGE, fail
-from eks_hardware.cli.output import print_json
+from eks_hardware.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from eks_hardware.rules.explanations import Explanation
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 def rules(code: str | None, format_: str) -> None:
     """List everything that strategies are checked for, or explain one code with an example and its fix."""
     from eks_hardware.rules.explanations import explanations
-    from eks_hardware.suggestions import did_you_mean
 
     known, as_json = explanations(), format_ == "json"
     if code is None:
@@ -40,7 +39,8 @@ def rules(code: str | None, format_: str) -> None:
         hint = did_you_mean(code, known, "`eks-hardware rules` lists the codes")
         fail(f"there is no code {code!r}; {hint}", WRONG_USAGE)
     if as_json:
-        print_json(_row(found) | _example(found))
+        example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
+        print_json(_row(found) | example)
     else:
         click.echo(_explained(found))
 
@@ -49,26 +49,24 @@ def _list(known: list[Explanation], as_json: bool) -> None:
     if as_json:
         print_json([_row(each) for each in known])
         return
-    from rich.console import Console
     from rich.table import Table
 
     from eks_hardware.rules.reference_page import TITLES
 
-    console = Console(highlight=False)
     table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column()
-    table.add_column()
-    table.add_column(overflow="fold")
+    for _ in range(3):
+        table.add_column(overflow="fold")
     for area in dict.fromkeys(each.area for each in known):
         table.add_row(f"[bold]{TITLES[area].replace('`', '')}[/bold]")
         for each in known:
             if each.area == area:
                 table.add_row(each.code, each.severity.value, each.summary)
         table.add_row()
-    console.print(table)
+    out = console()
+    out.print(table)
     warnings = sum(each.severity.value == "warning" for each in known)
-    console.print(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings")
-    console.print("`eks-hardware rules CODE` shows an example of one, and its fix", markup=False)
+    out.print(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings")
+    out.print("`eks-hardware rules CODE` shows an example of one, and its fix", markup=False)
 
 
 def _row(each: Explanation) -> dict[str, Any]:
@@ -79,10 +77,6 @@ def _row(each: Explanation) -> dict[str, Any]:
         "summary": each.summary,
         "source": each.source,
     }
-
-
-def _example(each: Explanation) -> dict[str, Any]:
-    return {"why": each.why, "breaks": each.breaks, "fixed": each.fixed, "says": _says(each)}
 
 
 def _says(each: Explanation) -> list[str]:

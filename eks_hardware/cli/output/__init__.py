@@ -1,14 +1,64 @@
-"""What commands print, as text for a terminal and as content for JSON."""
+"""What commands print, as text for a terminal and as content for JSON.
+
+Rich is imported when something is printed with it: JSON needs none of it.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
 
 
 def print_json(content: Any) -> None:
     """Print content as JSON on stdout."""
-    import json
-
     click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def console(*, highlight: bool = False) -> Console:
+    """Where tables are printed."""
+    from rich.console import Console
+
+    return Console(highlight=highlight)
+
+
+def table(
+    columns: Sequence[str], *, right: Container[str] = (), fold: Container[str] = (), heading: str = "bold"
+) -> Table:
+    """A table without borders.
+
+    Args:
+        columns: their headings.
+        right: those that are aligned to the right.
+        fold: those that may take several lines.
+        heading: style of the headings.
+    """
+    from rich.table import Table
+
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=heading)
+    for each in columns:
+        made.add_column(
+            each,
+            justify="right" if each in right else "left",
+            no_wrap=each not in fold,
+            overflow="fold" if each in fold else "ellipsis",
+        )
+    return made
+
+
+def facts(rows: Iterable[tuple[RenderableType, RenderableType]]) -> Table:
+    """Sentences with a label before each; a sentence is folded beside its label."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for row in rows:
+        grid.add_row(*row)
+    return grid

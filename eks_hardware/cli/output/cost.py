@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from eks_hardware import field_paths
+from eks_hardware.catalogue import load
+from eks_hardware.cli.output import console, table
+from eks_hardware.cost import (
+    HOURS_PER_MONTH,
+    LEVELS,
+    NO_SAVINGS_PLANS,
+    PURCHASES,
+    CostLine,
+    Level,
+    Purchase,
+    StrategyCost,
+    instance_figure,
+    outdated,
+    why_unknown,
+)
+from eks_hardware.printable import usd
+from eks_hardware.resolve import ResolvedStrategy
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
+    from rich.table import Table
 
-    from eks_hardware.cost import CostLine, Level, Purchase, StrategyCost
-    from eks_hardware.resolve import ResolvedStrategy
-
-_UNKNOWN = "unknown"
 _UNDATED = "undated"
 _COLUMNS: dict[Purchase, str] = {
     "on-demand": "on\ndemand",
@@ -30,8 +46,6 @@ _COLUMNS: dict[Purchase, str] = {
 
 def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
     """The cost with stable keys; null is a price that no source has."""
-    from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
-
     return {
         "strategy": cost.name,
         "region": cost.region,
@@ -53,19 +67,10 @@ def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
 
 
 def _line_content(line: CostLine) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    from eks_hardware.cost import LEVELS
-
     return {**asdict(line), "usd_per_hour": {level: line.usd_per_hour(level) for level in LEVELS}}
 
 
 def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
-    from dataclasses import asdict
-
-    from eks_hardware.catalogue import load
-    from eks_hardware.cost import PURCHASES, instance_figure, why_unknown
-
     yield "instance_type", type_name
     for purchase in PURCHASES:
         figure = instance_figure(load(), type_name, region, purchase)
@@ -85,59 +90,47 @@ def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
 
 def show(resolved: ResolvedStrategy, cost: StrategyCost) -> None:
     """Print the lines, the totals and their sources."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.print(f"{cost.name}, {cost.region}: US dollars an hour", markup=False, style="bold")
-    console.print()
-    console.print(_lines_table(cost))
-    console.print()
-    console.print("Ways to buy an instance, US dollars an hour", style="bold")
-    console.print()
-    console.print(_purchases_table(_types(resolved, cost), cost.region))
+    out = console()
+    out.print(f"{cost.name}, {cost.region}: US dollars an hour", markup=False, style="bold")
+    out.print()
+    out.print(_lines_table(cost))
+    out.print()
+    out.print("Ways to buy an instance, US dollars an hour", style="bold")
+    out.print()
+    out.print(_purchases_table(_types(resolved, cost), cost.region))
     for title, texts in (
         ("What is assumed", _notes(cost)),
         ("What has no price", _unknowns(resolved, cost)),
         ("Where prices are from", _sources(resolved, cost)),
         ("What is not counted", cost.not_counted),
     ):
-        _print_list(console, title, list(texts))
+        _print_list(out, title, list(texts))
 
 
-def _print_list(console: Console, title: str, texts: Sequence[str]) -> None:
-    import textwrap
-
+def _print_list(out: Console, title: str, texts: Sequence[str]) -> None:
     if not texts:
         return
-    console.print()
-    console.print(title, style="bold")
+    out.print()
+    out.print(title, style="bold")
     for text in texts:
-        lines = textwrap.wrap(text, console.width, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
+        lines = textwrap.wrap(text, out.width, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
+        out.print("\n".join(lines), markup=False, soft_wrap=True)
 
 
-def _lines_table(cost: StrategyCost) -> RenderableType:
-    from rich.table import Table
-
-    from eks_hardware.cost import HOURS_PER_MONTH, LEVELS
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("Paid for", overflow="fold")
-    table.add_column("Units", justify="right", no_wrap=True)
-    for level in LEVELS:
-        table.add_column(level, justify="right", no_wrap=True)
+def _lines_table(cost: StrategyCost) -> Table:
+    found = table(("Paid for", "Units", *LEVELS), right=("Units", *LEVELS), fold=("Paid for",))
     label = ""
     for line in cost.lines:
         if _label(line.path) != label:
             label = _label(line.path)
-            table.add_row(label, style="bold")
+            found.add_row(label, style="bold")
         cells = [_usd(line.usd_per_hour(level)) + ("+" if _is_part(line, level) else "") for level in LEVELS]
-        table.add_row(f"  {line.name}", _units(line), *cells)
-    table.add_row()
+        found.add_row(f"  {line.name}", _units(line), *cells)
+    found.add_row()
     for name, hours in (("an hour", 1), (f"a month of {HOURS_PER_MONTH} hours", HOURS_PER_MONTH)):
         cells = [_total(cost, level, hours) for level in LEVELS]
-        table.add_row(f"Together {name}", "", *cells, style="bold")
-    return table
+        found.add_row(f"Together {name}", "", *cells, style="bold")
+    return found
 
 
 def _is_part(line: CostLine, level: Level) -> bool:
@@ -146,25 +139,17 @@ def _is_part(line: CostLine, level: Level) -> bool:
 
 
 def _total(cost: StrategyCost, level: Level, hours: int) -> str:
-    usd = cost.usd_per_hour(level) * hours
-    shown = f"{usd:,.3f}" if hours == 1 else f"{usd:,.0f}"
+    shown = usd(cost.usd_per_hour(level) * hours, 3 if hours == 1 else 0)
     return f"at least\n{shown}" if cost.unknown(level) else shown
 
 
-def _purchases_table(types: Sequence[str], region: str) -> RenderableType:
-    from rich.table import Table
-
-    from eks_hardware.catalogue import load
-    from eks_hardware.cost import PURCHASES, instance_figure
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("\nType", overflow="fold")
-    for purchase in PURCHASES:
-        table.add_column(_COLUMNS[purchase], justify="right", no_wrap=True)
+def _purchases_table(types: Sequence[str], region: str) -> Table:
+    names = [_COLUMNS[purchase] for purchase in PURCHASES]
+    found = table(("\nType", *names), right=names, fold=("\nType",))
     for name in types:
         figures = [instance_figure(load(), name, region, purchase) for purchase in PURCHASES]
-        table.add_row(name, *(_usd(figure.usd_per_hour) if figure else _UNKNOWN for figure in figures))
-    return table
+        found.add_row(name, *(_usd(figure.usd_per_hour if figure else None) for figure in figures))
+    return found
 
 
 def _notes(cost: StrategyCost) -> Iterator[str]:
@@ -179,9 +164,6 @@ def _notes(cost: StrategyCost) -> Iterator[str]:
 
 def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     """What is left out of the sums, and reserved prices that are known and no longer hold."""
-    from eks_hardware.catalogue import load
-    from eks_hardware.cost import NO_SAVINGS_PLANS, outdated
-
     for line in cost.unknown("max"):
         yield f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}"
     for name in _types(resolved, cost):
@@ -192,9 +174,6 @@ def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     """Every source that a figure is from, the oldest first, with what is to be said of its figures."""
-    from eks_hardware.catalogue import load
-    from eks_hardware.cost import PURCHASES, instance_figure
-
     notes: dict[tuple[str, str], list[str]] = {}
     for line in cost.lines:
         if line.figure and line.kind != "instances":
@@ -224,6 +203,4 @@ def _units(line: CostLine) -> str:
 
 
 def _usd(value: float | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    return f"{value:,.3f}" if value else "-"
+    return "-" if value == 0 else usd(value, 3)

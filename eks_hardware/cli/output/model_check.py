@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+from eks_hardware.cli.output import console, facts, table
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -17,8 +21,6 @@ _MOST_MISSES = 6
 
 def content(found: ModelCheck) -> dict[str, Any]:
     """The answer with stable keys."""
-    from dataclasses import asdict
-
     return {
         "verdict": found.verdict,
         "reason": found.reason,
@@ -53,41 +55,39 @@ def content(found: ModelCheck) -> dict[str, Any]:
 
 def show(found: ModelCheck) -> None:
     """Print the answer."""
-    from rich.console import Console
-
-    console = Console()
+    out = console(highlight=True)
     for each in _shown(found):
-        console.print(each)
+        out.print(each)
 
 
-def _shown(found: ModelCheck) -> list[RenderableType]:
+def _shown(found: ModelCheck) -> Iterator[RenderableType]:
     shape, workload = found.request.shape, found.request.workload
     style = {"yes": "green", "with changes": "yellow", "no": "red", "unknown": "yellow"}[found.verdict]
     heads = f"{shape.attention_heads} attention heads"
     if shape.kv_heads != shape.attention_heads:
         heads += f", {shape.kv_heads} of keys and values"
     name = shape.architecture or "a model without a type"
-    lines = [
-        ("Model", f"{name}, {_count(shape.parameters)} parameters, {shape.layers} layers, {heads}"),
-        ("Asked", f"{workload.task} on {found.target}" + (f" with {workload.framework}" if workload.framework else "")),
-        ("Verdict", f"[{style}]{found.verdict}[/]: {found.reason}"),
-        *(("Estimated", each) for each in shape.estimated),
-    ]
-    shown: list[RenderableType] = [_facts(lines)]
-    shown += _chips(found)
-    if found.fits:
-        shown += ["", _table(found.fits)]
-    if found.misses:
-        shown += [
-            "",
-            "[bold]Does not fit[/]",
-            _facts([(each.kind.name, _miss(each)) for each in found.misses[:_MOST_MISSES]]),
+    framework = f" with {workload.framework}" if workload.framework else ""
+    yield facts(
+        [
+            ("Model", f"{name}, {_count(shape.parameters)} parameters, {shape.layers} layers, {heads}"),
+            ("Asked", f"{workload.task} on {found.target}{framework}"),
+            ("Verdict", f"[{style}]{found.verdict}[/]: {found.reason}"),
+            *(("Estimated", each) for each in shape.estimated),
         ]
+    )
+    for chip in () if found.target == "gpu" else found.chips:
+        yield from ("", f"[bold]{chip.accelerator}[/]", facts(_of_chip(chip)))
+    if found.fits:
+        yield from ("", _table(found.fits))
+    if found.misses:
+        misses = facts((each.kind.name, _miss(each)) for each in found.misses[:_MOST_MISSES])
+        yield from ("", "[bold]Does not fit[/]", misses)
         if (more := len(found.misses) - _MOST_MISSES) > 0:
-            shown.append(f"and {more} more; --format json has all")
+            yield f"and {more} more; --format json has all"
     if found.changes:
-        shown += ["", "[bold]What changes[/]", _facts([(f"{at}.", each) for at, each in enumerate(found.changes, 1)])]
-    return shown
+        changes = facts((f"{at}.", each) for at, each in enumerate(found.changes, 1))
+        yield from ("", "[bold]What changes[/]", changes)
 
 
 def _count(parameters: int) -> str:
@@ -97,56 +97,24 @@ def _count(parameters: int) -> str:
     return str(parameters)
 
 
-def _facts(lines: list[tuple[str, str]]) -> RenderableType:
-    from rich.table import Table
-
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, text in lines:
-        table.add_row(name, text)
-    return table
-
-
-def _chips(found: ModelCheck) -> list[RenderableType]:
-    if found.target == "gpu":
-        return []
-    shown: list[RenderableType] = []
-    for chip in found.chips:
-        shown += ["", f"[bold]{chip.accelerator}[/]", _facts(list(_of_chip(chip)))]
-    return shown
-
-
-def _of_chip(chip: ChipCheck) -> list[tuple[str, str]]:
+def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
     marks = {True: "[green]yes[/]", False: "[red]no[/]", None: "[yellow]?[/]"}
-    lines = [(marks[gate.passed], gate.text) for gate in chip.gates]
-    lines += [("", each) for each in chip.libraries[1:]]
+    yield from ((marks[gate.passed], gate.text) for gate in chip.gates)
+    yield from (("", each) for each in chip.libraries[1:])
     degrees = ", ".join(map(str, chip.degrees))
     alone = "its heads are not shared by NeuronCores evenly: each core has to hold the whole model"
-    lines.append((marks[bool(degrees)], f"heads are shared by {degrees} NeuronCores" if degrees else alone))
-    mark = {"mature": "[green]yes[/]", "unknown": marks[None]}.get(chip.maturity, "[yellow]![/]")
-    lines.append((mark, f"{chip.maturity}: {chip.maturity_text}"))
-    return lines
+    yield marks[bool(degrees)], f"heads are shared by {degrees} NeuronCores" if degrees else alone
+    mark = {"mature": marks[True], "unknown": marks[None]}.get(chip.maturity, "[yellow]![/]")
+    yield mark, f"{chip.maturity}: {chip.maturity_text}"
 
 
 def _table(fits: tuple[Fit, ...]) -> RenderableType:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("Fits on", no_wrap=True)
-    for name in ("Nodes", "Devices"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("GiB a device", justify="right", no_wrap=True)
-    table.add_column("How", overflow="fold")
+    numbers = ("Nodes", "Devices", "GiB a device")
+    found = table(("Fits on", *numbers, "How"), right=numbers, fold=("How",))
     for each in fits:
-        table.add_row(
-            each.kind.name,
-            str(each.nodes),
-            str(each.devices),
-            f"{each.memory_gib:.1f} of {each.available_gib:.1f}",
-            _how(each),
-        )
-    return table
+        memory = f"{each.memory_gib:.1f} of {each.available_gib:.1f}"
+        found.add_row(each.kind.name, str(each.nodes), str(each.devices), memory, _how(each))
+    return found
 
 
 def _how(fitted: Fit) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from eks_hardware import field_paths
+from eks_hardware.printable import number
 from eks_hardware.quotas import QuotaNeed, quota_needs
 from eks_hardware.resolve import resolve
 
@@ -20,11 +22,7 @@ _MORE = "*"
 
 
 def quota_table(strategy: Strategy) -> str:
-    """A table of every quota that a strategy needs, with what makes it up.
-
-    Args:
-        strategy: one that passed the rules: it is resolved.
-    """
+    """A table of every quota that a strategy needs, with what makes it up; one that passed the rules."""
     return "\n".join(_lines(strategy))
 
 
@@ -51,9 +49,7 @@ def _row(need: QuotaNeed) -> dict[str, Any]:
         "needed": need.needed,
         "surge": need.surge,
         "default": need.default,
-        "parts": [
-            {"path": part.path, "needed": part.needed, "surge": part.surge, "text": part.text} for part in need.parts
-        ],
+        "parts": [asdict(part) for part in need.parts],
         "source": need.source,
     }
 
@@ -73,15 +69,15 @@ def _lines(strategy: Strategy) -> Iterator[str]:
 def _lines_of(need: QuotaNeed) -> Iterator[str]:
     unit = f" ({need.unit})" if need.unit and need.unit not in need.name else ""
     first, *more = textwrap.wrap(f"{need.code or '-':10}  {need.name}{unit}", _NAMES, subsequent_indent=" " * 12)
-    default = "?" if need.default is None else f"{shown(need.default)}"
+    default = "?" if need.default is None else number(need.default)
     above = need.default is not None and need.needed + need.surge > need.default
-    yield _line(first, shown(need.needed), _surge(need.surge), default, _MORE if above else "")
+    yield _line(first, number(need.needed), _surge(need.surge), default, _MORE if above else "")
     yield from more
     if need.counts_vcpus or (above and len(need.parts) > 1):
         for part in need.parts:
             text = f"{_label(part.path)}: {part.text}"
             first, *more = textwrap.wrap(text, _NAMES, initial_indent="  ", subsequent_indent="    ")
-            yield _line(first, shown(part.needed), _surge(part.surge), "")
+            yield _line(first, number(part.needed), _surge(part.surge), "")
             yield from more
 
 
@@ -96,13 +92,8 @@ def _label(path: str) -> str:
     return f"{'pool ' if 'pool' in field_paths.list_of(path) else ''}{name}" if name else path
 
 
-def shown(value: float) -> str:
-    """A number with at most one decimal: ``1,536``, ``2.3``."""
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
 def _surge(value: float) -> str:
-    return f"+{shown(value)}" if value else ""
+    return f"+{number(value)}" if value else ""
 
 
 _NOTES = {

@@ -9,9 +9,13 @@ from typing import TYPE_CHECKING, Any
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.advisor.ranking.reasons import plain, short
 from eks_hardware.advisor.recommend import best_of_families
+from eks_hardware.catalogue import load
+from eks_hardware.cli.output import console, facts, table
+from eks_hardware.cost import instance_figure
+from eks_hardware.printable import usd
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.table import Table
 
     from eks_hardware.advisor.model import Candidate, Miss, Recommendation, Request
@@ -129,71 +133,60 @@ def show(found: Recommendation, *, top: int, explain: bool, written: bool = Fals
         explain: every reason, the parts of each score, and every rejection.
         written: whether it is written to a file as well, so that nobody need be told how.
     """
-    from rich.console import Console
-
-    console = Console(highlight=False)
+    out = console()
     best = best_of_families(found.candidates)
-    _print(console, _asked(found))
+    _print(out, *_asked(found))
     if not best:
-        _show_nothing(console, found)
+        _show_nothing(out, found)
         return
-    console.print()
-    console.print(_table(best[:top]))
+    out.print()
+    out.print(_table(best[:top]))
     if len(best) > top:
-        _print(console, [f"{len(best) - top} more families fit: --top {len(best)}"], style="dim")
-    _section(console, "Why", _whys(best[:top], explain))
-    _section(console, _title(best[0]), _winner(best[0]))
+        _print(out, f"{len(best) - top} more families fit: --top {len(best)}", style="dim")
+    _section(out, "Why", _whys(best[:top], explain))
+    _section(out, _title(best[0]), _winner(best[0]))
     if len(found.request.regions) > 1:
-        console.print("\n[bold]Regions[/], $/h of the best size")
-        console.print(_regions(best[:top], found))
-    _section(console, "Not chosen", _rejected(found, explain))
-    _section(console, "Notes", ((each, "") for each in found.notes))
+        out.print("\n[bold]Regions[/], $/h of the best size")
+        out.print(_regions(best[:top], found))
+    _section(out, "Not chosen", _rejected(found, explain))
+    _section(out, "Notes", ((each, "") for each in found.notes))
     if not written:
-        console.print()
-        _print(console, ["Next: add -o FILE.yaml for a strategy with number 1 (--pick 2 for another)."])
+        out.print()
+        _print(out, "Next: add -o FILE.yaml for a strategy with number 1 (--pick 2 for another).")
 
 
-def _show_nothing(console: Console, found: Recommendation) -> None:
+def _show_nothing(out: Console, found: Recommendation) -> None:
     if not found.nearest:
-        console.print("\n[bold]Nothing fits.[/]")
-        console.print(_listed([(f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]]))
+        out.print("\n[bold]Nothing fits.[/]")
+        out.print(_listed((f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]))
         return
-    console.print("\n[bold]Nothing fits.[/] Nearest:")
-    rows = []
-    for each in found.nearest:
-        change = f"; {each.remedy}" if each.remedy else ""
-        rows.append((f"{each.text}{change}", each.kind.family))
-    console.print(_listed(rows))
-    _section(console, "Notes", ((each, "") for each in found.notes))
-    console.print()
-    _print(console, ["Why every family is out: --format json"])
+    out.print("\n[bold]Nothing fits.[/] Nearest:")
+    out.print(
+        _listed((f"{each.text}{f'; {each.remedy}' if each.remedy else ''}", each.kind.family) for each in found.nearest)
+    )
+    _section(out, "Notes", ((each, "") for each in found.notes))
+    out.print()
+    _print(out, "Why every family is out: --format json")
 
 
-def _print(console: Console, lines: Iterable[str], style: str | None = None) -> None:
+def _print(out: Console, *lines: str, style: str | None = None) -> None:
     for line in lines:
-        console.print(line, style=style, markup=False)
+        out.print(line, style=style, markup=False)
 
 
-def _section(console: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
+def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
     from rich.markup import escape
 
-    listed = list(rows)
-    if listed:
-        console.print(f"\n[bold]{escape(title)}[/]")
-        console.print(_listed(listed))
+    if listed := list(rows):
+        out.print(f"\n[bold]{escape(title)}[/]")
+        out.print(_listed(listed))
 
 
-def _listed(rows: Sequence[tuple[str, str]]) -> RenderableType:
-    """Sentences with a label before each; a sentence is folded beside its label."""
-    from rich.table import Table
+def _listed(rows: Iterable[tuple[str, str]]) -> Table:
+    """Sentences, each with the label that goes before it."""
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for text, label in rows:
-        table.add_row(Text(f"  {label}" if label else " "), Text(text))
-    return table
+    return facts((Text(f"  {label}" if label else " "), Text(text)) for text, label in rows)
 
 
 def _asked(found: Recommendation) -> Iterator[str]:
@@ -224,30 +217,22 @@ def _work(request: Request) -> str:
 
 
 def _table(best: Sequence[Candidate]) -> Table:
-    from rich.table import Table
-
     run = any(each.usd_per_run is not None for each in best)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("#", justify="right")
-    table.add_column("Instance type", no_wrap=True)
-    table.add_column("Accelerator", overflow="fold", max_width=15)
-    table.add_column("GiB each", justify="right", no_wrap=True)
-    table.add_column("$/h", justify="right", no_wrap=True)
-    table.add_column("$/run" if run else "$/M tok", justify="right", no_wrap=True)
-    table.add_column("Score", justify="right", no_wrap=True)
+    numbers = ("#", "GiB each", "$/h", "$/run" if run else "$/M tok", "Score")
+    names = (numbers[0], "Instance type", "Accelerator", *numbers[1:])
+    found = table(names, right=numbers, fold=("Accelerator",))
+    found.columns[2].max_width = 15
     for rank, each in enumerate(best, 1):
-        fit = each.fit
-        work = each.usd_per_run if run else each.usd_per_million_tokens
-        table.add_row(
+        found.add_row(
             str(rank),
             _nodes(each),
             _devices(each),
-            f"{fit.memory_gib:.1f}/{fit.available_gib:.1f}",
-            _price(each),
-            _usd(work),
+            f"{each.fit.memory_gib:.1f}/{each.fit.available_gib:.1f}",
+            f"{'<=' if each.price_at_most else ''}{_usd(each.usd_per_hour)}",
+            _usd(each.usd_per_run if run else each.usd_per_million_tokens),
             f"{each.score:.0f}",
         )
-    return table
+    return found
 
 
 def _nodes(each: Candidate) -> str:
@@ -265,16 +250,10 @@ def _devices(each: Candidate) -> str:
     return f"{each.fit.devices} of {held} {chip.name}" if used < held else f"{held} x {chip.name}"
 
 
-def _price(each: Candidate) -> str:
-    return f"<={_usd(each.usd_per_hour)}" if each.price_at_most else _usd(each.usd_per_hour)
-
-
 def _usd(value: float | None) -> str:
     if value is None:
         return _UNKNOWN
-    if value >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.2f}" if value >= 0.1 else f"{value:.3g}"
+    return usd(value) if value >= 0.1 else f"{value:.3g}"
 
 
 def _whys(best: Sequence[Candidate], explain: bool) -> Iterator[tuple[str, str]]:
@@ -298,10 +277,11 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
     whole = "a node" if fit.kind.accelerator is None else "a device"
     yield f"{fit.memory_gib:7.2f} GiB of {fit.available_gib:.2f} that {whole} has for it", "in all"
     layout = fit.parallelism
-    ways = [f"{name} {count}" for name, count in _ways(best) if count > 1]
+    ways = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
+    words = [f"{name} {count}" for name, count in ways.items() if count > 1]
     if layout.sharding != "none":
-        ways.append(layout.sharding)
-    yield ", ".join(ways) or "one device", "layout"
+        words.append(layout.sharding)
+    yield ", ".join(words) or "one device", "layout"
     if fit.replicas_per_node > 1:
         yield f"{fit.replicas_per_node} replicas a node", ""
     if best.tokens_per_second is not None:
@@ -317,17 +297,13 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
 
 def _for_longer(best: Candidate) -> str:
     """What the nodes cost an hour with a commitment."""
-    from eks_hardware.catalogue import load
-    from eks_hardware.cost import instance_figure
 
-    def usd(purchase: Purchase) -> str | None:
-        figure = instance_figure(load(), best.fit.kind.name, best.region, purchase)
-        return _usd(figure.usd_per_hour * best.fit.nodes) if figure else None
+    def offer(*terms: Purchase) -> str:
+        figures = [instance_figure(load(), best.fit.kind.name, best.region, each) for each in terms]
+        year, three = (_usd(each.usd_per_hour * best.fit.nodes if each else None) for each in figures)
+        return f"{year} for 1 year, {three} for 3" if any(figures) else "unknown"
 
-    year, three = usd("reserved-1y"), usd("reserved-3y")
-    reserved = "unknown" if year is None and three is None else f"{year or '?'} for 1 year, {three or '?'} for 3"
-    plan, longer = usd("savings-plan-1y"), usd("savings-plan-3y")
-    plans = "unknown" if plan is None and longer is None else f"{plan or '?'} for 1 year, {longer or '?'} for 3"
+    reserved, plans = offer("reserved-1y", "reserved-3y"), offer("savings-plan-1y", "savings-plan-3y")
     return f"$/h reserved: {reserved}; savings plans: {plans}"
 
 
@@ -335,30 +311,15 @@ def _hours(hours: float) -> str:
     return f"{hours:,.0f} hours" if hours >= 10 else f"{hours:.1f} hours" if hours >= 0.1 else "minutes"
 
 
-def _ways(best: Candidate) -> Iterator[tuple[str, int]]:
-    layout = best.fit.parallelism
-    yield from (("data", layout.data), ("tensor", layout.tensor), ("pipeline", layout.pipeline))
-
-
 def _regions(best: Sequence[Candidate], found: Recommendation) -> Table:
     """The price of what is shown in every region that was asked for."""
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("", no_wrap=True)
-    for region in found.request.regions:
-        table.add_column(region, justify="right", overflow="fold")
+    regions = found.request.regions
+    prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for each in best:
-        cells = []
-        for region in found.request.regions:
-            there = [
-                one
-                for one in found.candidates
-                if one.region == region and one.purchase == each.purchase and one.fit.kind is each.fit.kind
-            ]
-            cells.append(_usd(there[0].usd_per_hour) if there else "-")
-        table.add_row(f"  {_nodes(each)}", *cells)
-    return table
+        alike = [one for one in found.candidates if one.purchase == each.purchase and one.fit.kind is each.fit.kind]
+        there = [next((one for one in alike if one.region == region), None) for region in regions]
+        prices.add_row(f"  {_nodes(each)}", *(_usd(one.usd_per_hour) if one else "-" for one in there))
+    return prices
 
 
 def _rejected(found: Recommendation, explain: bool) -> Iterator[tuple[str, str]]:
