@@ -15,6 +15,7 @@ from eks_hardware.kubernetes.files.write import WriteError, remove, write
 from eks_hardware.kubernetes.references import known
 from eks_hardware.loader.discovery import read_environment
 from eks_hardware.printable import counted
+from eks_hardware.provider_mirror import link_mirror
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.stacks.extension import Extension
 from eks_hardware.validation import validate
@@ -76,7 +77,6 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     except FrameworkError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    from eks_hardware.local.terraform import link_mirror
     from eks_hardware.stacks.per_strategy import strategy_stacks
 
     app = App()

@@ -31,9 +31,9 @@ from eks_hardware.local import emulator, processes, terraform, terraform_output,
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
+from eks_hardware.printable import counted
 from eks_hardware.spellings import capacity_of_eks
 
-DEFAULT_STACK = "mixed-hardware"
 _RUNS = Path(".build") / "demo"
 _RECORD = "demo.json"
 # What the emulator lacks is left out, and what goes on the cluster is written: nobody answers for the cluster's API.
@@ -57,13 +57,13 @@ class Kept:
     work_dir: str
 
 
-def find_root(start: Path | None = None) -> Path:
+def find_root() -> Path:
     """Return the project folder: the working folder if it is a CDKTF project, else this checkout.
 
     Raises:
         DemoError: Neither has a ``cdktf.json``.
     """
-    here = (start or Path.cwd()).absolute()
+    here = Path.cwd()
     checkout = Path(__file__).resolve().parents[2]
     for folder in (here, *here.parents, checkout):
         if (folder / "cdktf.json").is_file():
@@ -71,17 +71,10 @@ def find_root(start: Path | None = None) -> Path:
     raise DemoError("no cdktf.json here: run the demo in a checkout of eks-hardware or in a CDKTF project")
 
 
-def run_demo(console: Console, *, root: Path, stack: str = DEFAULT_STACK, keep: bool = False) -> int:
-    """Run the demo from beginning to end.
+def run_demo(console: Console, *, root: Path, stack: str, keep: bool) -> int:
+    """Run the demo of a stack from beginning to end, and return the exit code.
 
-    Args:
-        console: Where to report.
-        root: The project folder.
-        stack: The stack to deploy.
-        keep: Leave it up and say how to look at it and how to stop it.
-
-    Returns:
-        The exit code.
+    With ``keep`` leave it up, and say how to look at it and how to stop it.
     """
     runs = root / _RUNS
     runs.mkdir(parents=True, exist_ok=True)
@@ -108,15 +101,7 @@ def run_demo(console: Console, *, root: Path, stack: str = DEFAULT_STACK, keep: 
 
 
 def stop_kept(console: Console, root: Path) -> int:
-    """Stop every demo that was left running in this checkout.
-
-    Args:
-        console: Where to report.
-        root: The project folder.
-
-    Returns:
-        The exit code, 0 also when there was nothing to stop.
-    """
+    """Stop every demo that was left running in this checkout; return the exit code, 0 also when there was none."""
     records = sorted((root / _RUNS).glob(f"*/{_RECORD}"))
     for record in records:
         kept = Kept(**json.loads(record.read_text(encoding="utf-8")))
@@ -171,7 +156,7 @@ class _Demo:
             blank = account.inventory()
             with self._steps.step("Deploy") as step:
                 progress = self._run_cdktf("deploy", [self._stack, *_APPLY], environment, step)
-                step.result = f"{_count(progress.done, 'resource')} created"
+                step.result = f"{counted(progress.done, 'resource')} created"
             with self._steps.step("Read back") as step:
                 step.update("asking EKS, EC2, SQS, EventBridge and IAM")
                 clusters = account.clusters(besides=blank)
@@ -187,7 +172,7 @@ class _Demo:
                 return True
             with self._steps.step("Destroy") as step:
                 progress = self._run_cdktf("destroy", [self._stack, *_APPLY], environment, step)
-                step.result = f"{_count(progress.done, 'resource')} destroyed"
+                step.result = f"{counted(progress.done, 'resource')} destroyed"
             with self._steps.step("Check") as step:
                 step.update("looking for what is left")
                 self._check_nothing_left(blank, account)
@@ -328,12 +313,10 @@ def describe(cluster: ClusterFacts) -> list[Any]:
     """Return a short report of a cluster, 80 columns wide."""
     title = Text.assemble((cluster.name, "bold"), f"  EKS {cluster.kubernetes_version}, {cluster.region}")
     groups = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold underline")
-    groups.add_column("Node group", overflow="fold")
-    groups.add_column("Instance types", overflow="fold")
-    groups.add_column("Capacity", overflow="fold")
-    groups.add_column("AMI type", overflow="fold")
-    groups.add_column("Nodes", justify="right", no_wrap=True)
-    groups.add_column("EFA", justify="right", no_wrap=True)
+    for name in ("Node group", "Instance types", "Capacity", "AMI type"):
+        groups.add_column(name, overflow="fold")
+    for name in ("Nodes", "EFA"):
+        groups.add_column(name, justify="right", no_wrap=True)
     for group in cluster.node_groups:
         groups.add_row(
             group.name,
@@ -346,15 +329,14 @@ def describe(cluster: ClusterFacts) -> list[Any]:
     facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
-    karpenter_roles = [role for role in cluster.roles if "karpenter" in role.lower()]
+    fed = f", fed by {counted(len(cluster.rules), 'event rule')}" if cluster.rules else ""
     rows = {
-        "Zones": f"{', '.join(cluster.zones)} ({_count(cluster.subnets, 'subnet')})",
+        "Zones": f"{', '.join(cluster.zones)} ({counted(cluster.subnets, 'subnet')})",
         "Add-ons": ", ".join(cluster.addons),
         "Access entries": "\n".join(cluster.access_entries),
         "Pod identities": "\n".join(f"{who} as {role}" for who, role in cluster.pod_identities.items()),
-        "Karpenter queue": ", ".join(cluster.queues)
-        + (f", fed by {_count(len(cluster.rules), 'event rule')}" if cluster.rules else ""),
-        "Karpenter roles": "\n".join(karpenter_roles),
+        "Karpenter queue": ", ".join(cluster.queues) + fed,
+        "Karpenter roles": "\n".join(role for role in cluster.roles if "karpenter" in role.lower()),
     }
     for name, value in rows.items():
         facts.add_row(name, value or "-")
@@ -368,7 +350,3 @@ def describe_manifests(summary: Summary) -> list[Any]:
     if summary.fill_in:
         parts += ["", Text(f"To be filled in from the stack's outputs: {', '.join(summary.fill_in)}")]
     return parts
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")

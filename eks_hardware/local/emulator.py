@@ -20,7 +20,6 @@ import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from eks_hardware.local import processes
@@ -59,30 +58,21 @@ class EmulatorError(Exception):
 
 
 class Emulator:
-    """Defines a running ``ministack``; a context manager that stops it.
+    """A running ``ministack``; a context manager that stops it.
 
     Args:
         log_file: Where its output goes.
         work_dir: The folder for what it writes, removed when it stops; a temporary one by default.
-        timeout_seconds: How long it may take to answer.
-        faithful: Make it keep what it is sent (``faithful.py``); False leaves ministack as it is.
+        faithful: Make it keep what it is sent (``emulator_patches.py``); False leaves ministack as it is.
     """
 
-    def __init__(
-        self,
-        log_file: Path,
-        *,
-        work_dir: Path | None = None,
-        timeout_seconds: float = START_TIMEOUT_SECONDS,
-        faithful: bool = True,
-    ) -> None:
+    def __init__(self, log_file: Path, *, work_dir: Path | None = None, faithful: bool = True) -> None:
         self._faithful = faithful
         self.log_file = log_file
         self.port = 0
         # Comes back in the health answer: another emulator on the same port is not taken for this one.
         self.token = secrets.token_hex(8)
         self._given_work_dir = work_dir
-        self._timeout_seconds = timeout_seconds
         self._work_dir: Path | None = None
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -107,12 +97,7 @@ class Emulator:
         self.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def start(self) -> None:
@@ -167,13 +152,9 @@ class Emulator:
         """Whether the process is there."""
         return self._process is not None and self._process.poll() is None
 
-    def environment(self, base: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Return an environment in which every AWS client talks to the emulator and to nothing else.
-
-        Args:
-            base: The environment to start from, this process's own by default.
-        """
-        return environment(self.endpoint_url, self.work_dir, os.environ if base is None else base)
+    def environment(self) -> dict[str, str]:
+        """Return this process's environment, such that every AWS client talks to the emulator and to nothing else."""
+        return environment(self.endpoint_url, self.work_dir, os.environ)
 
     def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
         """Return the last lines of the log."""
@@ -193,13 +174,13 @@ class Emulator:
         )
 
     def _wait_until_ready(self) -> bool:
-        deadline = time.monotonic() + self._timeout_seconds
+        deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while self.is_running():
             if answers(self.port, self.token):
                 return True
             if time.monotonic() > deadline:
                 raise EmulatorError(
-                    f"the emulator did not answer within {self._timeout_seconds:.0f} s:\n{self.log_tail()}"
+                    f"the emulator did not answer within {START_TIMEOUT_SECONDS:.0f} s:\n{self.log_tail()}"
                 )
             time.sleep(0.1)
         return False
@@ -239,16 +220,9 @@ def answers(port: int, token: str) -> bool:
 
 
 def stop_detached(pid: int, port: int, token: str, work_dir: Path) -> bool:
-    """Stop an emulator that was left running.
+    """Stop an emulator that was left running, and remove what it wrote; return whether it was still running.
 
-    Args:
-        pid: Its process id.
-        port: Its port.
-        token: Its token; a process that does not answer with it is not ours and stays.
-        work_dir: What it wrote, removed.
-
-    Returns:
-        Whether it was still running.
+    A process that does not answer with the token is not ours and stays.
     """
     running = answers(port, token)
     if running:

@@ -191,12 +191,9 @@ def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[.
 
 
 def read(shape: Any, prefix: str, flat: Mapping[str, str]) -> Any:
-    """Return what the flat parameters of an EC2 request say about one shape, ``None`` for nothing.
+    """Return what the flat parameters of an EC2 request say about one botocore shape, ``None`` for nothing.
 
-    Args:
-        shape: The botocore shape.
-        prefix: The name of the parameter so far.
-        flat: The parameters, ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on.
+    They are called ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on; ``prefix`` is the name so far.
     """
     if shape.type_name == "structure":
         found = {
@@ -229,11 +226,8 @@ def render(shape: Any, value: Any) -> str:
 
 def _parameter(member: Any, name: str) -> str:
     """Return a member's name in a request of the EC2 protocol."""
-    named = member.serialization.get("queryName")
-    if named is None:
-        named = member.serialization.get("name", name)
-        named = named[:1].upper() + named[1:]
-    return str(named)
+    named = str(member.serialization.get("name", name))
+    return str(member.serialization.get("queryName", named[:1].upper() + named[1:]))
 
 
 @functools.cache

@@ -21,7 +21,6 @@ class Terminated(SystemExit):
 
     def __init__(self, signum: int) -> None:
         super().__init__(128 + signum)
-        self.signum = signum
 
 
 def start(
@@ -38,13 +37,13 @@ def start(
     )
 
 
-def stop(process: subprocess.Popen[bytes], *, patience_seconds: float = 8.0) -> None:
+def stop(process: subprocess.Popen[bytes]) -> None:
     """Stop a started program and everything below it: ask first, then insist.
 
     A process group is not enough: cdktf runs Terraform in a terminal, and so in a session, of its own.
     """
     family = [process.pid, *descendants(process.pid)]
-    for signum, seconds in ((signal.SIGTERM, patience_seconds), (signal.SIGKILL, 5.0)):
+    for signum, seconds in ((signal.SIGTERM, 8.0), (signal.SIGKILL, 5.0)):
         for pid in family:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signum)
@@ -57,9 +56,9 @@ def stop(process: subprocess.Popen[bytes], *, patience_seconds: float = 8.0) -> 
             time.sleep(_POLL_SECONDS)
 
 
-def stop_group(group: int, *, patience_seconds: float = 5.0) -> None:
+def stop_group(group: int) -> None:
     """Stop a process group that is not our child (one that an earlier run left running)."""
-    for signum, seconds in ((signal.SIGTERM, patience_seconds), (signal.SIGKILL, 2.0)):
+    for signum, seconds in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0)):
         deadline = time.monotonic() + seconds
         try:
             os.killpg(group, signum)
@@ -82,9 +81,13 @@ def is_running(pid: int) -> bool:
     except PermissionError:
         return True
     with contextlib.suppress(OSError):
-        # "pid (name) state ...", where the name may hold anything.
-        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] != "Z"
+        return _state(Path(f"/proc/{pid}/stat"))[0] != "Z"
     return True
+
+
+def _state(stat: Path) -> list[str]:
+    """State, parent and more of ``pid (name) state parent ...``, where the name may hold anything."""
+    return stat.read_text(errors="replace").rpartition(")")[2].split()
 
 
 def descendants(pid: int) -> list[int]:
@@ -102,14 +105,11 @@ def descendants(pid: int) -> list[int]:
 
 
 def _parents() -> Iterator[tuple[int, int]]:
-    """Yield every process with its parent."""
+    """Every process with its parent."""
     if Path("/proc/self/stat").exists():  # slim images have no ps
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
-                yield (
-                    int(stat.parent.name),
-                    int(stat.read_text(errors="replace").rpartition(")")[2].split()[1]),
-                )
+                yield int(stat.parent.name), int(_state(stat)[1])
         return
     listing = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, check=False, text=True)
     for line in listing.stdout.splitlines():

@@ -14,7 +14,7 @@ from typing import Any
 
 from eks_hardware.local.emulator import ACCESS_KEY, SECRET_KEY
 
-EFA_INTERFACE_TYPES = frozenset({"efa", "efa-only"})
+_EFA_INTERFACE_TYPES = ("efa", "efa-only")
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,7 @@ class NodeGroupFacts:
     ami_type: str
     min_size: int
     max_size: int
-    desired_size: int
     efa_interfaces: int
-    status: str
 
 
 @dataclass(frozen=True)
@@ -48,9 +46,7 @@ class ClusterFacts:
 
     name: str
     kubernetes_version: str
-    status: str
     region: str
-    vpc_id: str
     zones: tuple[str, ...]
     subnets: int
     node_groups: tuple[NodeGroupFacts, ...]
@@ -63,12 +59,7 @@ class ClusterFacts:
 
 
 class Account:
-    """The emulated account in one region.
-
-    Args:
-        endpoint_url: The emulator's address.
-        region: The region.
-    """
+    """The emulated account in one region."""
 
     def __init__(self, endpoint_url: str, region: str) -> None:
         # Late, and by name: boto3 is an extra, and comes without types.
@@ -107,14 +98,7 @@ class Account:
         self._clients.clear()
 
     def items(self, service: str, operation: str, key: str, **arguments: Any) -> list[Any]:
-        """Return all pages of a list or describe call.
-
-        Args:
-            service: The boto3 client.
-            operation: Its method.
-            key: The name of the list in the answer.
-            **arguments: The method's arguments.
-        """
+        """Return what all pages of a list or describe call have under ``key``."""
         client = self.client(service)
         if client.can_paginate(operation):
             pages = client.get_paginator(operation).paginate(**arguments)
@@ -122,15 +106,10 @@ class Account:
             pages = [getattr(client, operation)(**arguments)]
         return [item for page in pages for item in page.get(key, [])]
 
-    def clusters(self, besides: Mapping[str, frozenset[str]] | None = None) -> list[ClusterFacts]:
-        """Describe every EKS cluster.
-
-        Args:
-            besides: An inventory from before the deployment; what is in it belongs to no cluster.
-        """
+    def clusters(self, besides: Mapping[str, frozenset[str]]) -> list[ClusterFacts]:
+        """Describe every EKS cluster; what is in ``besides``, an inventory from before, belongs to none."""
         names = sorted(self.items("eks", "list_clusters", "clusters"))
-        old_roles = (besides or {}).get("role", frozenset())
-        return [self._cluster(name, old_roles) for name in names]
+        return [self._cluster(name, besides["role"]) for name in names]
 
     def inventory(self) -> dict[str, frozenset[str]]:
         """List what exists, by kind; the difference of two inventories is what came or stayed."""
@@ -145,12 +124,9 @@ class Account:
             key["KeyId"]
             for key in self.items("kms", "list_keys", "Keys")
             # A key is never deleted at once.
-            if self._key_state(key["KeyId"]) != "PendingDeletion"
+            if self.client("kms").describe_key(KeyId=key["KeyId"])["KeyMetadata"]["KeyState"] != "PendingDeletion"
         )
         return found
-
-    def _key_state(self, key_id: str) -> str:
-        return str(self.client("kms").describe_key(KeyId=key_id)["KeyMetadata"]["KeyState"])
 
     def _cluster(self, name: str, old_roles: frozenset[str]) -> ClusterFacts:
         eks = self.client("eks")
@@ -158,8 +134,7 @@ class Account:
         subnet_ids = cluster["resourcesVpcConfig"]["subnetIds"]
         own = self.items("ec2", "describe_subnets", "Subnets", SubnetIds=subnet_ids)
         # By way of the subnets: the emulator does not fill in the cluster's vpcId.
-        vpc_id = own[0]["VpcId"]
-        in_vpc = [{"Name": "vpc-id", "Values": [vpc_id]}]
+        in_vpc = [{"Name": "vpc-id", "Values": [own[0]["VpcId"]]}]
         subnets = self.items("ec2", "describe_subnets", "Subnets", Filters=in_vpc)
         of_cluster = {"clusterName": name}
         associations = [
@@ -170,9 +145,7 @@ class Account:
         return ClusterFacts(
             name=name,
             kubernetes_version=cluster["version"],
-            status=cluster["status"],
             region=self.region,
-            vpc_id=vpc_id,
             zones=tuple(sorted({subnet["AvailabilityZoneId"] for subnet in subnets})),
             subnets=len(subnets),
             node_groups=tuple(
@@ -203,12 +176,10 @@ class Account:
             ami_type=group.get("amiType", ""),
             min_size=scaling.get("minSize", 0),
             max_size=scaling.get("maxSize", 0),
-            desired_size=scaling.get("desiredSize", 0),
             efa_interfaces=sum(
-                interface.get("InterfaceType") in EFA_INTERFACE_TYPES
+                interface.get("InterfaceType") in _EFA_INTERFACE_TYPES
                 for interface in template.get("NetworkInterfaces", [])
             ),
-            status=group.get("status", ""),
         )
 
     def _launch_template(self, reference: Mapping[str, str]) -> Mapping[str, Any]:

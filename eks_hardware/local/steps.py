@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
-from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -17,21 +16,8 @@ _PLAIN_EVERY_SECONDS = 5.0
 _TITLE_WIDTH = 14
 
 
-class Step(Protocol):
-    """One step that is under way."""
-
-    result: str
-
-    def update(self, detail: str, done: int = 0, total: int | None = None) -> None:
-        """Say what is happening right now, and how far it is."""
-
-
 class Steps:
-    """Prints steps to a console.
-
-    Args:
-        console: Where to.
-    """
+    """Prints steps to a console."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -40,7 +26,7 @@ class Steps:
     def step(self, title: str) -> Iterator[Step]:
         """Show a step while the block runs, and one line about it afterwards."""
         began = time.monotonic()
-        step: _LiveStep | _PlainStep
+        step: Step
         try:
             if self._console.is_terminal and not self._console.is_dumb_terminal:
                 with Progress(
@@ -79,6 +65,8 @@ class Steps:
 
 
 class _LiveStep:
+    """Of a terminal. ``update`` says what is happening right now, and how far it is."""
+
     def __init__(self, progress: Progress, title: str) -> None:
         self.result = ""
         self._progress = progress
@@ -91,6 +79,8 @@ class _LiveStep:
 
 
 class _PlainStep:
+    """Of a file, a line at times."""
+
     def __init__(self, console: Console, title: str) -> None:
         self.result = ""
         self._console = console
@@ -105,3 +95,7 @@ class _PlainStep:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
             self._said = line
             self._next = time.monotonic() + _PLAIN_EVERY_SECONDS
+
+
+Step = _LiveStep | _PlainStep
+"""One step that is under way; what is set as its ``result`` is shown at its end."""

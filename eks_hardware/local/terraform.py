@@ -3,8 +3,6 @@
 Where the Terraform registry cannot be reached, a provider mirror found on the machine is used through a
 generated CLI configuration; otherwise the registry. If neither has it, the message says so in one line.
 A CLI configuration of the user's own that says where providers come from is left alone.
-
-Nothing here imports the framework, so that an app can call ``link_mirror`` for next to nothing.
 """
 
 from __future__ import annotations
@@ -21,11 +19,13 @@ import tempfile
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
+
+from eks_hardware.provider_mirror import BUILD, RECORD, link
 
 MINIMUM_TERRAFORM = (1, 5, 0)
 REGISTRY_HOST = "registry.terraform.io"
@@ -36,7 +36,6 @@ PROVIDER_BELOW = (7, 0, 0)
 MIRROR_VARIABLE = "TF_PLUGIN_MIRROR"
 REGISTRY_TIMEOUT_SECONDS = 2.5
 
-_BUILD = Path(".build") / "terraform"
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _PACKED = re.compile(r"terraform-provider-aws_(?P<version>\d+\.\d+\.\d+)_(?P<platform>\w+)\.zip")
 _OWN_INSTALLATION = re.compile(r"^\s*\"?provider_installation\"?\s*[:{]", re.MULTILINE)
@@ -54,13 +53,7 @@ class TerraformError(Exception):
 
 
 class Terraform(NamedTuple):
-    """The Terraform program that will be run.
-
-    Attributes:
-        path: The program.
-        version: Its version.
-        platform: What it calls this machine, for instance ``linux_amd64``.
-    """
+    """The Terraform program that will be run, and what it calls this machine, such as ``linux_amd64``."""
 
     path: Path
     version: Version
@@ -88,24 +81,14 @@ class Source(Enum):
     NAMED_MIRROR = f"the mirror that {MIRROR_VARIABLE} names"
     REGISTRY = "the Terraform registry"
     MIRROR = "a mirror on this machine"
-    NOWHERE = "nowhere"
 
 
-@dataclass(frozen=True)
-class Providers:
-    """How to run Terraform so that it finds the AWS provider.
-
-    Attributes:
-        source: Where the provider comes from.
-        mirror: The mirror, when one is used.
-        environment: Variables to add to Terraform's environment.
-        cdktf_flags: Flags to add to ``cdktf deploy`` and ``cdktf destroy``.
-    """
+class Providers(NamedTuple):
+    """How to run Terraform so that it finds the AWS provider; ``environment`` is added to Terraform's."""
 
     source: Source
-    mirror: Mirror | None
-    environment: Mapping[str, str]
-    cdktf_flags: Sequence[str]
+    mirror: Mirror | None = None
+    environment: Mapping[str, str] = MappingProxyType({})
 
     @property
     def where(self) -> str:
@@ -120,10 +103,7 @@ def parse_version(text: str) -> Version | None:
 
 
 def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
-    """Find a Terraform that is new enough.
-
-    Args:
-        environ: The environment to look in, this process's own by default.
+    """Find a Terraform that is new enough; by default in this process's own environment.
 
     Raises:
         TerraformError: There is none, it does not run, or it is too old.
@@ -163,10 +143,7 @@ def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
     As in Terraform, the variable hides the files in the home folder even when it names no file.
     """
     named = environ.get("TF_CLI_CONFIG_FILE") or environ.get("TERRAFORM_CONFIG")
-    if named:
-        files: list[Path] = [Path(named)]
-    else:
-        files = [home / ".terraformrc", *sorted((home / ".terraform.d").glob("*.tfrc"))]
+    files = [Path(named)] if named else [home / ".terraformrc", *sorted((home / ".terraform.d").glob("*.tfrc"))]
     for file in files:
         with contextlib.suppress(OSError):
             if _OWN_INSTALLATION.search(file.read_text(encoding="utf-8", errors="replace")):
@@ -232,11 +209,6 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
     return max(found, key=lambda mirror: (mirror.version, not mirror.packed), default=None)
 
 
-def find_mirror(candidates: Iterable[Path], platform: str) -> Mirror | None:
-    """Return the first candidate that holds the provider."""
-    return next((mirror for folder in candidates if (mirror := look_in(folder, platform))), None)
-
-
 def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> bool:
     """Ask the Terraform registry's service discovery once, briefly."""
     answer: list[bool] = []
@@ -256,24 +228,6 @@ def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> boo
     thread.start()
     thread.join(timeout_seconds)
     return answer[:1] == [True]
-
-
-def decide(*, user_config: bool, named_mirror: bool, registry: bool, mirror: bool) -> Source:
-    """Say where the provider comes from.
-
-    Args:
-        user_config: The user's own CLI configuration says where providers come from.
-        named_mirror: ``TF_PLUGIN_MIRROR`` names a mirror that has the provider.
-        registry: The Terraform registry answers.
-        mirror: A mirror was found on the machine.
-    """
-    if user_config:
-        return Source.USER_CONFIG
-    if named_mirror:
-        return Source.NAMED_MIRROR
-    if registry:
-        return Source.REGISTRY
-    return Source.MIRROR if mirror else Source.NOWHERE
 
 
 def cli_config(mirror: Path, providers: Sequence[str] = (PROVIDER,)) -> str:
@@ -302,12 +256,7 @@ def cli_config(mirror: Path, providers: Sequence[str] = (PROVIDER,)) -> str:
 
 
 def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path | None = None) -> Providers:
-    """Find the AWS provider and write down what Terraform needs to be told.
-
-    Args:
-        root: The project folder; the generated configuration goes to ``.build/terraform`` in it.
-        environ: The environment to look in, this process's own by default.
-        home: The home folder, the user's own by default.
+    """Find the AWS provider and write down what Terraform needs to be told, in ``.build/terraform`` of the project.
 
     Raises:
         TerraformError: There is no Terraform, or no provider for it.
@@ -316,82 +265,47 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
     home = Path.home() if home is None else home
     platform = find_terraform(environ).platform
     wanted = f"{_dotted(PROVIDER_FROM)} or newer, below {_dotted(PROVIDER_BELOW)}"
-    named = environ.get(MIRROR_VARIABLE)
-    own = user_config(environ, home) is not None
-    mirror: Mirror | None = None
-    registry = False
-    if own:
-        pass  # nothing more to find out
-    elif named:
-        mirror = look_in(Path(named).expanduser().absolute(), platform)
-        if mirror is None:
-            raise TerraformError(
-                f"{MIRROR_VARIABLE}={named} holds no {PROVIDER} ({wanted}) for {platform}:"
-                " name the folder above registry.terraform.io"
-            )
+    if user_config(environ, home):
+        return Providers(Source.USER_CONFIG)
+    if named := environ.get(MIRROR_VARIABLE):
+        source, mirror = Source.NAMED_MIRROR, look_in(Path(named).expanduser().absolute(), platform)
+        missing = (
+            f"{MIRROR_VARIABLE}={named} holds no {PROVIDER} ({wanted}) for {platform}:"
+            " name the folder above registry.terraform.io"
+        )
+    elif registry_reachable():
+        return Providers(Source.REGISTRY)
     else:
-        registry = registry_reachable()
-        if not registry:
-            mirror = find_mirror(mirror_candidates(environ, home), platform)
-    found = mirror is not None
-    source = decide(user_config=own, named_mirror=bool(named) and found, registry=registry, mirror=found)
-    if source is Source.NOWHERE:
-        raise TerraformError(
+        source, candidates = Source.MIRROR, mirror_candidates(environ, home)
+        mirror = next((found for folder in candidates if (found := look_in(folder, platform))), None)
+        missing = (
             f"the AWS provider ({wanted}) was not found: {REGISTRY_HOST} cannot be reached and no provider"
             f" mirror for {platform} is on this machine; set {MIRROR_VARIABLE} to a folder made by"
             " `terraform providers mirror`"
         )
     if mirror is None:
-        flags = () if source is Source.REGISTRY else ("--skip-provider-lock",)
-        return Providers(source, None, {}, flags)
-    # Locking would ask the registry for the other platforms' checksums.
-    return Providers(
-        source,
-        mirror,
-        {"TF_CLI_CONFIG_FILE": str(_write_config(root, mirror))},
-        ("--skip-provider-lock",),
-    )
+        raise TerraformError(missing)
+    return Providers(source, mirror, {"TF_CLI_CONFIG_FILE": str(_write_config(root, mirror))})
 
 
 def record_mirror(root: Path, providers: Providers) -> None:
     """Remember the mirror for ``link_mirror``, or forget the last one when none is needed."""
-    record = root / _BUILD / "plugins"
+    record = root / RECORD
     if providers.mirror is not None:
-        _link(record, providers.mirror.path)
+        link(record, providers.mirror.path)
     elif record.is_symlink():
         record.unlink()
 
 
-def link_mirror(outdir: Path, root: Path | None = None) -> None:
-    """Let a plain ``cdktf deploy`` find the recorded mirror, without any variable or configuration.
-
-    Terraform looks for a mirror in ``terraform.d/plugins`` of its working folder, which for cdktf is the
-    folder of the stack. Does nothing when ``make setup`` recorded no mirror, and never raises.
-
-    Args:
-        outdir: Where the app was synthesized to (``cdktf.out``).
-        root: The project folder, the working folder by default.
-    """
-    with contextlib.suppress(OSError):
-        record = (root or Path.cwd()) / _BUILD / "plugins"
-        usable = record.is_symlink() and record.is_dir()
-        for stack in sorted((outdir / "stacks").iterdir()):
-            place = stack / "terraform.d" / "plugins"
-            if usable:
-                _link(place, record.resolve())
-            elif place.is_symlink():
-                place.unlink()  # of an earlier setup
-
-
 def _write_config(root: Path, mirror: Mirror) -> Path:
-    file = root.absolute() / _BUILD / "terraformrc"
+    file = root.absolute() / BUILD / "terraformrc"
     file.parent.mkdir(parents=True, exist_ok=True)
     try:
         text = cli_config(mirror.path)
     except ValueError:
         # A path that cannot be written down is reached through a link that can.
-        record = file.parent / "plugins"
-        _link(record, mirror.path)
+        record = root.absolute() / RECORD
+        link(record, mirror.path)
         try:
             text = cli_config(record)
         except ValueError as error:
@@ -401,19 +315,6 @@ def _write_config(root: Path, mirror: Mirror) -> Path:
         draft.write(text)
     Path(draft.name).replace(file)
     return file
-
-
-def _link(place: Path, target: Path) -> None:
-    """Point a symbolic link at a folder; something that is no link stays."""
-    if place.is_symlink():
-        if place.readlink() == target:
-            return
-        place.unlink()
-    elif place.exists():
-        return
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with contextlib.suppress(FileExistsError):  # another run was faster
-        place.symlink_to(target, target_is_directory=True)
 
 
 def _listing(folder: Path) -> list[Path]:

@@ -74,13 +74,10 @@ class Progress:
 
 
 def errors(lines: list[str]) -> list[str]:
-    """Return the lines that say why a run failed.
+    """Return the lines that say why a run failed, of everything that was printed (``plain``).
 
     What the app wrote when it could not be synthesized, without its traceback; else Terraform's error boxes;
     else the last lines.
-
-    Args:
-        lines: Everything that was printed, ``plain``.
     """
     texts = [_CDKTF_LEVEL.sub("", line) for line in lines]
     said = [text for text in texts if text.strip()][-_LAST_LINES:]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,18 +12,12 @@ from pathlib import Path
 from eks_hardware._node import SILENCE_VARIABLE, SILENCED_NODE
 from eks_hardware.local.terraform import TerraformError, find_terraform
 
-MINIMUM_PYTHON = (3, 10)
 MINIMUM_NODE = 20
 
 
 @dataclass(frozen=True)
 class Tools:
-    """The programs that were found.
-
-    Attributes:
-        cdktf: The cdktf command line.
-        node_major: The major version of Node.
-    """
+    """The programs that were found."""
 
     cdktf: Path
     node_major: int
@@ -39,33 +31,25 @@ class ToolsMissing(Exception):  # noqa: N818  (it is a finding, several at once)
         self.lines = lines
 
 
-def find_tools(root: Path, environ: Mapping[str, str] | None = None) -> Tools:
-    """Find everything the demo runs.
-
-    Args:
-        root: The project folder, whose own ``node_modules`` come first.
-        environ: The environment to look in, this process's own by default.
+def find_tools(root: Path) -> Tools:
+    """Find everything the demo runs; the project's own ``node_modules`` come first.
 
     Raises:
         ToolsMissing: Something is missing or too old; every such thing is named.
     """
-    environ = os.environ if environ is None else environ
-    path = environ.get("PATH")
     missing: list[str] = []
-    if sys.version_info < MINIMUM_PYTHON:
-        missing.append("python is older than 3.10: install Python 3.10 or newer and run `make setup`")
-    node = shutil.which("node", path=path)
+    node = shutil.which("node")
     node_major = major_version(node) if node else 0
     if not node:
         missing.append(f"node is not on the PATH: install Node.js {MINIMUM_NODE} or newer, https://nodejs.org")
     elif node_major < MINIMUM_NODE:
         missing.append(f"node is version {node_major}: install Node.js {MINIMUM_NODE} or newer, https://nodejs.org")
     try:
-        find_terraform(environ)
+        find_terraform()
     except TerraformError as error:
         missing.append(str(error))
     own = root / "node_modules" / ".bin" / "cdktf"
-    cdktf = str(own) if own.exists() else shutil.which("cdktf", path=path)
+    cdktf = str(own) if own.exists() else shutil.which("cdktf")
     if cdktf is None:
         missing.append("node_modules/.bin/cdktf is missing: run `make setup`, or `npm ci`")
     if missing or cdktf is None:
@@ -86,10 +70,7 @@ def major_version(node: str) -> int:
 def cdktf_environment(base: Mapping[str, str], *, node_major: int, log_dir: Path) -> dict[str, str]:
     """Return an environment in which cdktf and Terraform work quietly and report to nobody.
 
-    Args:
-        base: The environment to start from.
-        node_major: The major version of Node.
-        log_dir: Where cdktf's own log file goes, instead of the project folder.
+    cdktf's own log file goes to ``log_dir`` instead of the project folder.
     """
     environment = {
         **base,

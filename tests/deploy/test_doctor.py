@@ -7,7 +7,6 @@ on; nor has it EKS's images.
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -119,7 +118,7 @@ def _doctor(emulator: Emulator, file: Path, keys: Mapping[str, str], *options: s
     return subprocess.run(
         [sys.executable, "-c", "from eks_hardware.cli import main; main()", "doctor", file.name, *options],
         cwd=file.parent,
-        env={**emulator.environment(os.environ), "COLUMNS": "80", **keys},
+        env={**emulator.environment(), "COLUMNS": "80", **keys},
         capture_output=True,
         text=True,
         timeout=120,

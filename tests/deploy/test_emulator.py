@@ -211,7 +211,7 @@ def test_repeats_its_answer_to_one_invocation(account: Callable[[str], Account])
 
 
 _INTERFACE = {"DeviceIndex": 0, "InterfaceType": "efa-only", "NetworkCardIndex": 1}
-# What stock ministack accepts and does not give back, each with where it would be: the reason for faithful.py.
+# What stock ministack accepts and does not give back, each with where it would be: the reason for the patches.
 FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {
     "launch template: interface type": lambda it: "InterfaceType" not in it["template"]["NetworkInterfaces"][0],
     "launch template: network card": lambda it: "NetworkCardIndex" not in it["template"]["NetworkInterfaces"][0],
@@ -264,5 +264,5 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("field", FORGOTTEN)
 def test_stock_ministack_forgets(stock: dict[str, Any], field: str) -> None:
-    """A line that fails here is good news: ministack has learnt it, and faithful.py can do less."""
+    """A line that fails here is good news: ministack has learnt it, and the patches can do less."""
     assert FORGOTTEN[field](stock)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.local import terraform
+from eks_hardware.provider_mirror import link_mirror
 
 _NEEDS_AWS = '{"terraform": {"required_providers": {"aws": {"source": "hashicorp/aws"}}}}'
 _AWKWARD = [
@@ -76,6 +77,6 @@ def test_a_linked_mirror_needs_no_configuration(tmp_path: Path, config: Mapping[
     record.symlink_to(mirror)
     stack_dir = tmp_path / "project" / "cdktf.out" / "stacks" / "one"
     stack_dir.mkdir(parents=True)
-    terraform.link_mirror(tmp_path / "project" / "cdktf.out", tmp_path / "project")
+    link_mirror(tmp_path / "project" / "cdktf.out", tmp_path / "project")
     done = _init(stack_dir, config)
     assert "Installed hashicorp/aws v5.100.0" in done.stdout, done.stderr

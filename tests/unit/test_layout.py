@@ -16,7 +16,18 @@ LINKS = ("config", "constructs", "stacks")
 FRAMEWORK = re.compile(r"^(cdktf|cdktn|constructs|jsii|(cdktf_cdktf|cdktn)_provider_\w+)$")
 
 LAYERS = (
-    ("_framework", "_lazy_names", "_lazy_providers", "data", "units", "aws_names", "versions", "printable", "findings"),
+    (
+        "_framework",
+        "_lazy_names",
+        "_lazy_providers",
+        "data",
+        "units",
+        "aws_names",
+        "versions",
+        "printable",
+        "findings",
+        "provider_mirror",
+    ),
     ("facts", "field_paths", "spellings", "suggestions"),
     ("_cdk", "_node", "catalogue", "iam_policies"),
     ("models", "software"),
@@ -246,6 +257,11 @@ def test_the_command_line_needs_no_node() -> None:
         "eks_hardware/diff/synthesis.py imports eks_hardware.stacks.in_memory",
     )
     assert [each for each in found if not each.startswith(allowed)] == []
+
+
+def test_the_stacks_do_not_know_the_demo() -> None:
+    """An app of somebody's own deploys what it synthesizes; the emulator and its account are the demo's."""
+    assert _breaches(("constructs", "stacks"), r"^eks_hardware\.local\b") == []
 
 
 def test_what_tests_use_is_used_by_nothing_else() -> None:

@@ -11,6 +11,14 @@ from eks_hardware.local import terraform
 from eks_hardware.local.terraform import Mirror, Source, TerraformError
 
 PLATFORM = "linux_amd64"
+# user_config, named_mirror, registry, mirror -> source; None stands for either, and for no source
+_DECISIONS = [
+    ((True, None, None, None), Source.USER_CONFIG),
+    ((False, True, None, None), Source.NAMED_MIRROR),
+    ((False, False, True, None), Source.REGISTRY),
+    ((False, False, False, True), Source.MIRROR),
+    ((False, False, False, False), None),
+]
 _FAKE_TERRAFORM = """#!/bin/sh
 echo '{{"terraform_version": "{version}", "platform": "linux_amd64"}}'
 """
@@ -39,29 +47,6 @@ def _program(folder: Path, version: str) -> Path:
     program.write_text(_FAKE_TERRAFORM.format(version=version), encoding="utf-8")
     program.chmod(0o755)
     return program
-
-
-# user_config, named_mirror, registry, mirror -> source; None stands for either
-_DECISIONS = [
-    ((True, None, None, None), Source.USER_CONFIG),
-    ((False, True, None, None), Source.NAMED_MIRROR),
-    ((False, False, True, None), Source.REGISTRY),
-    ((False, False, False, True), Source.MIRROR),
-    ((False, False, False, False), Source.NOWHERE),
-]
-
-
-def test_every_situation_is_decided_as_the_table_says() -> None:
-    for given in itertools.product([False, True], repeat=4):
-        expected = [
-            source
-            for pattern, source in _DECISIONS
-            if all(wanted in (None, is_so) for wanted, is_so in zip(pattern, given, strict=True))
-        ]
-        assert len(expected) == 1, f"the table does not cover {given} exactly once"
-        own, named, registry, mirror = given
-        decided = terraform.decide(user_config=own, named_mirror=named, registry=registry, mirror=mirror)
-        assert decided is expected[0]
 
 
 @pytest.mark.parametrize(
@@ -113,14 +98,6 @@ class TestMirror:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.symlink_to(target)
         assert (terraform.look_in(tmp_path / "linked", PLATFORM) is not None) is followed
-
-    def test_the_first_candidate_that_has_it_wins(self, tmp_path: Path) -> None:
-        _unpacked(tmp_path / "b", "5.100.0")
-        _unpacked(tmp_path / "c", "6.0.0")
-        candidates = [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
-        found = terraform.find_mirror(candidates, PLATFORM)
-        assert found is not None
-        assert found.path == tmp_path / "b"
 
 
 class TestCandidates:
@@ -245,7 +222,7 @@ class TestPrepare:
     def test_registry(self, tmp_path: Path) -> None:
         self.reachable = True
         self.candidates = [_unpacked(tmp_path / "mirror")]
-        assert self._prepare() == terraform.Providers(Source.REGISTRY, None, {}, ())
+        assert self._prepare() == terraform.Providers(Source.REGISTRY, None, {})
         assert not self.root.exists()
 
     def test_mirror(self, tmp_path: Path) -> None:
@@ -253,10 +230,35 @@ class TestPrepare:
         found = self._prepare()
         config = Path(found.environment["TF_CLI_CONFIG_FILE"])
         assert found.source is Source.MIRROR
-        assert found.cdktf_flags == ("--skip-provider-lock",)
         assert config == self.root / ".build" / "terraform" / "terraformrc"
         assert str(tmp_path / "mirror") in config.read_text(encoding="utf-8")
         assert sorted(path.name for path in config.parent.iterdir()) == ["terraformrc"]
+
+    def test_the_first_candidate_that_has_it_wins(self, tmp_path: Path) -> None:
+        self.candidates = [tmp_path / "a", _unpacked(tmp_path / "b"), _unpacked(tmp_path / "c", "6.0.0")]
+        found = self._prepare()
+        assert found.mirror is not None
+        assert found.mirror.path == tmp_path / "b"
+
+    def test_every_situation_is_decided_as_the_table_says(self, tmp_path: Path) -> None:
+        mirror = _packed(tmp_path / "mirror")
+        config = tmp_path / "own.rc"
+        config.write_text(TestUserConfig.OWN, encoding="utf-8")
+        settings = [("TF_CLI_CONFIG_FILE", config), (terraform.MIRROR_VARIABLE, mirror)]
+        for given in itertools.product([False, True], repeat=4):
+            (expected,) = [
+                source
+                for pattern, source in _DECISIONS
+                if all(wanted in (None, is_so) for wanted, is_so in zip(pattern, given, strict=True))
+            ]
+            set_ = {name: str(value) for (name, value), is_so in zip(settings, given[:2], strict=True) if is_so}
+            self.environ = {"PATH": self.environ["PATH"], **set_}
+            self.reachable, self.candidates = given[2], [mirror] if given[3] else []
+            if expected:
+                assert self._prepare().source is expected, given
+            else:
+                with pytest.raises(TerraformError, match="was not found"):
+                    self._prepare()
 
     def test_named_mirror_counts_before_the_registry(self, tmp_path: Path) -> None:
         self.reachable = True
@@ -288,60 +290,3 @@ class TestPrepare:
         self.reachable = True
         terraform.record_mirror(self.root, self._prepare())
         assert not record.is_symlink()
-
-
-class TestLinkMirror:
-    @pytest.fixture(autouse=True)
-    def _project(self, tmp_path: Path) -> None:
-        self.root = tmp_path / "project"
-        self.mirror = _unpacked(tmp_path / "mirror")
-        self.outdir = self.root / "cdktf.out"
-        self.places = [self.outdir / "stacks" / name / "terraform.d" / "plugins" for name in ("one", "two")]
-        for place in self.places:
-            place.parent.parent.mkdir(parents=True)
-        self.record = self.root / ".build" / "terraform" / "plugins"
-        self.record.parent.mkdir(parents=True)
-
-    def test_links_every_stack_again_and_again(self) -> None:
-        self.record.symlink_to(self.mirror)
-        for _ in range(2):
-            terraform.link_mirror(self.outdir, self.root)
-            assert [place.readlink() for place in self.places] == [self.mirror, self.mirror]
-
-    def test_without_a_record_nothing_happens(self) -> None:
-        terraform.link_mirror(self.outdir, self.root)
-        assert not any(place.parent.exists() for place in self.places)
-
-    def test_a_link_of_an_earlier_setup_goes(self) -> None:
-        self.record.symlink_to(self.mirror)
-        terraform.link_mirror(self.outdir, self.root)
-        self.record.unlink()
-        terraform.link_mirror(self.outdir, self.root)
-        assert not any(place.is_symlink() for place in self.places)
-
-    def test_a_mirror_that_is_gone_is_not_linked(self, tmp_path: Path) -> None:
-        self.record.symlink_to(tmp_path / "gone")
-        terraform.link_mirror(self.outdir, self.root)
-        assert not any(place.is_symlink() for place in self.places)
-
-    def test_a_folder_of_the_users_own_stays(self) -> None:
-        self.record.symlink_to(self.mirror)
-        self.places[0].mkdir(parents=True)
-        terraform.link_mirror(self.outdir, self.root)
-        assert not self.places[0].is_symlink()
-        assert self.places[1].is_symlink()
-
-    def test_never_fails_on_a_read_only_folder(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.record.symlink_to(self.mirror)
-
-        def refuse(*_arguments: object, **_options: object) -> None:
-            raise PermissionError(13, "Permission denied")
-
-        # Not by chmod: root may write everywhere.
-        for name in ("mkdir", "symlink_to", "unlink", "rename", "replace"):
-            monkeypatch.setattr(Path, name, refuse)
-        terraform.link_mirror(self.outdir, self.root)
-        assert not any(place.is_symlink() for place in self.places)
-
-    def test_never_fails_without_output(self, tmp_path: Path) -> None:
-        terraform.link_mirror(tmp_path / "nothing", self.root)
