@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.models import Strategy
 from eks_hardware.quotas import quota_needs
@@ -13,11 +14,7 @@ from eks_hardware.resolve import ResolvedStrategy, accelerator_resource
 
 @dataclass(frozen=True)
 class Amount:
-    """How much there is of something before and after; None where there is no such thing.
-
-    Attributes:
-        name: ``node_groups[gpu] min/desired/max``, ``A100``, ``L-417A185B Running On-Demand P instances``.
-    """
+    """How much there is of something before and after, such as ``A100``; None where there is no such thing."""
 
     name: str
     before: str | None
@@ -39,9 +36,9 @@ class CapacityChange:
     vcpu_quotas: tuple[Amount, ...]
 
     @property
-    def any(self) -> bool:
-        """Whether anything changes."""
-        return bool(self.nodes or self.accelerators or self.vcpu_quotas)
+    def amounts(self) -> tuple[Amount, ...]:
+        """All of them."""
+        return (*self.nodes, *self.accelerators, *self.vcpu_quotas)
 
 
 @dataclass(frozen=True)
@@ -70,14 +67,14 @@ def _differing(before: Mapping[str, str], after: Mapping[str, str]) -> tuple[Amo
 
 def _nodes(side: Side) -> dict[str, str]:
     found = {
-        f"node_groups[{group.name}] min/desired/max": (
+        f"{field_paths.node_group(group.name)} min/desired/max": (
             f"{group.min_size}/{'autoscaled' if group.autoscaled else group.desired_size}/{group.max_size}"
         )
         for group in side.resolved.node_groups
     }
     for pool in side.resolved.node_pools:
         limits = ", ".join(f"{amount} {name}" for name, amount in pool.limits.items())
-        found[f"karpenter.node_pools[{pool.name}] limits"] = limits or "none"
+        found[f"{field_paths.node_pool(pool.name)} limits"] = limits or "none"
     return found
 
 
@@ -85,20 +82,17 @@ def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
     """Devices at the most: of a group with several types the most, of a pool its limit."""
     found: dict[str, int] = {}
     for group in side.resolved.node_groups:
-        kinds = [kind.accelerator for name in group.instance_types if (kind := catalogue.get(name)).accelerator]
-        devices = [(each.count, each.name) for each in kinds if each]
+        devices = [chip for name in group.instance_types if (chip := catalogue.get(name).accelerator)]
         if devices:
-            count, _ = max(devices)
-            name = ", ".join(sorted({name for _, name in devices}))
-            found[name] = found.get(name, 0) + group.max_size * count
+            name = ", ".join(sorted({each.name for each in devices}))
+            found[name] = found.get(name, 0) + group.max_size * max(each.count for each in devices)
     pools = side.strategy.karpenter.node_pools if side.strategy.karpenter else ()
     for pool, resolved in zip(pools, side.resolved.node_pools, strict=True):
-        limit = {str(name): amount for name, amount in pool.limits.items()}.get(
-            accelerator_resource(resolved.hardware) or ""
-        )
+        limits = {str(name): amount for name, amount in pool.limits.items()}
+        limit = limits.get(accelerator_resource(resolved.hardware) or "")
         if limit is not None:
-            kinds = [kind.accelerator for name in resolved.instance_types if (kind := catalogue.get(name)).accelerator]
-            name = ", ".join(sorted({each.name for each in kinds if each}))
+            devices = [chip for name in resolved.instance_types if (chip := catalogue.get(name).accelerator)]
+            name = ", ".join(sorted({each.name for each in devices}))
             found[name] = found.get(name, 0) + int(limit)
     return {f"{name} at the most": str(count) for name, count in found.items()}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.catalogue import load
 from eks_hardware.diff.capacity import CapacityChange, Side, capacity_change
 from eks_hardware.diff.cost import CostChange, cost_change
 from eks_hardware.diff.hardware import PartChange, hardware_changes
@@ -25,8 +25,6 @@ class Changes:
     """What changes from one strategy to another.
 
     Attributes:
-        before: the old strategy.
-        after: the new one.
         state: ``same``: the new one is applied to what the old one made; ``separate``: it is another deployment, beside
             the old one; ``region``: the old one is left behind in its region.
         hardware: node groups and node pools.
@@ -52,7 +50,9 @@ class Changes:
     @property
     def any(self) -> bool:
         """Whether anything at all changes."""
-        return bool(self.hardware or self.capacity.any or self.cost.any or self.resources or self.pools or self.notes)
+        return bool(
+            self.hardware or self.capacity.amounts or self.cost.any or self.resources or self.pools or self.notes
+        )
 
     def of(self, *actions: Action) -> tuple[ResourceChange, ...]:
         """Resources with one of some actions."""
@@ -66,24 +66,18 @@ class Changes:
 def compare(
     before: Strategy,
     after: Strategy,
-    catalogue: Catalogue | None = None,
     *,
     synthesize: Callable[[ResolvedStrategy], Sequence[Document]] = synthesize,
 ) -> Changes:
     """Compare two strategies that passed the rules, the second as the successor of the first.
 
-    Without Node there are no resources to compare, which ``not_compared`` and the first note say.
-
-    Args:
-        before: the old strategy.
-        after: the new one.
-        catalogue: of instance types; by default the package's own.
-        synthesize: gives the Terraform JSON of a strategy's stacks, that of its charts last.
+    Without Node there are no resources to compare, which ``not_compared`` and the first note say. ``synthesize`` gives
+    the Terraform JSON of a strategy's stacks, that of its charts last.
 
     Raises:
         SynthesisError: when the stacks of a strategy cannot be synthesized.
     """
-    catalogue = catalogue or load()
+    catalogue = load()
     old, new = Side(before, resolve(before, catalogue)), Side(after, resolve(after, catalogue))
     old_bundle, new_bundle = bundle(old.resolved), bundle(new.resolved)
     state = _state(old.resolved, new.resolved)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from eks_hardware.catalogue import Catalogue
-from eks_hardware.cost import LEVELS, CostLine, Level, StrategyCost, cost_of
+from eks_hardware.cost import LEVELS, Level, StrategyCost, cost_of
 from eks_hardware.resolve import ResolvedStrategy
 
 
@@ -47,5 +47,4 @@ def cost_change(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Ca
 
 
 def _unknown(cost: StrategyCost) -> tuple[str, ...]:
-    lines: dict[str, CostLine] = {f"{line.path}: {line.name}": line for level in LEVELS for line in cost.unknown(level)}
-    return tuple(lines)
+    return tuple(dict.fromkeys(f"{line.path}: {line.name}" for level in LEVELS for line in cost.unknown(level)))

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
+from eks_hardware import field_paths
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.explain.values import EMPTY, lines
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy
@@ -32,11 +33,8 @@ class Difference:
 class PartChange:
     """A node group or node pool that is added, removed or changed.
 
-    Attributes:
-        path: its place in the strategy: ``node_groups[gpu]``.
-        action: what becomes of it.
-        differences: what changes; of one that is added or removed what it has.
-        renamed_to: name of an added group that is the same otherwise.
+    ``differences`` are what it has where it is added or removed; ``renamed_to`` is an added group that is the same
+    otherwise.
     """
 
     path: str
@@ -47,13 +45,14 @@ class PartChange:
 
 def hardware_changes(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Catalogue) -> tuple[PartChange, ...]:
     """Groups and pools whose hardware differs, in the order of the new strategy, removed ones last."""
-    old, new = _nodes(before), _nodes(after)
-    return tuple(_changes(old, new, catalogue))
+    return tuple(_changes(_nodes(before), _nodes(after), catalogue))
 
 
 def _nodes(resolved: ResolvedStrategy) -> dict[str, Node]:
-    groups = {f"node_groups[{each.name}]": each for each in resolved.node_groups}
-    return {**groups, **{f"karpenter.node_pools[{each.name}]": each for each in resolved.node_pools}}
+    return {
+        **{field_paths.node_group(each.name): each for each in resolved.node_groups},
+        **{field_paths.node_pool(each.name): each for each in resolved.node_pools},
+    }
 
 
 def _changes(old: Mapping[str, Node], new: Mapping[str, Node], catalogue: Catalogue) -> Iterator[PartChange]:
@@ -87,7 +86,7 @@ def _alike(one: Node, other: Node) -> bool:
 
 def _facts(node: Node, catalogue: Catalogue) -> dict[str, str]:
     """What a reviewer asks of a group's hardware, as text."""
-    return {name: _joined(read(node, catalogue)) for name, read in _READ.items()}
+    return {name: ", ".join(lines(read(node, catalogue))) for name, read in _READ.items()}
 
 
 def _ami(node: Node) -> Any:
@@ -97,23 +96,15 @@ def _ami(node: Node) -> Any:
 
 
 def _accelerators(node: Node, catalogue: Catalogue) -> Sequence[str]:
-    found = [
-        (kind.accelerator.count, kind.accelerator.name)
-        for name in node.instance_types
-        if (kind := catalogue.get(name)).accelerator
-    ]
-    return [f"{count} x {name}" for count, name in sorted(set(found), key=lambda each: (each[1], each[0]))]
-
-
-def _bought(node: Node) -> Any:
-    return node.capacity if isinstance(node, ResolvedNodeGroup) else node.capacity_types
+    found = {(chip.name, chip.count) for name in node.instance_types if (chip := catalogue.get(name).accelerator)}
+    return [f"{count} x {name}" for name, count in sorted(found)]
 
 
 _READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
     "hardware": lambda node, _: node.hardware.value,
     "instance types": lambda node, _: node.instance_types,
     "accelerators a node": _accelerators,
-    "capacity": lambda node, _: _bought(node),
+    "capacity": lambda node, _: node.capacity if isinstance(node, ResolvedNodeGroup) else node.capacity_types,
     "AMI": lambda node, _: _ami(node),
     "operating system": lambda node, _: node.ami_family,
     "EFA interfaces": lambda node, _: node.efa_count or None,
@@ -126,10 +117,6 @@ _READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
     "labels": lambda node, _: node.labels,
     "taints": lambda node, _: node.taints,
 }
-
-
-def _joined(value: Any) -> str:
-    return ", ".join(lines(value))
 
 
 def _short(before: str, after: str) -> tuple[str, str]:

@@ -10,14 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from eks_hardware.cost import LEVELS
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.messages import VERBS, sentence
 from eks_hardware.diff.plan import Action
-from eks_hardware.diff.summary import Point, dollars, listed, outline, summary, title
+from eks_hardware.diff.summary import Point, cost_rows, dollars, listed, outline, summary, title
 from eks_hardware.printable import counted
 
-_LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
 _MOST = 62_000
 """Characters of a whole comment, with some left for what others put around it: GitHub takes 65,536.
 
@@ -136,12 +134,11 @@ def _hardware(changes: Changes) -> Iterator[str]:
 
 
 def _capacity(changes: Changes) -> Iterator[str]:
-    if not changes.capacity.any:
+    amounts = changes.capacity.amounts
+    if not amounts:
         return
     yield "#### Capacity"
     yield ""
-    capacity = changes.capacity
-    amounts = (*capacity.nodes, *capacity.accelerators, *capacity.vcpu_quotas)
     rows = [(_cell(each.name), _cell(each.before or ""), _cell(each.after or "")) for each in amounts]
     yield from _table(("", "before", "after"), rows, right=(1, 2), most=_MOST_CAPACITY)
 
@@ -152,13 +149,7 @@ def _cost(changes: Changes) -> Iterator[str]:
         return
     yield "#### Cost"
     yield ""
-    rows = []
-    for unit, read in (("an hour", cost.usd_per_hour), ("a month", cost.usd_per_month)):
-        for level in LEVELS:
-            before, after = read(level)
-            change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
-            rows.append((f"{unit}, {_LEVELS[level]}", dollars(before), dollars(after), change))
-    yield from _table(("US dollars", "before", "after", "change"), rows, right=(1, 2, 3))
+    yield from _table(("US dollars", "before", "after", "change"), cost_rows(cost), right=(1, 2, 3))
     unknown = dict.fromkeys((*cost.unknown_after, *cost.unknown_before))
     if unknown:
         names, more = _within(_MOST_UNPRICED, [code(each) for each in unknown])

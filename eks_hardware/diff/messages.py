@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eks_hardware import field_paths
 from eks_hardware.diff.node_pools import PoolChange
 from eks_hardware.diff.plan import Action, Cause, ResourceChange
 from eks_hardware.diff.resources import TAGS, Reference, Resource
@@ -27,13 +28,8 @@ VERBS = {
 class Sentence:
     """A sentence in parts, so that a report can set values off from words.
 
-    Attributes:
-        owner: field of the strategy.
-        causes: what changes.
-        noun: what the resource is: ``node group``.
-        name: its name beside others of its kind; may be empty.
-        verb: what becomes of it.
-        consequences: what follows from that.
+    ``owner`` is a field of the strategy, ``noun`` what the resource is (``node group``); ``name`` tells it from others
+    of its kind and may be empty.
     """
 
     owner: str
@@ -52,9 +48,7 @@ class Sentence:
 def sentence(change: ResourceChange, template: ResourceChange | None = None) -> Sentence:
     """``node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes drain and go, ...``
 
-    Args:
-        change: what becomes of a resource.
-        template: what changes in its launch template, to be said in place of "gets a new version".
+    What changes in its launch template, ``template``, takes the place of "gets a new version".
     """
     causes: list[Cause] = []
     for each in [each for each in change.causes if each.replaces] or change.causes:
@@ -191,4 +185,4 @@ def pool_sentence(change: PoolChange) -> Sentence:
                 else ", as its disruption budgets allow"
             )
         consequences = (text,)
-    return Sentence(f"karpenter.node_pools[{change.name}]", change.fields, "node pool", "", verb, consequences)
+    return Sentence(field_paths.node_pool(change.name), change.fields, "node pool", "", verb, consequences)

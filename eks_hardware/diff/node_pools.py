@@ -22,7 +22,6 @@ class PoolChange:
     """A node pool whose objects change.
 
     Attributes:
-        name: of the pool.
         action: ``created``, ``deleted``, ``changed``, or ``replaced``: it goes with its release, and comes again.
         fields: what changes in its NodePool and EC2NodeClass: ``NodePool template.labels``; and the version that its
             image is for.
@@ -42,12 +41,8 @@ def pool_changes(
 ) -> tuple[PoolChange, ...]:
     """Every node pool whose nodes or objects change, those that stay first.
 
-    Args:
-        before: what was on the cluster.
-        after: what will be.
-        kubernetes_versions: minor versions of the control plane, before and after.
-        uninstalled: whether the release of the objects is uninstalled: Kubernetes deletes a pool's nodes with it, and
-            budgets do not hold that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
+    Where the release of the objects is ``uninstalled``, Kubernetes deletes a pool's nodes with it, and budgets do not
+    hold that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
     """
     old, new = _by_kind(before), _by_kind(after)
     found: list[PoolChange] = []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Literal
 
 from eks_hardware.diff.node_pools import PoolChange
 from eks_hardware.diff.plan import Action, ResourceChange
 from eks_hardware.kubernetes.karpenter import RESOURCES as POOLS_RELEASE
 from eks_hardware.resolve import ResolvedStrategy
+from eks_hardware.suggestions import some
 
 State = Literal["same", "separate", "region"]
 
@@ -28,14 +29,8 @@ def notes(
 ) -> Iterator[str]:
     """What a reader has to know beside the changes, the most important first.
 
-    Args:
-        before: the old strategy.
-        after: the new one.
-        state: whether the new one is applied to what the old one made.
-        found: what Terraform does.
-        pools: what Karpenter does.
-        had: how many resources the old one has; None where nobody knows.
-        moved: whether the old one has charts in Terraform that leave their stack.
+    ``had`` is how many resources the old strategy has (None where nobody knows), ``moved`` whether it has charts in
+    Terraform that leave their stack.
     """
     if state == "separate":
         number = "" if had is None else f"{had} "
@@ -59,7 +54,7 @@ def notes(
     if drained := [each.name for each in pools if each.action == "replaced"]:
         yield (
             f"the release {POOLS_RELEASE} is uninstalled: every node that Karpenter made drains and goes "
-            f"({_some(drained)}), whatever the disruption budgets say"
+            f"({some(drained, _NAMED)}), whatever the disruption budgets say"
         )
     accounts = (before.provider.account_id, after.provider.account_id)
     if None not in accounts and accounts[0] != accounts[1]:
@@ -81,12 +76,6 @@ def _moved_charts(after: ResolvedStrategy) -> str:
         "charts leave Terraform: their releases are uninstalled, and what they installed is gone until the manifests "
         "are applied"
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[ResourceChange, ...]) -> Iterator[str]:

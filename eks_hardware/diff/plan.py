@@ -32,7 +32,6 @@ class Cause:
         argument: its name in Terraform.
         row: what ``facts/replacements.json`` says of it; empty for tags.
         before: its value; a reference where only AWS knows it.
-        after: the same.
         replaces: whether it forces a replacement.
         through: what the argument refers to, where that is made anew and the value is not known yet.
     """
@@ -50,7 +49,6 @@ class ResourceChange:
     """What becomes of one resource, and why.
 
     Attributes:
-        action: what Terraform does.
         resource: as it will be; as it was where it goes.
         causes: arguments that change; those that force a replacement first.
         freed: whether what has it in use goes in the same apply, and so before it.

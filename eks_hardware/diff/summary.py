@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from eks_hardware.cost import LEVELS
 from eks_hardware.diff.compare import Changes
+from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.messages import Sentence, pool_sentence, sentence
 from eks_hardware.diff.plan import Action, ResourceChange
-from eks_hardware.printable import counted
+from eks_hardware.printable import counted, usd
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def listed(counter: Counter[str]) -> str:
     return ", ".join(counted(number, noun) for noun, number in counter.items())
 
 
+_LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
 _COUNTED = {
     Action.REPLACE: "replaced",
     Action.DESTROY: "destroyed",
@@ -132,7 +135,14 @@ def title(changes: Changes) -> str:
 
 def dollars(value: float, *, signed: bool = False) -> str:
     """``$1,234``, ``$0.0123``; with a sign ``+$12.30``."""
-    size = abs(value)
-    text = f"{size:,.0f}" if size >= 1000 else f"{size:,.2f}" if size >= 0.1 or size == 0 else f"{size:,.4f}"
     sign = "-" if value < 0 else "+" if signed and value > 0 else ""
-    return f"{sign}${text}"
+    return f"{sign}${usd(abs(value))}"
+
+
+def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
+    """What is paid by the hour and month: before, after, and the change; empty where there is none."""
+    for unit, read in (("an hour", cost.usd_per_hour), ("a month", cost.usd_per_month)):
+        for level in LEVELS:
+            before, after = read(level)
+            change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""
+            yield f"{unit}, {_LEVELS[level]}", dollars(before), dollars(after), change

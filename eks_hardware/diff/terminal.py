@@ -4,29 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from eks_hardware.cost import LEVELS
+from eks_hardware import field_paths
 from eks_hardware.diff.capacity import Amount
 from eks_hardware.diff.compare import Changes
 from eks_hardware.diff.cost import CostChange
 from eks_hardware.diff.hardware import PartChange
 from eks_hardware.diff.messages import VERBS
-from eks_hardware.diff.summary import Point, dollars, listed, outline, summary, title
+from eks_hardware.diff.summary import Point, cost_rows, listed, outline, summary, title
 from eks_hardware.explain.columns import columns, widest, wrapped
 from eks_hardware.explain.values import EMPTY
 from eks_hardware.printable import counted
 
-_LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
 _LEAST_WIDTH = 40
 _LABEL = 20
 
 
 def as_text(changes: Changes, width: int = 80) -> str:
-    """Everything that changes, section by section.
-
-    Args:
-        changes: the comparison.
-        width: of a line, in characters.
-    """
+    """Everything that changes, section by section, in lines of at most ``width`` characters."""
     return "\n".join(_lines(changes, max(width, _LEAST_WIDTH)))
 
 
@@ -36,9 +30,8 @@ def _lines(changes: Changes, width: int) -> Iterator[str]:
         yield from wrapped(f"! {note}", width, indent="  ")
     if changes.hardware:
         yield from _section("Hardware", _hardware(changes.hardware, width))
-    if changes.capacity.any:
-        rows = (*changes.capacity.nodes, *changes.capacity.accelerators, *changes.capacity.vcpu_quotas)
-        yield from _section("Capacity", _amounts(rows, width))
+    if changes.capacity.amounts:
+        yield from _section("Capacity", _amounts(changes.capacity.amounts, width))
     if changes.cost.any:
         yield from _section("Cost", _cost(changes.cost, width))
     if changes.resources or changes.pools:
@@ -74,18 +67,11 @@ def _amounts(rows: Sequence[Amount], width: int) -> Iterator[str]:
 
 
 def _cost(cost: CostChange, width: int) -> Iterator[str]:
-    cells = [("US dollars", "before", "after", "change")]
-    for unit, read in (("an hour", cost.usd_per_hour), ("a month", cost.usd_per_month)):
-        cells += [(f"{unit}, {_LEVELS[level]}", *_figures(*read(level))) for level in LEVELS]
+    cells = [("US dollars", "before", "after", "change"), *cost_rows(cost)]
     widths = [widest(cell[index] for cell in cells) + (index > 0) for index in range(4)]
     yield from columns(cells, widths, right=(1, 2, 3))
     for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
         yield from wrapped(f"no price is known, and it is not counted: {each}", width, indent="  ")
-
-
-def _figures(before: float, after: float) -> tuple[str, str, str]:
-    change = after - before
-    return dollars(before), dollars(after), dollars(change, signed=True) if abs(change) >= 0.00005 else ""
 
 
 def _resources(changes: Changes, width: int) -> Iterator[str]:
@@ -97,7 +83,7 @@ def _resources(changes: Changes, width: int) -> Iterator[str]:
         lines.append(f"- tags alone of {counted(found.only_tags, 'resource')}: updated in place")
     lines += [f"+ {owner}: {listed(counter)} created" for owner, counter in found.created.items()]
     lines += [
-        f"+ karpenter.node_pools[{pool.name}]: its NodePool and EC2NodeClass created"
+        f"+ {field_paths.node_pool(pool.name)}: its NodePool and EC2NodeClass created"
         for pool in changes.pools
         if pool.action == "created"
     ]

@@ -169,7 +169,7 @@ def test_without_node_the_rest_is_compared(without_node: Changes) -> None:
     )
     assert without_node.notes == (without_node.not_compared,)
     assert without_node.hardware
-    assert without_node.capacity.any
+    assert without_node.capacity.amounts
     assert without_node.cost.any
     assert [each.nodes for each in without_node.pools] == ["all"]
 
