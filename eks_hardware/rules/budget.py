@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from eks_hardware.catalogue import InstanceType
-from eks_hardware.cost import HOURS_PER_MONTH, CostLine, StrategyCost, cost_of
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.resolve import resolve
 from eks_hardware.resolve.node_pools import node_capacity
 from eks_hardware.rules.registry import Breach, Context, Node, error, limit_path, node_path, warning
 from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount
+
+if TYPE_CHECKING:
+    from eks_hardware.cost import CostLine, StrategyCost
 
 _FIELD = "budget.usd_per_month_at_max"
 _SHOWN = 3
@@ -61,6 +64,8 @@ def _cost(context: Context) -> StrategyCost | None:
         return None
     if not all(_is_told(context, node) for node in context.nodes):
         return None
+    from eks_hardware.cost import cost_of  # Most strategies have no budget.
+
     return cost_of(resolve(context.strategy, context.catalogue), context.catalogue, today=context.today)
 
 
@@ -116,6 +121,8 @@ def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float
 
 
 def _monthly(line: CostLine) -> float:
+    from eks_hardware.cost import HOURS_PER_MONTH
+
     return (line.usd_per_hour("max") or 0.0) * HOURS_PER_MONTH
 
 
