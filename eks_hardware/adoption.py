@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
-from eks_hardware.findings import Finding, Severity, StrategyError
+from eks_hardware.findings import Finding, Position, Severity, StrategyError
 from eks_hardware.loader.documents import load_document
 from eks_hardware.models import (
     AwsProviderSpec,
@@ -35,13 +35,7 @@ from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags,
 from eks_hardware.models.kubernetes import ChartName
 from eks_hardware.models.node_lists import NODE_LISTS
 from eks_hardware.models.strategy import Region
-from eks_hardware.resolve import (
-    ResolvedKarpenter,
-    ResolvedNodePool,
-    ResolvedProvider,
-    ResolvedStrategy,
-    resolve,
-)
+from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, ResolvedProvider, ResolvedStrategy, resolve
 from eks_hardware.rules import check_part
 
 __all__ = [
@@ -69,7 +63,7 @@ _OURS = (
     "region",
     "tags",
 )
-_OF_THE_CONTROL_PLANE = frozenset({"CONTROL_PLANE_ZONES"})
+_OF_THE_CONTROL_PLANE = "CONTROL_PLANE_ZONES"
 
 
 class AdoptedCluster(StrategyModel):
@@ -239,11 +233,7 @@ def load_adoption(file: Path | str, *, today: datetime.date | None = None) -> Re
         StrategyError: with every finding and its line.
     """
     document = load_document(Path(file), Adoption)
-    findings = [
-        dataclasses.replace(each, position=document.source.locate(each.path))
-        for each in _findings(_strategy(document.value), today)
-    ]
-    return _resolved(document.value, findings)
+    return _resolved(document.value, today, document.source.locate)
 
 
 def resolve_adoption(adoption: Adoption, *, today: datetime.date | None = None) -> ResolvedAdoption:
@@ -256,14 +246,21 @@ def resolve_adoption(adoption: Adoption, *, today: datetime.date | None = None) 
     Raises:
         StrategyError: a ``ValueError`` with every finding, each with the code of its rule.
     """
-    return _resolved(adoption, list(_findings(_strategy(adoption), today)))
+    return _resolved(adoption, today, lambda _: None)
 
 
-def _resolved(adoption: Adoption, findings: list[Finding]) -> ResolvedAdoption:
-    shown = [each for each in findings if not each.ignored]
+def _resolved(
+    adoption: Adoption, today: datetime.date | None, locate: Callable[[str], Position | None]
+) -> ResolvedAdoption:
+    strategy = _strategy(adoption)
+    shown = tuple(
+        dataclasses.replace(each, position=locate(each.path))
+        for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today)
+        if each.path.startswith(_OURS) and each.code != _OF_THE_CONTROL_PLANE and not each.ignored
+    )
     if any(each.severity is Severity.ERROR for each in shown):
         raise StrategyError(shown)
-    return ResolvedAdoption(resolve(_strategy(adoption)), adoption.cluster.security_group_ids, tuple(shown))
+    return ResolvedAdoption(resolve(strategy), adoption.cluster.security_group_ids, shown)
 
 
 def _strategy(adoption: Adoption) -> Strategy:
@@ -286,9 +283,3 @@ def _strategy(adoption: Adoption) -> Strategy:
         aws=adoption.aws,
         ignore=adoption.ignore,
     )
-
-
-def _findings(strategy: Strategy, today: datetime.date | None) -> Iterator[Finding]:
-    for each in check_part(strategy, lists=frozenset({_GROUPS}), today=today):
-        if each.path.startswith(_OURS) and each.code not in _OF_THE_CONTROL_PLANE:
-            yield each

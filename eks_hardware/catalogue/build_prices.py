@@ -78,12 +78,9 @@ _VOLUMES = {
 
 
 def reserved(folder: Path, catalogue: Catalogue, *, as_of: str) -> str:
-    """The table of reserved prices: standard, no upfront, Linux, shared tenancy.
+    """The table of reserved prices (standard, no upfront, Linux, shared tenancy), from ``data/ec2`` of a checkout.
 
-    Args:
-        folder: ``data/ec2`` of a checkout.
-        catalogue: types and regions that are wanted.
-        as_of: day of the files, as those of on-demand prices state it.
+    ``as_of`` is the day of the files, as those of on-demand prices state it.
     """
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for region in catalogue.regions:

@@ -14,7 +14,6 @@ from eks_hardware.cli.errors import FAILED, fail
 if TYPE_CHECKING:
     from eks_hardware.findings import Finding
     from eks_hardware.models import Strategy
-    from eks_hardware.resolve import ResolvedStrategy
     from eks_hardware.validation import Validation
 
 _OVER_BUDGET = "BUDGET_EXCEEDED"
@@ -58,10 +57,3 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
         raise Exit(FAILED)
     ((loaded, findings),) = found.strategies
     return Checked(loaded.strategy, findings)
-
-
-def resolved_strategy(name: str, overlays: Sequence[str] = ()) -> ResolvedStrategy:
-    """The strategy of :func:`checked`, resolved."""
-    from eks_hardware.resolve import resolve
-
-    return resolve(checked(name, overlays).strategy)

@@ -23,13 +23,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class CapacityChange:
-    """What changes in capacity.
-
-    Attributes:
-        nodes: nodes of groups, limits of pools.
-        accelerators: devices with every group and pool at its most, by accelerator.
-        vcpu_quotas: vCPUs that a quota has to allow with everything at its most.
-    """
+    """What changes at the most: nodes of groups and limits of pools, devices by accelerator, vCPUs of quotas."""
 
     nodes: tuple[Amount, ...]
     accelerators: tuple[Amount, ...]

@@ -24,16 +24,9 @@ from eks_hardware.resolve import ResolvedStrategy, resolve
 class Changes:
     """What changes from one strategy to another.
 
-    Attributes:
-        state: ``same``: the new one is applied to what the old one made; ``separate``: it is another deployment, beside
-            the old one; ``region``: the old one is left behind in its region.
-        hardware: node groups and node pools.
-        capacity: nodes, limits, accelerators, vCPU quotas.
-        cost: per hour and month.
-        resources: what Terraform does.
-        pools: what Karpenter does.
-        notes: what a reader has to know beside it.
-        not_compared: why there are no resources to compare; None where there are.
+    ``state`` is ``same`` where the new one is applied to what the old one made, ``separate`` where it is another
+    deployment beside it, ``region`` where the old one is left behind in its region. ``not_compared`` says why there
+    are no resources.
     """
 
     before: ResolvedStrategy

@@ -72,9 +72,12 @@ def _lines(changes: Changes) -> Iterator[str]:
         if more:
             yield f"- ... and {more} more"
         yield ""
-    yield from _hardware(changes)
-    yield from _capacity(changes)
-    yield from _cost(changes)
+    if changes.hardware:
+        yield from ("#### Hardware", "", *_hardware(changes))
+    if changes.capacity.amounts:
+        yield from ("#### Capacity", "", *_capacity(changes))
+    if changes.cost.any:
+        yield from ("#### Cost", "", *_cost(changes))
 
 
 def _headline(changes: Changes) -> str:
@@ -119,10 +122,6 @@ def _table(
 
 
 def _hardware(changes: Changes) -> Iterator[str]:
-    if not changes.hardware:
-        return
-    yield "#### Hardware"
-    yield ""
     rows = []
     for part in changes.hardware:
         name = _cell(part.path)
@@ -134,21 +133,12 @@ def _hardware(changes: Changes) -> Iterator[str]:
 
 
 def _capacity(changes: Changes) -> Iterator[str]:
-    amounts = changes.capacity.amounts
-    if not amounts:
-        return
-    yield "#### Capacity"
-    yield ""
-    rows = [(_cell(each.name), _cell(each.before or ""), _cell(each.after or "")) for each in amounts]
+    rows = [(_cell(each.name), _cell(each.before or ""), _cell(each.after or "")) for each in changes.capacity.amounts]
     yield from _table(("", "before", "after"), rows, right=(1, 2), most=_MOST_CAPACITY)
 
 
 def _cost(changes: Changes) -> Iterator[str]:
     cost = changes.cost
-    if not cost.any:
-        return
-    yield "#### Cost"
-    yield ""
     yield from _table(("US dollars", "before", "after", "change"), cost_rows(cost), right=(1, 2, 3))
     unknown = dict.fromkeys((*cost.unknown_after, *cost.unknown_before))
     if unknown:

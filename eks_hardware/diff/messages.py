@@ -87,9 +87,7 @@ def _consequences(change: ResourceChange) -> Iterable[str]:
 
 
 def _effect(cause: Cause) -> str:
-    row = cause.row
-    effect: str = row["added"] if cause.before is None and "added" in row else row["effect"]
-    return effect
+    return str(cause.row["added"] if cause.before is None and "added" in cause.row else cause.row["effect"])
 
 
 def difference(cause: Cause) -> str:

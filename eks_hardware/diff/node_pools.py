@@ -22,9 +22,8 @@ class PoolChange:
     """A node pool whose objects change.
 
     Attributes:
-        action: ``created``, ``deleted``, ``changed``, or ``replaced``: it goes with its release, and comes again.
-        fields: what changes in its NodePool and EC2NodeClass: ``NodePool template.labels``; and the version that its
-            image is for.
+        action: ``replaced`` is one that goes with its release, and comes again.
+        fields: what changes in its objects, as ``NodePool template.labels``, and the version that its image is for.
         nodes: which of its nodes Karpenter replaces: ``all``, those that no longer match (``unmatched``), ``none``.
         held: whether its disruption budgets let no node be replaced for that.
     """

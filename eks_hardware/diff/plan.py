@@ -26,14 +26,10 @@ class Action(str, Enum):
 
 @dataclass(frozen=True)
 class Cause:
-    """An argument that changes.
+    """An argument that changes, with its row in ``facts/replacements.json`` (empty for tags).
 
-    Attributes:
-        argument: its name in Terraform.
-        row: what ``facts/replacements.json`` says of it; empty for tags.
-        before: its value; a reference where only AWS knows it.
-        replaces: whether it forces a replacement.
-        through: what the argument refers to, where that is made anew and the value is not known yet.
+    Values are references where only AWS knows them; ``through`` is what the argument refers to, where that is made
+    anew and the value is not known yet.
     """
 
     argument: str
@@ -46,12 +42,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class ResourceChange:
-    """What becomes of one resource, and why.
+    """What becomes of one resource, and why; causes that force a replacement come first.
 
-    Attributes:
-        resource: as it will be; as it was where it goes.
-        causes: arguments that change; those that force a replacement first.
-        freed: whether what has it in use goes in the same apply, and so before it.
+    ``freed`` says that what has it in use goes in the same apply, and so before it.
     """
 
     action: Action

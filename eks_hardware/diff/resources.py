@@ -52,13 +52,7 @@ _FIELDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
 
 @dataclass(frozen=True)
 class Reference:
-    """An attribute of another resource that only AWS knows: an id, an ARN.
-
-    Attributes:
-        address: of the resource in the same stack.
-        attribute: its name in Terraform.
-        name: what people call the resource: ``private-usw2-az1``.
-    """
+    """An attribute of another resource of the stack that only AWS knows; ``name`` is what people call that."""
 
     address: str
     attribute: str
@@ -67,16 +61,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource of a stack.
+    """A resource of a stack, of which ``stack`` is the suffix (empty for the first).
 
     Attributes:
-        address: in Terraform.
         owner: the field of the strategy that it follows from: ``node_groups[gpu]``.
         name: what it is called in its owner: ``private-usw2-az1``; empty where its kind says it all.
         arguments: values by name, those in a block that ``facts/replacements.json`` looks into as ``block.name``. What
             refers to an argument of another resource has its value; what refers to anything else is a reference.
         ignored: arguments that Terraform leaves as they are (``lifecycle.ignore_changes``).
-        stack: suffix of the stack's name; empty for the first stack.
     """
 
     address: str

@@ -16,13 +16,7 @@ from eks_hardware.printable import counted, usd
 
 @dataclass(frozen=True)
 class Point:
-    """One line of a report.
-
-    Attributes:
-        action: what becomes of the resources; None of a node pool.
-        sentence: about the first of them.
-        more: how many others of the same kind and owner it stands for.
-    """
+    """One line of a report, for ``more`` others of the same kind and owner too; a node pool has no ``action``."""
 
     action: Action | None
     sentence: Sentence
@@ -33,11 +27,8 @@ class Point:
 class Outline:
     """What a report of resources says.
 
-    Attributes:
-        points: what is replaced, destroyed, or updated for a reason of its own; what becomes of node pools.
-        carried: resources that are replaced, or updated, because of what they refer to, counted by kind.
-        only_tags: how many resources get other tags and nothing else.
-        created: what is new, counted by owner and kind.
+    ``points`` are what changes for a reason of its own, ``carried`` what does because of what it refers to, by kind;
+    ``created`` is by owner and kind.
     """
 
     points: tuple[Point, ...]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from eks_hardware import field_paths
 from eks_hardware.doctor.aws import Aws
 from eks_hardware.doctor.model import Diagnosis, Probe, Subject
+from eks_hardware.models.node_lists import nodes_by_path
 
 NAME = "keys"
 CALLS: tuple[str, ...] = ("kms:DescribeKey",)
@@ -18,13 +18,10 @@ _NOT_THERE = ("NotFoundException", "InvalidArnException")
 def probes(subject: Subject) -> Iterator[Probe]:
     """One for each key that is named."""
     cluster, storage = subject.strategy.cluster, subject.strategy.storage
-    disks = {
-        **{field_paths.node_group(each.name): each.disk for each in subject.strategy.node_groups},
-        **{field_paths.node_pool(each.name): each.disk for each in subject.pools},
-    }
+    nodes = nodes_by_path(subject.strategy)
     named = {
         "cluster.secrets_encryption.kms_key_arn": cluster.secrets_encryption.kms_key_arn,
-        **{f"{path}.disk.kms_key_arn": disk.kms_key_arn for path, disk in disks.items()},
+        **{f"{path}.disk.kms_key_arn": node.disk.kms_key_arn for path, node in nodes.items()},
         "storage.efs.kms_key_arn": storage.efs.kms_key_arn if storage.efs else None,
         "storage.fsx_lustre.kms_key_arn": storage.fsx_lustre.kms_key_arn if storage.fsx_lustre else None,
     }

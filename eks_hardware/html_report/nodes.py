@@ -8,12 +8,7 @@ from fractions import Fraction
 
 from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
 from eks_hardware.explain import lines
-from eks_hardware.resolve import (
-    ResolvedNodeGroup,
-    ResolvedNodePool,
-    ResolvedStrategy,
-    accelerator_resource,
-)
+from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, accelerator_resource
 from eks_hardware.resolve.node_pools import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
@@ -38,17 +33,12 @@ class Devices:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSet:
-    """A node group, or a pool that Karpenter makes nodes for.
+    """A node group, or a pool that Karpenter makes nodes for, in words.
 
     Attributes:
-        types: its instance types in a few words.
-        devices: accelerators of a node; None without.
         size: how many nodes there may be, or what limits them.
-        capacity: how they are bought.
         efa: EFA interfaces of a node.
         marks: what else a reader should know: shared GPUs, a placement group.
-        taints: as ``kubectl`` writes them.
-        zone_ids: where its nodes may be.
         most_devices: accelerators of all its nodes at most; for a pool, what its limits allow.
     """
 

@@ -256,11 +256,7 @@ class _Demo:
             raise DemoError("after cdktf destroy there still is:\n" + "\n".join(found))
 
     def _leave_running(
-        self,
-        local_aws: Emulator,
-        environment: Mapping[str, str],
-        region: str,
-        clusters: list[ClusterFacts],
+        self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
     ) -> None:
         kept = Kept(self._stack, local_aws.pid, local_aws.port, local_aws.token, str(local_aws.work_dir))
         script = self._run_dir / "env.sh"

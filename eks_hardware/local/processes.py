@@ -24,12 +24,7 @@ class Terminated(SystemExit):
 
 
 def start(
-    argv: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    stdout: int | IO[bytes],
-    stdin: int = subprocess.DEVNULL,
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int | IO[bytes], stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, so that Ctrl-C reaches us first and we stop it in order."""
     return subprocess.Popen(

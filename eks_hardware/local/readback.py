@@ -32,17 +32,7 @@ class NodeGroupFacts:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One EKS cluster and what belongs to it, as AWS describes it.
-
-    Attributes:
-        zones: The zone ids of the VPC's subnets.
-        subnets: How many subnets the VPC has.
-        access_entries: Role or user names.
-        pod_identities: ``namespace/service-account`` to role name.
-        queues: Names of the SQS queues.
-        rules: Names of the EventBridge rules that feed the queues.
-        roles: Names of the IAM roles.
-    """
+    """One EKS cluster and what belongs to it, by name; pod identities are roles by ``namespace/account``."""
 
     name: str
     kubernetes_version: str
@@ -77,10 +67,7 @@ class Account:
             }
         )
         self._session = boto3.session.Session(
-            botocore_session=core,
-            aws_access_key_id=ACCESS_KEY,
-            aws_secret_access_key=SECRET_KEY,
-            region_name=region,
+            botocore_session=core, aws_access_key_id=ACCESS_KEY, aws_secret_access_key=SECRET_KEY, region_name=region
         )
         self._config = config(proxies={}, retries={"max_attempts": 2}, connect_timeout=5, read_timeout=30)
         self._clients: dict[str, Any] = {}

@@ -61,12 +61,9 @@ class Terraform(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """A folder that holds the AWS provider the way Terraform's ``filesystem_mirror`` wants it.
+    """A folder above ``registry.terraform.io`` that holds the AWS provider as a ``filesystem_mirror`` has to.
 
-    Attributes:
-        path: The folder above ``registry.terraform.io``.
-        version: The newest version in it that the stacks accept.
-        packed: Whether that version is a zip file, which Terraform unpacks once per stack.
+    ``version`` is the newest that the stacks accept; Terraform unpacks a ``packed`` one once per stack.
     """
 
     path: Path
@@ -152,11 +149,7 @@ def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
 
 
 def mirror_candidates(
-    environ: Mapping[str, str],
-    home: Path,
-    *,
-    system: str = sys.platform,
-    optional_software: Path = Path("/opt"),
+    environ: Mapping[str, str], home: Path, *, system: str = sys.platform, optional_software: Path = Path("/opt")
 ) -> Iterator[Path]:
     """Yield the folders where a mirror may be, in order.
 

@@ -27,14 +27,7 @@ def plain(line: str) -> str:
 
 @dataclass
 class Progress:
-    """How far a deploy or destroy is.
-
-    Attributes:
-        phase: What is happening, for people.
-        total: How many resources are planned; ``None`` before the plan is known.
-        done: How many of them are finished.
-        active: What is being worked on, oldest first.
-    """
+    """How far a deploy or destroy is; ``total`` is None before the plan is known, ``active`` oldest first."""
 
     phase: str = "synthesizing the stack"
     total: int | None = None

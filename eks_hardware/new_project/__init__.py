@@ -29,13 +29,9 @@ _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A file of a project.
+    """A file of a project, made from a template in ``files/``.
 
-    Attributes:
-        path: where it is, as seen from the project.
-        template: what it is made from, in ``files/``.
-        purpose: what it is for, in a few words.
-        needed: what has to be in a file that somebody else wrote.
+    ``needed`` is what has to be in it where somebody else wrote it.
     """
 
     path: str
@@ -77,10 +73,6 @@ def strategy_path(folder: Path, name: str) -> Path:
 
 def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:
     """Write the files of a project that are not there yet; each comes with whether it was written.
-
-    Args:
-        folder: of the project.
-        name: the strategy that the README speaks of.
 
     Raises:
         WriteError: a file cannot be written; those before it are.

@@ -110,6 +110,8 @@ def _fill(text: str, indent: str) -> list[str]:
 
 
 def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
+    from eks_hardware.validation.json import finding_as_json
+
     return {
         "version": _JSON_VERSION,
         "strategy": loaded.strategy.name,
@@ -124,11 +126,7 @@ def _as_json(report: Report, loaded: LoadedStrategy) -> dict[str, Any]:
             {"name": outcome.name, "probes": outcome.probes, "findings": len(outcome.findings)}
             for outcome in report.outcomes
         ],
-        "findings": [_finding_as_json(each) for each in report.findings],
+        "findings": [
+            {**finding_as_json(each), "check": each.check, "command": each.command or None} for each in report.findings
+        ],
     }
-
-
-def _finding_as_json(finding: Diagnosis) -> dict[str, Any]:
-    from eks_hardware.validation.json import finding_as_json
-
-    return {**finding_as_json(finding), "check": finding.check, "command": finding.command or None}

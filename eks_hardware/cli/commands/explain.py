@@ -44,11 +44,12 @@ def explain(
 
     Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage.
     """
-    from eks_hardware.cli.checked_strategy import resolved_strategy
+    from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.cli.output import explanation
     from eks_hardware.explain import KINDS, sections
+    from eks_hardware.resolve import resolve
 
-    resolved = resolved_strategy(strategy, overlays)
+    resolved = resolve(checked(strategy, overlays).strategy)
     _known("--group", groups, [each.name for each in resolved.node_groups], resolved.name)
     _known("--pool", pools, [each.name for each in resolved.node_pools], resolved.name)
     every = sections(resolved)

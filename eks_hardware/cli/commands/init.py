@@ -191,8 +191,13 @@ def _somebody_is_there() -> bool:
 
 
 def _strategy(name: str, answers: _Answers) -> str:
-    region = answers.region or _DEFAULT_REGION
-    _refuse_unknown_region(region)
+    from eks_hardware.advisor.strategies.strategy_text import WriteError
+    from eks_hardware.catalogue import load
+    from eks_hardware.suggestions import did_you_mean
+
+    region, regions = answers.region or _DEFAULT_REGION, load().regions
+    if region not in regions:
+        raise WriteError(f'the catalogue does not know the region "{region}"; {did_you_mean(region, regions)}')
     if answers.hardware:
         from eks_hardware.advisor.strategies.starters import KINDS, starter_groups
         from eks_hardware.advisor.strategies.strategy_text import strategy_text
@@ -203,17 +208,6 @@ def _strategy(name: str, answers: _Answers) -> str:
     from eks_hardware.advisor.strategies.write import strategy_yaml
 
     return strategy_yaml(_recommended(answers, region), name=name)
-
-
-def _refuse_unknown_region(region: str) -> None:
-    from eks_hardware.advisor.strategies.strategy_text import WriteError
-    from eks_hardware.catalogue import load
-    from eks_hardware.suggestions import did_you_mean
-
-    regions = load().regions
-    if region not in regions:
-        hint = did_you_mean(region, regions)
-        raise WriteError(f'the catalogue does not know the region "{region}"; {hint}')
 
 
 def _recommended(answers: _Answers, region: str) -> Recommendation:

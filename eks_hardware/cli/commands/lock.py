@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 import click
@@ -91,11 +91,7 @@ def _refuse_unknown(groups: Sequence[str], strategies: Sequence[LoadedStrategy])
 
 
 def _relocked(
-    strategies: Sequence[LoadedStrategy],
-    overlays: list[str],
-    *,
-    upgrade: Sequence[str],
-    compare: bool,
+    strategies: Sequence[LoadedStrategy], overlays: list[str], *, upgrade: Sequence[str], compare: bool
 ) -> list[tuple[LoadedStrategy, Relocked]]:
     """What becomes of every lock file, before any is written."""
     from eks_hardware.advisor.strategies.lock import LockError
@@ -122,11 +118,7 @@ def _write(loaded: LoadedStrategy, found: Relocked) -> None:
 
     if _says_nothing(loaded, found) or loaded.path is None:
         return
-    for choice in found.choices:
-        said = {"new": "chosen", "kept": "kept", "changed": "changed"}[choice.state]
-        click.echo("\n".join(_lines(choice, said)))
-    for entry in found.removed:
-        click.echo(f"{entry.path}  removed: nothing asks for it")
+    _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: nothing asks for it")
     path = lock_path(loaded.path)
     changed = write(path, found.entries)
     name = display_name(path)
@@ -140,11 +132,8 @@ def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
     """Show how today's answers differ from what is locked, and whether they do."""
     if _says_nothing(loaded, found):
         return False
-    for choice in found.choices:
-        said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
-        click.echo("\n".join(_lines(choice, said[choice.state])))
-    for entry in found.removed:
-        click.echo(f"{entry.path}  nothing asks for it any more")
+    said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
+    _tell(found, said, "nothing asks for it any more")
     behind = [each for each in found.choices if each.state != "kept"]
     if behind or found.removed:
         click.echo(f"{loaded.file}: the lock file is behind; `eks-hardware lock {loaded.file}` brings it up to date")
@@ -154,6 +143,13 @@ def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
         return True
     click.echo(f"{loaded.file}: what is locked is what would be chosen today")
     return False
+
+
+def _tell(found: Relocked, said: Mapping[str, str], gone: str) -> None:
+    for choice in found.choices:
+        click.echo("\n".join(_lines(choice, said[choice.state])))
+    for entry in found.removed:
+        click.echo(f"{entry.path}  {gone}")
 
 
 def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:

@@ -115,6 +115,7 @@ def recommend(
       eks-hardware recommend --from workload.yaml --budget cost -o llm.yaml
     """
     from eks_hardware.advisor.recommend import recommend
+    from eks_hardware.cli.output import recommendation
 
     if output is None and (pick > 1 or force):
         fail(f"{'--pick' if pick > 1 else '--force'} goes with --output FILE", WRONG_USAGE)
@@ -122,7 +123,10 @@ def recommend(
     found = recommend(request, only=only)
     # First, so that it is there whoever stops reading, and a wrong name or number is not found below a long table.
     chosen = _write(found, output, pick, force) if output and found.candidates else None
-    _show(found, top=top, explain=explain, as_json=format_ == "json", written=output is not None)
+    if format_ == "json":
+        print_json(recommendation.content(found))
+    else:
+        recommendation.show(found, top=top, explain=explain, written=output is not None)
     if not found.candidates:
         raise Exit(FAILED)
     if output and chosen:
@@ -186,15 +190,6 @@ def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any
 
 
 # --- what is answered
-
-
-def _show(found: Recommendation, *, top: int, explain: bool, as_json: bool, written: bool) -> None:
-    from eks_hardware.cli.output import recommendation
-
-    if as_json:
-        print_json(recommendation.content(found))
-    else:
-        recommendation.show(found, top=top, explain=explain, written=written)
 
 
 def _write(found: Recommendation, file: Path, pick: int, force: bool) -> Candidate:

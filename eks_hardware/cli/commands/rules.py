@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument(
-    "code",
-    required=False,
-    shell_complete=completion.rule_codes,
-    help="Explain this code; without it all are listed.",
+    "code", required=False, shell_complete=completion.rule_codes, help="Explain this code; without it all are listed."
 )
 @parameters.output_format()
 def rules(code: str | None, format_: str) -> None:
@@ -98,10 +95,10 @@ def _explained(each: Explanation) -> str:
     parts.append(_wrapped(each.why))
     if each.breaks:
         where = "For example:" if is_whole(each.breaks) else "For example, laid over a strategy with a group `system`:"
-        parts.append(f"{where}\n\n" + _indented(each.breaks))
+        parts.append(f"{where}\n\n" + textwrap.indent(each.breaks.rstrip("\n"), "  "))
     parts.append("What is said:\n\n" + "\n".join(_wrapped(said, "  ") for said in _says(each)))
     if each.fixed:
-        parts.append("Better:\n\n" + _indented(each.fixed))
+        parts.append("Better:\n\n" + textwrap.indent(each.fixed.rstrip("\n"), "  "))
     parts.append(f"Source: {each.source}")
     return "\n\n".join(parts)
 
@@ -111,7 +108,3 @@ def _wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(
         text, width, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  {line}".rstrip() for line in text.rstrip("\n").splitlines())

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 @parameters.output_format()
 @click.option("--quotas", is_flag=True, help="Print the service quotas that each strategy needs, too.")
 @click.option(
-    "--sarif",
-    type=parameters.FILE,
-    metavar="FILE",
-    help="Write a SARIF report too, for code scanning; - is stdout.",
+    "--sarif", type=parameters.FILE, metavar="FILE", help="Write a SARIF report too, for code scanning; - is stdout."
 )
 def validate(
     files: tuple[Path, ...], overlays: tuple[str, ...], strict: bool, format_: str, quotas: bool, sarif: Path | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from click.exceptions import Exit
@@ -11,11 +11,6 @@ from click.exceptions import Exit
 from eks_hardware.cli import parameters
 from eks_hardware.cli.errors import WRONG_USAGE
 from eks_hardware.cli.output import print_json
-
-if TYPE_CHECKING:
-    from eks_hardware.models import Strategy
-    from eks_hardware.workloads import Manifest, Request
-
 
 _KINDS = ("job", "deployment", "pytorchjob", "smoke-test")
 _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
@@ -57,7 +52,8 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
     Exit code 0: printed; 1: errors in the strategy; 2: wrong usage, or a workload that the nodes cannot run.
     """
     from eks_hardware.cli.checked_strategy import checked
-    from eks_hardware.workloads import CHECKS, Request, WorkloadError
+    from eks_hardware.resolve import resolve
+    from eks_hardware.workloads import CHECKS, Request, WorkloadError, manifest
 
     try:
         request = Request(
@@ -66,7 +62,8 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
             **said,
         )
         request.check()
-        found = _made(checked(strategy).strategy, request)
+        read = checked(strategy).strategy
+        found = manifest(read, resolve(read), request)
     except WorkloadError as problem:
         click.echo(str(problem), err=True)
         raise Exit(WRONG_USAGE) from None
@@ -86,10 +83,3 @@ def _words(command: str | None) -> tuple[str, ...]:
     except ValueError as error:
         message = f"{str(error).lower()}; quote it as for a shell"
         raise WorkloadError("WORKLOAD_COMMAND", "--command", message) from None
-
-
-def _made(strategy: Strategy, request: Request) -> Manifest:
-    from eks_hardware.resolve import resolve
-    from eks_hardware.workloads import manifest
-
-    return manifest(strategy, resolve(strategy), request)

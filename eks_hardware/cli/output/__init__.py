@@ -31,14 +31,7 @@ def console(*, highlight: bool = False) -> Console:
 def table(
     columns: Sequence[str], *, right: Container[str] = (), fold: Container[str] = (), heading: str = "bold"
 ) -> Table:
-    """A table without borders.
-
-    Args:
-        columns: their headings.
-        right: those that are aligned to the right.
-        fold: those that may take several lines.
-        heading: style of the headings.
-    """
+    """A table without borders; columns are aligned to the right, ``fold`` into several lines, or neither."""
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=heading)

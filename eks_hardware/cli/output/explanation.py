@@ -42,14 +42,10 @@ def show(chosen: Sequence[Section], *, derived: bool) -> None:
     import shutil
 
     width = shutil.get_terminal_size().columns
-    first = True
-    for section in chosen:
-        rows = _rows(section, derived=derived)
-        if not rows:
-            continue
-        if not first:
+    shown = [(section, rows) for section in chosen if (rows := _rows(section, derived=derived))]
+    for index, (section, rows) in enumerate(shown):
+        if index:
             click.echo()
-        first = False
         click.secho(section.path, bold=True)
         notes: dict[str, int] = {}
         for line in _table([row for row in rows if row.is_set], notes, width):
@@ -63,8 +59,7 @@ def show_parts(sections: Sequence[Section]) -> None:
     click.secho("\nparts (one alone: --section 'NAME'; or a kind: addons, groups, pools, charts)", bold=True)
     width = max(len(each.path) for each in sections)
     for each in sections:
-        count = len(each.rows)
-        derived = sum(row.derived for row in each.rows)
+        count, derived = len(each.rows), sum(row.derived for row in each.rows)
         click.echo(f"{each.path:{width}}  {count:2} value{' ' if count == 1 else 's'}, {derived:2} derived")
 
 

@@ -28,11 +28,7 @@ def quota_table(strategy: Strategy) -> str:
 
 def quota_rows(strategy: Strategy) -> dict[str, Any]:
     """The same with stable keys, for JSON."""
-    return {
-        "strategy": strategy.name,
-        "region": strategy.region,
-        "quotas": [_row(need) for need in _needs(strategy)],
-    }
+    return {"strategy": strategy.name, "region": strategy.region, "quotas": [_row(need) for need in _needs(strategy)]}
 
 
 def _needs(strategy: Strategy) -> tuple[QuotaNeed, ...]:

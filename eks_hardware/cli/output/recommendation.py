@@ -125,13 +125,9 @@ def _miss(miss: Miss) -> dict[str, Any]:
 
 
 def show(found: Recommendation, *, top: int, explain: bool, written: bool = False) -> None:
-    """Print the answer.
+    """Print the answer: at most ``top`` families, and with ``explain`` every reason, part of a score and rejection.
 
-    Args:
-        found: the answer.
-        top: families to show at most.
-        explain: every reason, the parts of each score, and every rejection.
-        written: whether it is written to a file as well, so that nobody need be told how.
+    Where it is ``written`` to a file as well, nobody need be told how.
     """
     out = console()
     best = best_of_families(found.candidates)
