@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NoReturn
 
 import click
@@ -18,6 +19,16 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
     """End the command with ``error: MESSAGE`` on stderr."""
     click.echo(f"error: {message}", err=True)
     raise Exit(code)
+
+
+def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:
+    """End the command with exit code 2 where a value of an option is not known."""
+    if value is None or value in known:
+        return
+    from eks_hardware.suggestions import did_you_mean
+
+    hint = did_you_mean(value, known, f"known: {', '.join(known)}")
+    fail(f"unknown {kind} {value!r}; {hint}", WRONG_USAGE)
 
 
 def reason(error: OSError) -> str:

@@ -100,8 +100,8 @@ def run_demo(console: Console, *, root: Path, stack: str, keep: bool) -> int:
     return 0
 
 
-def stop_kept(console: Console, root: Path) -> int:
-    """Stop every demo that was left running in this checkout; return the exit code, 0 also when there was none."""
+def stop_kept(console: Console, root: Path) -> None:
+    """Stop every demo that was left running in this checkout."""
     records = sorted((root / _RUNS).glob(f"*/{_RECORD}"))
     for record in records:
         kept = Kept(**json.loads(record.read_text(encoding="utf-8")))
@@ -110,7 +110,6 @@ def stop_kept(console: Console, root: Path) -> int:
         console.print(f"{kept.stack}: " + ("stopped" if was_running else "was not running any more"))
     if not records:
         console.print("no demo was left running")
-    return 0
 
 
 class _Demo:

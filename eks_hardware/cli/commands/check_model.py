@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.cli.errors import FAILED, refuse_unknown
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -59,12 +59,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     from eks_hardware.models.needs import Framework
     from eks_hardware.models.workload import ModelShape
 
-    known = get_args(Framework)
-    if framework is not None and framework not in known:
-        from eks_hardware.suggestions import did_you_mean
-
-        hint = did_you_mean(framework, known, f"known: {', '.join(known)}")
-        fail(f"unknown framework {framework!r}; {hint}", WRONG_USAGE)
+    refuse_unknown("framework", framework, get_args(Framework))
     try:
         shape = read_hf_config(path)
     except ShapeError as error:

@@ -28,6 +28,7 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
         root = find_root()
     except DemoError as error:
         fail(str(error))
-    code = stop_kept(console, root) if stop else run_demo(console, root=root, stack=stack, keep=keep)
-    if code:
+    if stop:
+        stop_kept(console, root)
+    elif code := run_demo(console, root=root, stack=stack, keep=keep):
         raise Exit(code)

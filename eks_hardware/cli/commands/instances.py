@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import WRONG_USAGE, fail
+from eks_hardware.cli.errors import fail, refuse_unknown
 from eks_hardware.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
@@ -19,16 +19,6 @@ if TYPE_CHECKING:
     from eks_hardware.catalogue.build import Ec2Data
 
 _WITHDRAWN = "†"
-
-
-def _known(option: str, value: str | None, known: tuple[str, ...]) -> None:
-    """End with exit code 2 if a filter value is not known."""
-    if value is None or value in known:
-        return
-    from eks_hardware.suggestions import did_you_mean
-
-    hint = did_you_mean(value, known, f"known: {', '.join(known)}")
-    fail(f"unknown {option} {value!r}; {hint}", WRONG_USAGE)
 
 
 def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function], parameters.Function]:
@@ -63,10 +53,10 @@ def instances(
     family = family and family.lower()
     accelerator = accelerator and label_name(accelerator)
     hardware = hardware and hardware.lower()
-    _known("family", family, catalogue.families)
-    _known("accelerator", accelerator, catalogue.accelerators)
-    _known("region", region, catalogue.regions)
-    _known("hardware", hardware, tuple(kind.value for kind in Hardware))
+    refuse_unknown("family", family, catalogue.families)
+    refuse_unknown("accelerator", accelerator, catalogue.accelerators)
+    refuse_unknown("region", region, catalogue.regions)
+    refuse_unknown("hardware", hardware, tuple(kind.value for kind in Hardware))
     found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
     if format_ == "json":
         rows = [_as_json(catalogue, item, region) for item in sorted(found, key=lambda item: item.name)]

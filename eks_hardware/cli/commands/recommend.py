@@ -149,6 +149,7 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     """What is asked of the recommender, and the hardware that it may choose from."""
     from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
     from eks_hardware.findings import StrategyError
+    from eks_hardware.resolve.mappings import merged
 
     folder = file.parent if file else None
     try:
@@ -167,8 +168,8 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     if "spot" in said.get("purchase", ()):
         before.setdefault("interruptible", True)
     try:
-        merged = read_workload(json.dumps(_merged(before, said)))
-        return request_of(merged, folder=folder), merged.value.only
+        both = read_workload(json.dumps(merged(before, said)))
+        return request_of(both, folder=folder), both.value.only
     except StrategyError as error:
         _stop_for_options(error)
 
@@ -179,14 +180,6 @@ def _read(file: Path) -> Document[WorkloadFile]:
     if str(file) == _STDIN:
         return read_workload(sys.stdin.read(), file="<stdin>")
     return read_workload(file)
-
-
-def _merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(below)
-    for name, value in above.items():
-        known = merged.get(name)
-        merged[name] = _merged(known, value) if isinstance(known, Mapping) and isinstance(value, Mapping) else value
-    return merged
 
 
 # --- what is answered
