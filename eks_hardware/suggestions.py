@@ -47,12 +47,7 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:
     """The first of some names that a word can hardly be anything but a misspelling of."""
-    from difflib import SequenceMatcher
-
-    return next(
-        (name for name in names if _plain(word) == _plain(name) or SequenceMatcher(None, word, name).ratio() >= _SAME),
-        None,
-    )
+    return next((name for name in names if _plain(word) == _plain(name) or likeness(word, name) >= _SAME), None)
 
 
 def _plain(name: str) -> str:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         OfFamilies,
         Offerings,
     )
-    from eks_hardware.facts.schemas.prices import OnDemand, VcpuQuotaRow
+    from eks_hardware.facts.schemas.prices import VcpuQuotaRow
 
 _Row = TypeVar("_Row", bound="OfFamilies")
 
@@ -216,15 +216,12 @@ class Catalogue:
 
     # --- how much
 
-    @cached_property
-    def _prices(self) -> OnDemand:
-        return facts.on_demand_prices(self._folder)
-
     def price(self, type_name: str, region: str) -> Price | None:
         """The on-demand price (Linux, shared tenancy), or None where no source has it."""
-        for key, by_region in self._prices["types"].get(type_name, {}).items():
+        table = facts.on_demand_prices(self._folder)
+        for key, by_region in table["types"].get(type_name, {}).items():
             if region in by_region:
-                source = self._prices["sources"][key]
+                source = table["sources"][key]
                 return Price(by_region[region], source["as_of"], source["source"], source.get("note"))
         return None
 
@@ -256,8 +253,9 @@ class Catalogue:
             row: dict[str, Any] = {**dict.fromkeys(_ABSENT_WHERE_NONE), **self._table["defaults"], **self._rows[name]}
         elif table == "accelerators":
             name = kind.accelerator.name if kind.accelerator else ""
-            row = {**self._accelerators[name]}
-            said = _said(facts.accelerators(self._folder)["sources"], row)
+            accelerators = facts.accelerators(self._folder)
+            row = {**accelerators["accelerators"][name]}
+            said = _said(accelerators["sources"], row)
         else:
             name = f"{kind.family} {kind.architecture}"
             row = {**(_family_facts(self._folder, kind.family, kind.architecture)[1] or {})}
@@ -276,10 +274,6 @@ class Catalogue:
 
     # --- rows to objects
 
-    @cached_property
-    def _accelerators(self) -> dict[str, AcceleratorRow]:
-        return facts.accelerators(self._folder)["accelerators"]
-
     def _build(self, name: str) -> InstanceType:
         row = cast("FullInstanceRow", {**self._table["defaults"], **self._rows[name]})
         family = name.partition(".")[0]
@@ -291,7 +285,7 @@ class Catalogue:
         )
         limits = [card.max_interfaces for card in cards]
         device = row.get("accelerator")
-        chip = self._accelerators.get(device["name"]) if device else None
+        chip = facts.accelerators(self._folder)["accelerators"].get(device["name"]) if device else None
         hardware = Hardware.CPU if device is None else Hardware(chip["hardware"]) if chip else Hardware.OTHER
         store = row.get("instance_store")
         return InstanceType(

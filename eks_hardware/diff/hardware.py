@@ -59,8 +59,7 @@ def _changes(old: Mapping[str, Node], new: Mapping[str, Node], catalogue: Catalo
     for path, node in new.items():
         after = _facts(node, catalogue)
         if path not in old:
-            had = tuple(Difference(name, EMPTY, value) for name, value in after.items() if value != EMPTY)
-            yield PartChange(path, "added", had)
+            yield PartChange(path, "added", tuple(Difference(name, EMPTY, value) for name, value in _given(after)))
             continue
         before = _facts(old[path], catalogue)
         differing = tuple(
@@ -68,14 +67,15 @@ def _changes(old: Mapping[str, Node], new: Mapping[str, Node], catalogue: Catalo
         )
         if differing:
             yield PartChange(path, "changed", differing)
-    added = {path: node for path, node in new.items() if path not in old}
     for path, node in old.items():
         if path not in new:
-            had = tuple(
-                Difference(name, value, EMPTY) for name, value in _facts(node, catalogue).items() if value != EMPTY
-            )
-            same = next((each.name for each in added.values() if _alike(node, each)), None)
-            yield PartChange(path, "removed", had, same)
+            had = tuple(Difference(name, value, EMPTY) for name, value in _given(_facts(node, catalogue)))
+            added = (each for path, each in new.items() if path not in old)
+            yield PartChange(path, "removed", had, next((each.name for each in added if _alike(node, each)), None))
+
+
+def _given(facts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    return ((name, value) for name, value in facts.items() if value != EMPTY)
 
 
 def _alike(one: Node, other: Node) -> bool:

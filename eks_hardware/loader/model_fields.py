@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, RootModel
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 
@@ -23,8 +23,6 @@ def unwrap(annotation: Any) -> tuple[Any, ...]:
         return unwrap(members[0]) if len(members) == 1 else tuple(members)
     if hasattr(annotation, "__value__"):  # type X = ...
         return unwrap(annotation.__value__)
-    if is_model(annotation) and issubclass(annotation, RootModel):
-        return unwrap(annotation.model_fields["root"].annotation)
     return (annotation,)
 
 

@@ -189,12 +189,7 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
                 usable = match["platform"] == platform and entry.is_file()
             else:
                 version, packed = parse_version(entry.name), False
-                binaries = entry / platform
-                usable = (
-                    version is not None
-                    and not entry.is_symlink()
-                    and any(file.name.startswith("terraform-provider-aws") for file in _listing(binaries))
-                )
+                usable = not entry.is_symlink() and any((entry / platform).glob("terraform-provider-aws*"))
             if usable and version is not None and PROVIDER_FROM <= version < PROVIDER_BELOW:
                 found.append(Mirror(folder, version, packed))
     except OSError:
@@ -308,10 +303,6 @@ def _write_config(root: Path, mirror: Mirror) -> Path:
         draft.write(text)
     Path(draft.name).replace(file)
     return file
-
-
-def _listing(folder: Path) -> list[Path]:
-    return list(folder.iterdir()) if folder.is_dir() else []
 
 
 def _dotted(version: Version) -> str:
