@@ -83,8 +83,10 @@ class Probe:
 class Check(Protocol):
     """A module that checks one thing. ``NAME`` is short and stable, ``CALLS`` are the IAM actions it needs."""
 
-    NAME: str
     CALLS: tuple[str, ...]
+
+    @property
+    def NAME(self) -> str: ...  # noqa: N802
 
     def probes(self, subject: Subject) -> Iterable[Probe]:
         """What is to be asked; nothing where the strategy has none of it."""

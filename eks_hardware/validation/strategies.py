@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 
-from eks_hardware.advisor.strategies.filled import Filled
+from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX, Filled
 from eks_hardware.findings import Finding, Position, Severity, StrategyError
 from eks_hardware.loader import LoadedStrategy, Remains, read_strategies, read_strategy
 from eks_hardware.loader.discovery import find
@@ -155,8 +155,4 @@ def _has_choices(loaded: LoadedStrategy) -> bool:
     """Whether a strategy asks for hardware, or has a lock file from when it did."""
     if any(node.described for node in nodes_by_path(loaded.strategy).values()):
         return True
-    if loaded.path is None:
-        return False
-    from eks_hardware.advisor.strategies.lock import lock_path
-
-    return lock_path(loaded.path).is_file()
+    return loaded.path is not None and loaded.path.with_suffix(LOCK_SUFFIX).is_file()

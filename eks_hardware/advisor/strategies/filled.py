@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from eks_hardware.findings import Finding
 from eks_hardware.loader import LoadedStrategy
 
+LOCK_SUFFIX = ".lock.json"
+"""Of a lock file, in place of a strategy file's own."""
+
 
 @dataclass(frozen=True)
 class Filled:

@@ -17,6 +17,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
+from eks_hardware.advisor.strategies.filled import LOCK_SUFFIX
 from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
 from eks_hardware.models.needs import Needs
@@ -94,7 +95,7 @@ class _LockFile(_LockModel):
 
 def lock_path(strategy_file: Path) -> Path:
     """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``, which is not found as a strategy."""
-    return strategy_file.with_name(f"{strategy_file.stem}.lock.json")
+    return strategy_file.with_suffix(LOCK_SUFFIX)
 
 
 def read(path: Path) -> tuple[Entry, ...]:
