@@ -1,10 +1,7 @@
 """Build the generated data files of the catalogue.
 
-``catalogue/instances.json`` and ``catalogue/offerings.json`` come from EC2's DescribeInstanceTypes and
-DescribeInstanceTypeOfferings: as the moto wheel carries them (no account needed; the committed files are made
-so) or from AWS itself. ``prices/on_demand.json`` is a table with sources; only a build from AWS touches it.
-
-The hand-kept tables beside them are read, never written: selection, corrections, supplement.
+``catalogue/instances.json`` and ``catalogue/offerings.json`` are EC2's answers, as the moto wheel carries them (the
+committed files are made so) or from AWS itself. Only a build from AWS touches ``prices/on_demand.json``.
 """
 
 from __future__ import annotations

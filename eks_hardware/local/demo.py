@@ -1,8 +1,6 @@
 """Deploy a strategy with the real cdktf and Terraform to an AWS on this machine, and take it down again.
 
-Everything a run writes is in a folder of its own below ``.build/demo``: the synthesized stack, Terraform's
-state (the shipped strategies keep it three folders above the stack's) and the log. Two runs at once do not
-meet, and the project's own ``cdktf.out`` and state are never touched.
+Everything that a run writes, Terraform's state included, is in a folder of its own below ``.build/demo``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A local AWS on this machine's loopback interface: one ``ministack`` process, forgotten when it stops.
 
-It opens no port to the network, keeps nothing outside its own temporary folder, starts no containers, and
-ends with the process that started it, even when that one is killed.
+It opens no port to the network, keeps nothing, starts no containers, and ends with the process that started it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Make the emulator remember what it was sent.
 
-``ministack`` 1.5 stores a selection of the fields of a launch template, a node group, a cluster and a flow log. The
-type and the card of a network interface are not among them, nor are placement, a node group's launch template, a
-cluster's upgrade policy or a flow log's role: EFA could not be read back, and every plan after a deployment would want
-to replace the node groups. Here the fields are taken from, and given back by, the service models that come with
-botocore.
-
-Runs inside the emulator's process, by path: it imports nothing of this project.
+``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs: EFA could not be read back, and
+every plan after a deployment would want to replace the node groups. Here they are read and written by the service
+models of botocore. This runs inside the emulator's process, by path: it imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -57,8 +53,8 @@ def install() -> None:
 def _keep_connections() -> None:
     """Leave it to the client to close an idle connection.
 
-    ministack closes one after 75 s, and the provider's client keeps it for 90 s: a call that is sent in just that
-    moment is sent again on another connection, and what EC2 has no client token for is made twice.
+    ministack closes one after 75 s, the provider's client after 90 s: a call in between is sent again, and makes what
+    has no client token twice.
     Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/transport/http/client.go (idle connection timeout)
     """
     config = importlib.import_module("hypercorn.config").Config
@@ -70,8 +66,7 @@ def _keep_connections() -> None:
 def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap an ASGI application: a call that an AWS SDK sends again gets the answer of the first time.
 
-    An SDK repeats a call whose connection broke, under the same invocation id. Without this a second "create" makes
-    a second thing, and a second "delete" finds nothing.
+    An SDK repeats a call whose connection broke, under the same invocation id.
     Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/middleware.go (amz-sdk-invocation-id)
     """
     answers: dict[bytes, asyncio.Future[list[Any]]] = {}

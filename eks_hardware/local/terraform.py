@@ -151,11 +151,9 @@ def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
 def mirror_candidates(
     environ: Mapping[str, str], home: Path, *, system: str = sys.platform, optional_software: Path = Path("/opt")
 ) -> Iterator[Path]:
-    """Yield the folders where a mirror may be, in order.
+    """Yield the folders where a mirror may be: those that Terraform implies, then the system's optional software.
 
-    First Terraform's implied mirror folders
-    (https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories), then
-    the folders of the system's optional software.
+    Source: https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories
     """
     yield home / ".terraform.d" / "plugins"
     if system == "darwin":
