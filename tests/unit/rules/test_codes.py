@@ -91,10 +91,15 @@ def _is_text(argument: ast.arg) -> bool:
 
 def _of_calls(file: str, tree: ast.AST, makers: dict[str, int]) -> Iterator[Raised]:
     for function, node in _functions(tree):
-        if isinstance(node, ast.Call) and _called(node) in makers:
-            position = makers[_called(node)]
+        if not isinstance(node, ast.Call):
+            continue
+        called, args = _called(node), node.args
+        if called == "partial" and isinstance(args[0], ast.Name):
+            called, args = args[0].id, args[1:]
+        if called in makers:
+            position = makers[called]
             given = [each.value for each in node.keywords if each.arg == "code"]
-            argument = given[0] if given else node.args[position] if position < len(node.args) else None
+            argument = given[0] if given else args[position] if position < len(args) else None
             # `code`: whoever calls this function has written it down.
             if not (isinstance(argument, ast.Name) and argument.id == "code"):
                 yield Raised(file, function, _text(argument).upper())
