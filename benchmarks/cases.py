@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
@@ -15,14 +14,19 @@ from typing import Any
 from benchmarks import workspace
 from benchmarks.measure import Command, medians, output, peak_megabytes, seconds, typical
 
-# What the commands are compared with: their libraries, imported, and nothing done with them.
-_LIBRARIES = "import pathlib, json, click, yaml; from pydantic import BaseModel; BaseModel.__subclasses__()"
 _STRATEGY = "config/strategies/mixed-hardware.yaml"
 _COMMANDS = {
+    "--version": ("--version",),
     "validate": ("validate", _STRATEGY),
     "explain": ("explain", _STRATEGY),
     "render": ("render", _STRATEGY, "--out", str(workspace.FOLDER / "rendered"), "--force"),
     "recommend": ("recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"),
+    "diff": ("diff", _STRATEGY, "config/strategies/gpu-training.yaml"),
+}
+# What the commands are compared with.
+_IMPORTS = {
+    "python": "pass",
+    "models": "import eks_hardware.models",
 }
 
 
@@ -89,9 +93,11 @@ def milliseconds_per_resource(found: list[Growth]) -> list[float]:
 
 
 def commands(runs: int) -> dict[str, float]:
-    """Commands that need no Node, and the import of their libraries (``libraries``)."""
-    named: dict[str, Command] = {name: workspace.command(*arguments) for name, arguments in _COMMANDS.items()}
-    return typical(medians({"libraries": workspace.python(_LIBRARIES), **named}, runs))
+    """Commands, bare Python (``python``), and the import of the models of a strategy (``models``)."""
+    compared: dict[str, Command] = {name: workspace.python(code) for name, code in _IMPORTS.items()}
+    named = {name: workspace.command(*arguments) for name, arguments in _COMMANDS.items()}
+    hundred = workspace.command("validate", str(workspace.copies_of(workspace.ROOT / _STRATEGY, 100)))
+    return typical(medians({**compared, **named, "validate, 100 files": hundred}, runs))
 
 
 @dataclass(frozen=True)
@@ -122,10 +128,9 @@ def profile(runs: int) -> Profile:
     return Profile(found[0]["resources"], phases)
 
 
-def suite(paths: list[str]) -> float:
-    """Wall time of ``pytest -n 2`` over some folders, once."""
-    arguments = (sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadfile", "-q", *paths)
-    return seconds(Command(arguments, workspace.environment(), workspace.ROOT))
+def make(target: str) -> float:
+    """Wall time of a target of the Makefile, once; all it needs is there already."""
+    return seconds(Command(("make", target), workspace.environment(), workspace.ROOT))
 
 
 def machine() -> dict[str, Any]:

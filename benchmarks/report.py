@@ -8,6 +8,7 @@ from typing import Any
 
 ALLOWED_INCREASE = 0.15
 MOST_MEGABYTES = 250
+TEST_SECONDS = {"make unit": 25, "make test": 480}
 
 BEGIN = "<!-- results: begin -->"
 END = "<!-- results: end -->"
@@ -40,10 +41,12 @@ def ratios(results: Mapping[str, Any]) -> dict[str, float]:
     found["MB of mixed-hardware / limit"] = results["synthesis"]["mixed-hardware"]["megabytes"]["ours"] / MOST_MEGABYTES
     phases = results["profile"]["phases"].values()
     found["requests to Node / resource"] = sum(each["requests"] for each in phases) / results["profile"]["resources"]
-    libraries = results["commands"]["libraries"]
-    for name, took in results["commands"].items():
-        if name != "libraries":
-            found[f"{name}, time / its libraries"] = took / libraries
+    commands = results["commands"]
+    for name, took in commands.items():
+        if name == "--version":
+            found["--version, time / bare Python"] = took / commands["python"]
+        elif name not in ("python", "models"):
+            found[f"{name}, time / import of the models"] = took / commands["models"]
     return found
 
 
@@ -52,13 +55,17 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
     mixed = results["synthesis"]["mixed-hardware"]
     took, memory = mixed["seconds"], mixed["megabytes"]
     *_, before, after = (each["milliseconds_per_resource"] for each in results["growth"])
+    commands, tests = results["commands"], results.get("tests", {})
     return [
         Target("mixed-hardware, time / stock import", took["ours"] / took["stock"], 0.10, ""),
         Target("mixed-hardware, time / TypeScript", took["ours"] / took["typescript"], 4, ""),
         Target("mixed-hardware, Python and Node together", memory["ours"], MOST_MEGABYTES, "MB"),
         Target("one resource more, 1 to 400 node groups", _slope(results), 4, "ms"),
         Target("its growth, 100 to 400 / 10 to 100", after / before, 1.5, ""),
-        Target("validate", results["commands"]["validate"], 0.3, "s"),
+        Target("--version, time / bare Python", commands["--version"] / commands["python"], 4, ""),
+        Target("validate, time / import of the models", commands["validate"] / commands["models"], 1.5, ""),
+        Target("diff of mixed-hardware and gpu-training", commands["diff"], 3, "s"),
+        *(Target(name, tests[name], limit, "s") for name, limit in TEST_SECONDS.items() if name in tests),
     ]
 
 

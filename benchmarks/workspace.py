@@ -137,6 +137,17 @@ def _run(*arguments: str, folder: Path) -> None:
 # --- growth
 
 
+def copies_of(strategy: Path, count: int) -> Path:
+    """Write so many copies of a strategy, each with a name of its own; their folder."""
+    folder = FOLDER / "copies"
+    folder.mkdir(parents=True, exist_ok=True)
+    text = strategy.read_text(encoding="utf-8")
+    for number in range(count):
+        named = text.replace(f"name: {strategy.stem}\n", f"name: copy-{number}\n", 1)
+        (folder / f"copy-{number}.yaml").write_text(named, encoding="utf-8")
+    return folder
+
+
 def growth_strategy(groups: int) -> Path:
     """Write a strategy with so many node groups beside the system group."""
     folder = FOLDER / "growth"
