@@ -20,14 +20,17 @@ async function open(browser, site, name) {
   return { context, page, seen, address: String(pathToFileURL(join(site, name))) };
 }
 
-// A page is opened once, and then made narrow and dark. Every other one is dark and narrow when it is opened.
+// A page is opened once for each width, and then shown in the other colours. Every other one is dark when it is opened.
+// It is not made wider or narrower: the drawer of the theme would still be on its way.
 async function visit(browser, site, name, states) {
   const { context, page, seen, address } = await open(browser, site, name);
   const visits = [];
+  let opened = 0;
   for (const { width, scheme } of states) {
     await page.setViewport({ width, height: 900 });
     await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-    if (!visits.length) await page.goto(address, { waitUntil: "load" });
+    if (opened !== width) await page.goto(address, { waitUntil: "load" });
+    opened = width;
     const wanted = scheme === "dark" ? "slate" : "default";
     await page.waitForFunction(
       (want) => document.body.dataset.mdColorScheme === want,
