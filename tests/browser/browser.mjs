@@ -40,8 +40,12 @@ function fonts(folder) {
   return file;
 }
 
-/** A browser; `folder` is where it is unpacked to, once. */
-export async function launch(folder) {
+// No frame is drawn but for a screenshot. What a page measures is the same, for half the processor time.
+const UNDRAWN = ["--enable-begin-frame-control", "--run-all-compositor-stages-before-draw"];
+
+/** A browser; `folder` is where it is unpacked to, once. Only one that is `drawn` takes screenshots, and tells a
+ *  page of other colours. */
+export async function launch(folder, { drawn = false } = {}) {
   const own = process.env.PUPPETEER_EXECUTABLE_PATH;
   if (!own && !existsSync(folder)) await unpack(folder);
   const libraries = { LD_LIBRARY_PATH: join(folder, "al2023", "lib") };
@@ -49,7 +53,7 @@ export async function launch(folder) {
     executablePath: own ?? join(folder, "chromium"),
     headless: own ? true : "shell",
     // Containers run as root, whom Chromium refuses with its sandbox; the pages are ours.
-    args: ["--no-sandbox", "--font-render-hinting=none", "--disable-lcd-text"],
+    args: ["--no-sandbox", "--font-render-hinting=none", "--disable-lcd-text", ...(drawn || own ? [] : UNDRAWN)],
     env: own ? process.env : { ...process.env, ...libraries, FONTCONFIG_FILE: fonts(folder) },
   });
 }

@@ -5,15 +5,24 @@ export function contrasts() {
   const LEAST_TEXT = 4.5; // https://www.w3.org/TR/WCAG22/#contrast-minimum
   const LEAST_SIGN = 3; // https://www.w3.org/TR/WCAG22/#non-text-contrast
 
+  // There are thousands of texts, but few colours.
+  const once = (ask) => {
+    const known = new Map();
+    return (key) => {
+      if (!known.has(key)) known.set(key, ask(key));
+      return known.get(key);
+    };
+  };
   const channels = (color) => (color.match(/[\d.]+/g) ?? []).map(Number);
-  const opaque = (color) => /^rgb/.test(color) && (channels(color)[3] ?? 1) === 1;
-  const luminance = (color) => {
+  const opaque = once((color) => /^rgb/.test(color) && (channels(color)[3] ?? 1) === 1);
+  const painted = once((element) => getComputedStyle(element).backgroundColor);
+  const luminance = once((color) => {
     const [red, green, blue] = channels(color).map((value) => {
       const share = value / 255;
       return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
     });
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-  };
+  });
   const ratio = (one, other) => {
     const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a);
     return (high + 0.05) / (low + 0.05);
@@ -23,7 +32,7 @@ export function contrasts() {
     const stack = document.elementsFromPoint(x, y);
     const at = stack.indexOf(front);
     if (at < 0) return null;
-    return stack.slice(itself ? at : at + 1).map((each) => getComputedStyle(each).backgroundColor).find(opaque);
+    return stack.slice(itself ? at : at + 1).map(painted).find(opaque);
   };
   const found = [];
   const judge = (what, color, rectangle, front, least, itself) => {

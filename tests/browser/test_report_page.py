@@ -19,6 +19,8 @@ from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import TODAY, document, group, pool
 
 WIDTHS = (1280, 768, 390)
+# On either side of the width at which rows become blocks.
+SCREEN_READER = (1280, 390)
 IMAGES = ROOT / "docs" / "images"
 _SCRIPT = Path(__file__).with_name("look.mjs")
 _MARKUP = (
@@ -114,6 +116,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureReques
     wanted = {
         "folder": str(browser_folder()),
         "widths": WIDTHS,
+        "screenReader": SCREEN_READER,
         "pages": [{"name": name, "file": str(file)} for name, file in files.items()],
         "shots": shots if request.config.getoption("--update-golden") else [],
     }
@@ -179,9 +182,13 @@ def test_folds_open_and_close_with_the_keyboard(look: dict[str, Any]) -> None:
     assert (keyboard["reached"]["open"], keyboard["opened"], keyboard["closed"]) == (False, True, True)
 
 
-def test_a_screen_reader_finds_tables_headings_and_the_drawing(look: dict[str, Any]) -> None:
+@pytest.mark.parametrize("width", SCREEN_READER)
+@pytest.mark.parametrize("name", REPORTS)
+def test_a_screen_reader_finds_tables_headings_and_the_drawing(
+    name: str, width: int, seen: dict[Look, dict[str, Any]]
+) -> None:
     """On a phone too, where rows are blocks."""
-    roles = look["roles"]
+    roles = seen[Look(name, width, "light")]["roles"]
     assert roles["table"] > 2
     assert roles["columnheader"] > roles["table"]
     assert roles["rowheader"] > 10

@@ -41,19 +41,25 @@ def python() -> Path:
 
 @pytest.fixture(scope="session")
 def runs(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
-    """``main.py`` for every shipped and special strategy and those with two stacks, by framework."""
+    """``main.py`` by framework: for strategies with two stacks, and with CDK Terrain for all others too."""
     more = tmp_path_factory.mktemp("strategies")
     for name, backend in _BACKENDS.items():
         (more / f"{name}.yaml").write_text(_TWO_STACKS.format(name=name, backend=backend), encoding="utf-8")
-    named = os.pathsep.join(map(str, (SHIPPED, SPECIAL, more)))
     found = {}
-    for framework in ("cdktf", "cdktn"):
+    for framework, places in {"cdktf": [more], "cdktn": [SHIPPED, SPECIAL, more]}.items():
         folder = tmp_path_factory.mktemp(framework)
         note = ["-c", NOTING, str(ROOT / "main.py"), str(folder / "modules.json")]
+        named = os.pathsep.join(map(str, places))
         run = cdk_terrain.run(python, framework, folder / "cdktf.out", *note, EKS_HARDWARE_STRATEGIES=named)
         assert (run.code, run.err) == (0, "")
         found[framework] = run
     return found
+
+
+@pytest.fixture(scope="session")
+def outdirs(runs: Mapping[str, Run], lazy_run: Run) -> Mapping[str, tuple[Path, ...]]:
+    """Where the output of every strategy is, by framework; most of CDK for Terraform's is made for other tests, too."""
+    return {"cdktf": (lazy_run.outdir, runs["cdktf"].outdir), "cdktn": (runs["cdktn"].outdir,)}
 
 
 @pytest.fixture(scope="session")
@@ -63,9 +69,13 @@ def modules(runs: Mapping[str, Run]) -> Mapping[str, Mapping[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def stacks(runs: Mapping[str, Run]) -> Mapping[str, Mapping[str, Any]]:
+def stacks(outdirs: Mapping[str, tuple[Path, ...]]) -> Mapping[str, Mapping[str, Any]]:
     """Every synthesized stack, by framework and name."""
     return {
-        framework: {name: json.loads(content) for name, content in run.stacks().items()}
-        for framework, run in runs.items()
+        framework: {
+            file.parent.name: json.loads(file.read_bytes())
+            for folder in folders
+            for file in folder.glob("stacks/*/cdk.tf.json")
+        }
+        for framework, folders in outdirs.items()
     }

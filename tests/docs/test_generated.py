@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from eks_hardware.models import Strategy
 from helpers import cli
 from helpers.paths import ROOT
 
-PAGES: dict[str, Callable[[], str]] = {"strategy": strategy_page, "cli": cli_page}
+PAGES: dict[str, Callable[[], str]] = {"strategy": cache(strategy_page), "cli": cache(cli_page)}
 SCHEMA = Strategy.model_json_schema()
 COMMANDS = commands()
 
@@ -26,11 +27,18 @@ def test_page_is_up_to_date(name: str, request: pytest.FixtureRequest) -> None:
     assert file.read_text(encoding="utf-8") == PAGES[name]()
 
 
-@pytest.mark.parametrize("definition", ["", *SCHEMA["$defs"]])
-def test_every_field_of_the_schema_has_a_row(definition: str) -> None:
-    found = re.findall(r'^\| <a id="field-(.+)"></a>`(.+?)` \| (.*) \|$', strategy_page(), re.MULTILINE)
+@cache
+def _rows() -> dict[str, tuple[str, str]]:
+    """Name and text of every field of the page, by anchor."""
+    found = re.findall(r'^\| <a id="field-(.+)"></a>`(.+?)` \| (.*) \|$', PAGES["strategy"](), re.MULTILINE)
     rows = {anchor: (name, text) for anchor, name, text in found}
     assert len(rows) == len(found), "an anchor stands twice"
+    return rows
+
+
+@pytest.mark.parametrize("definition", ["", *SCHEMA["$defs"]])
+def test_every_field_of_the_schema_has_a_row(definition: str) -> None:
+    rows = _rows()
     fields: dict[str, Any] = (SCHEMA["$defs"][definition] if definition else SCHEMA)["properties"]
     sections = {anchor.rpartition(".")[0] for anchor in rows}
     of_the_definition = [
@@ -48,7 +56,7 @@ def test_every_field_of_the_schema_has_a_row(definition: str) -> None:
 
 
 def test_a_field_says_type_bounds_and_default() -> None:
-    rows = dict(re.findall(r'^\| <a id="(field-.+?)"></a>.*<br>(.*) \|$', strategy_page(), re.MULTILINE))
+    rows = dict(re.findall(r'^\| <a id="(field-.+?)"></a>.*<br>(.*) \|$', PAGES["strategy"](), re.MULTILINE))
     assert rows["field-version"] == "`1` · **required**"
     assert rows["field-network.cidr"].endswith("default `10.0.0.0/16`")
     assert rows["field-node_groups.capacity"] == (
@@ -60,7 +68,7 @@ def test_a_field_says_type_bounds_and_default() -> None:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_the_help_of_a_command_has_what_the_page_has(name: str) -> None:
-    section = cli_page().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
+    section = PAGES["cli"]().partition(f"\n## {name}\n")[2].partition("\n## ")[0]
     on_the_page = set(re.findall(r"(?m)`(--[a-z-]+)(?=[^|]*\|)", section))
     options = {option for each in COMMANDS[name].params for option in (*each.opts, *each.secondary_opts)}
     assert {each for each in options if each.startswith("--")} <= on_the_page

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -102,15 +103,21 @@ def test_every_public_package_has_a_page_with_its_names(site: Path, pages: dict[
 
 
 def test_links_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
+    @cache
+    def place(folder: Path, path: str) -> Path:
+        """Every page links to every other from its navigation."""
+        target = Path(os.path.normpath(folder / unquote(path)))
+        return target / "index.html" if target.is_dir() else target
+
+    files = {file for file in site.rglob("*") if file.is_file()}
     wrong = []
     for file, page in pages.items():
         for link in page.links:
             parts = urlsplit(link)
             if parts.scheme or parts.netloc:
                 continue
-            target = (file.parent / unquote(parts.path)).resolve() if parts.path else file
-            target = target / "index.html" if target.is_dir() else target
-            if not target.is_file():
+            target = place(file.parent, parts.path) if parts.path else file
+            if target not in files:
                 wrong.append(f"{file.relative_to(site)}: {link}")
             elif parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids:
                 wrong.append(f"{file.relative_to(site)}: {link}: no such anchor")

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "../browser/browser.mjs";
 
-async function open(browser, site, name, width, scheme) {
+async function open(browser, site, name) {
   // A profile of its own: the theme remembers which colours were chosen.
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
@@ -17,25 +17,37 @@ async function open(browser, site, name, width, scheme) {
   });
   page.on("requestfailed", (request) => seen.errors.push(request.url()));
   page.on("pageerror", (error) => seen.errors.push(String(error)));
-  await page.setViewport({ width, height: 900 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
-  await page.goto(String(pathToFileURL(join(site, name))), { waitUntil: "load" });
-  return { context, page, seen };
+  return { context, page, seen, address: String(pathToFileURL(join(site, name))) };
 }
 
-async function visit(browser, site, name, width, scheme) {
-  const { context, page, seen } = await open(browser, site, name, width, scheme);
-  const wanted = scheme === "dark" ? "slate" : "default";
-  const dark = await page
-    .waitForFunction((want) => document.body.dataset.mdColorScheme === want, { timeout: 5000 }, wanted)
-    .then(() => scheme === "dark");
-  const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
+// A page is opened once for each width, and then shown in the other colours. Every other one is dark when it is opened.
+// It is not made wider or narrower: the drawer of the theme would still be on its way.
+async function visit(browser, site, name, states) {
+  const { context, page, seen, address } = await open(browser, site, name);
+  const visits = [];
+  let opened = 0;
+  for (const { width, scheme } of states) {
+    await page.setViewport({ width, height: 900 });
+    await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
+    if (opened !== width) await page.goto(address, { waitUntil: "load" });
+    opened = width;
+    const wanted = scheme === "dark" ? "slate" : "default";
+    await page.waitForFunction(
+      (want) => document.body.dataset.mdColorScheme === want,
+      { timeout: 5000 },
+      wanted,
+    );
+    const scroll = await page.evaluate(() => document.documentElement.scrollWidth);
+    const dark = await page.evaluate(() => document.body.dataset.mdColorScheme === "slate");
+    visits.push({ page: name, width, scheme, scroll, dark });
+  }
   await context.close();
-  return { page: name, width, scheme, ...seen, scroll, dark };
+  return visits.map((each) => ({ ...each, ...seen }));
 }
 
 async function search(browser, site, question) {
-  const { context, page } = await open(browser, site, "index.html", 1280, "light");
+  const { context, page, address } = await open(browser, site, "index.html");
+  await page.goto(address, { waitUntil: "load" });
   await page.type("[data-md-component=search-query]", question);
   await page.waitForSelector(".md-search-result__item h1", { timeout: 30000 });
   const titles = await page.$$eval(".md-search-result__item h1", (found) => found.map((each) => each.textContent));
@@ -44,12 +56,12 @@ async function search(browser, site, question) {
 }
 
 const { browser: folder, site, widths, pages, question } = JSON.parse(readFileSync(0, "utf-8"));
-const browser = await launch(folder);
+const browser = await launch(folder, { drawn: true }); // a page is told of other colours with the next frame
 try {
+  const states = widths.flatMap((width) => ["light", "dark"].map((scheme) => ({ width, scheme })));
   const visits = [];
-  for (const name of pages)
-    for (const width of widths)
-      for (const scheme of ["light", "dark"]) visits.push(await visit(browser, site, name, width, scheme));
+  for (const [index, name] of pages.entries())
+    visits.push(...(await visit(browser, site, name, index % 2 ? [...states].reverse() : states)));
   console.log(JSON.stringify({ pages: visits, found: await search(browser, site, question) }));
 } finally {
   await browser.close();

@@ -488,6 +488,9 @@ def _rows() -> Iterator[Rule]:
 
 
 RULES: tuple[Rule, ...] = tuple(_rows())
+_STEP = re.compile(r"\[\]|\{\}|<>|[^.\[\]{}<>]+")
+_STEPS = {kind: [(rule, tuple(_STEP.findall(rule.path))) for rule in RULES if rule.kind == kind] for kind in SOURCES}
+"""The rules of each kind, with the steps of their paths."""
 
 
 def _is_static(pool: dict[str, Any]) -> bool:
@@ -506,7 +509,6 @@ UPDATES: tuple[tuple[str, str, str, Callable[[dict[str, Any]], Any]], ...] = (
 """What an update of a NodePool must not change."""
 
 _ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-_STEP = re.compile(r"\[\]|\{\}|<>|[^.\[\]{}<>]+")
 
 
 def _pruned(value: Any) -> Any:
@@ -516,12 +518,14 @@ def _pruned(value: Any) -> Any:
     return [_pruned(item) for item in value] if isinstance(value, list) else value
 
 
-def _found(value: Any, path: list[str], way: tuple[str | int, ...] = ()) -> Iterator[tuple[str, Any]]:
+def _found(
+    value: Any, path: tuple[str, ...], way: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
     """Each place that a path leads to, and what is there."""
     if not path:
-        yield place(way), value
+        yield way, value
         return
-    step, *rest = path
+    step, rest = path[0], path[1:]
     if step == "[]":
         items = enumerate(value) if isinstance(value, list) else ()
         for index, item in items:
@@ -549,10 +553,9 @@ def check_rules(obj: dict[str, Any]) -> list[str]:
         return [f"{label(obj)}: no rules for this kind [unknown-kind]"]
     content = _pruned(obj)
     return [
-        f"{label(obj)}: {where}: must {rule.demand}, is {value!r:.200} [{rule.id}]"
-        for rule in RULES
-        if rule.kind == kind
-        for where, value in _found(content, _STEP.findall(rule.path))
+        f"{label(obj)}: {place(way)}: must {rule.demand}, is {value!r:.200} [{rule.id}]"
+        for rule, steps in _STEPS[kind]
+        for way, value in _found(content, steps)
         if not _holds(rule, value)
     ]
 
