@@ -21,6 +21,8 @@ pytest_plugins = ["eks_hardware.testing.fixtures"]
 
 # Read when Node starts, which is with the first import of the framework.
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
+# Terraform and its provider spend a tenth of their time on freeing memory, which a test run has.
+os.environ.setdefault("GOGC", "400")
 
 _SHOWN_LINES = 80
 # Files and folders in the order in which workers take them: the longest first, because a worker that gets one last
