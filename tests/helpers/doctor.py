@@ -5,12 +5,17 @@ Answers have shapes that botocore's models accept; they stand in for calls that 
 
 from __future__ import annotations
 
+import copy
 import datetime
+import os
 import shlex
 from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import boto3
+import pytest
 import yaml
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
@@ -50,6 +55,30 @@ _IDENTITY = {"sts:GetCallerIdentity": {"Account": ACCOUNT, "Arn": CALLER, "UserI
 _SESSION = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
 
 
+def no_aws_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Keep every AWS setting of this machine away; ``folder`` has none."""
+    for name in [each for each in os.environ if each.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@cache
+def _first_client(service: str) -> Any:
+    return _SESSION.client(service)
+
+
+def _client_of(service: str) -> Any:
+    """A client with handlers of its own. A copy: making one takes ten times as long."""
+    first = _first_client(service)
+    meta = copy.copy(first.meta)
+    meta.events = copy.copy(meta.events)
+    client = object.__new__(type(first))
+    vars(client).update(vars(first), meta=meta)
+    return client
+
+
 def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None) -> Aws:
     """An account by its answers: ``{"ec2:DescribeVpcs": {"Vpcs": []}}``, an error, or a function of the parameters.
 
@@ -60,7 +89,7 @@ def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None)
     known = {**_IDENTITY, **answers}
 
     def client(service: str) -> Any:
-        made = _SESSION.client(service)
+        made = _client_of(service)
 
         def note(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
             context["given"] = params

@@ -12,7 +12,6 @@ import boto3
 import botocore.exceptions
 import pytest
 from botocore import xform_name
-from moto import mock_aws
 
 from eks_hardware.doctor import CHECKS, AwsError, examine
 from eks_hardware.doctor import aws as aws_module
@@ -106,17 +105,6 @@ def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_credentials() -> None:
     with pytest.raises(AwsError, match="no credentials"):
         examine(loaded())
-
-
-def test_role_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All calls are made as the role that Terraform assumes."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    role = AssumeRole(role_arn="arn:aws:iam::123456789012:role/deployer", session_name="terraform", external_id="xyz")
-    with mock_aws():
-        caller = connect("us-west-2", assume_role=role).caller()
-    assert caller.arn == "arn:aws:sts::123456789012:assumed-role/deployer/terraform"
-    assert caller.role_name == "deployer"
 
 
 def test_role_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
