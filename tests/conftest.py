@@ -47,6 +47,7 @@ _ORDER = (
     "docs",
     "kubernetes",
     "properties",
+    "processes",
 )
 
 

@@ -157,13 +157,18 @@ def check_command(command: str) -> None:
     """Assert that a command is one of the AWS CLI: the service, its operation, and options that it takes."""
     program, service, operation, *rest = shlex.split(command)
     assert program == "aws"
-    session = _SESSION._session
-    model: Any = session.get_service_model(service)
-    names = {xform_name(name, "-"): name for name in model.operation_names}
-    assert operation in names, command
-    members = model.operation_model(names[operation]).input_shape.members
     options = {word.removeprefix("--") for word in rest if word.startswith("--")}
-    assert options - _OF_THE_CLI <= {xform_name(name, "-") for name in members}, command
+    assert options - _OF_THE_CLI <= _options(service, operation), command
+
+
+@cache
+def _options(service: str, operation: str) -> frozenset[str]:
+    """What an operation takes, as the AWS CLI writes it."""
+    session: Any = _SESSION._session
+    model = session.get_service_model(service)
+    names = {xform_name(name, "-"): name for name in model.operation_names}
+    assert operation in names, f"aws {service} has no {operation}"
+    return frozenset(xform_name(name, "-") for name in model.operation_model(names[operation]).input_shape.members)
 
 
 def found(outcome: Outcome) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from eks_hardware.advisor.fitting.fit import Fitter, fit
 from eks_hardware.advisor.model import Fit, Miss, Request
 from eks_hardware.catalogue import Hardware, load
 from helpers.advisor import request_for
+from helpers.cases import in_one_test
 
 CATALOGUE = load()
 REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
@@ -111,7 +112,7 @@ def test_degrees_with_padded_heads(name: str, heads: int, cores: int, found: tup
 # --- inference
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "said", "name", "tensor", "replicas"),
     [
         ("llama-3.1-8b", {}, "g5.xlarge", 1, 1),

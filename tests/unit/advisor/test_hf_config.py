@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from eks_hardware.advisor.model import Shape, ShapeError
 from eks_hardware.advisor.shapes.hf_config import from_hf_config, read_hf_config
 from helpers.advisor import CONFIGS, config_file, public_shape
+from helpers.cases import in_one_test
 
 # Numbers of elements that the checkpoints' own metadata (safetensors) say.
 PUBLISHED = {
@@ -52,7 +53,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@in_one_test("name", PUBLISHED)
 def test_parameters_are_those_published(name: str) -> None:
     found = public_shape(name).parameters
     if name == "gemma-3-27b":  # what joins images to text is not counted, and it says so
@@ -106,7 +107,7 @@ def test_whether_it_writes_tokens(name: str, writes: bool) -> None:
     assert public_shape(name).generates is writes
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("quantization", "found"),
     [
         ({"quant_method": "gptq", "bits": 4}, "int4"),
@@ -171,7 +172,7 @@ def without(*names: str) -> dict[str, Any]:
     return {name: value for name, value in changed().items() if name not in names}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "code", "word"),
     [
         ([], "HF_CONFIG_JSON", "object"),

@@ -14,6 +14,7 @@ from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS, read_wor
 from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_of
 from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.cost import Figure, instance_figure
+from helpers.cases import in_one_test
 
 CHAT: Any = {
     "task": "inference",
@@ -242,9 +243,9 @@ def test_an_impossible_latency_has_no_answer() -> None:
 # --- what nobody would take
 
 
-@pytest.mark.parametrize("budget", ["cost", "balanced", "performance"])
-@pytest.mark.parametrize("purchase", [("on-demand",), ("spot", "on-demand")])
-@pytest.mark.parametrize(
+@in_one_test("budget", ["cost", "balanced", "performance"])
+@in_one_test("purchase", [("on-demand",), ("spot", "on-demand")])
+@in_one_test(
     "work",
     [
         {"task": "inference", "model": {"parameters": "8B"}, "framework": "vllm"},

@@ -12,6 +12,7 @@ from hypothesis import strategies as some
 from eks_hardware.advisor.ranking.score import Scored, Weighed, basis_of, order, score
 from eks_hardware.facts.schemas.policy import Basis
 from eks_hardware.models import WorkloadSpec
+from helpers.cases import in_one_test
 
 BUDGETS = ("cost", "balanced", "performance")
 
@@ -51,8 +52,8 @@ def scored(weighed: list[Weighed], **said: Any) -> tuple[Scored, ...]:
     return score(weighed, workload=workload, basis=basis_of(workload, weighed))
 
 
-@pytest.mark.parametrize("budget", BUDGETS)
-@pytest.mark.parametrize(
+@in_one_test("budget", BUDGETS)
+@in_one_test(
     ("better", "worse"),
     [
         ({"hourly": 1.0}, {"hourly": 2.0}),

@@ -22,6 +22,7 @@ from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Strategy, WorkloadSpec
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.locking import candidate
 from helpers.strategies import TODAY
 
@@ -84,7 +85,7 @@ def faults(strategy: Strategy) -> set[str]:
     return {each.code for each in found} - {"ENDPOINT_OPEN"}
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@in_one_test("name", WORKLOADS)
 def test_every_candidate_is_a_valid_strategy(name: str) -> None:
     found = list(strategies(name))
     assert found
@@ -95,7 +96,7 @@ def test_every_candidate_is_a_valid_strategy(name: str) -> None:
         assert strategy.node_groups[1].scaling.max >= each.fit.nodes
 
 
-@pytest.mark.parametrize("name", WORKLOADS)
+@in_one_test("name", WORKLOADS)
 def test_the_best_of_each_kind_of_hardware_resolves(name: str) -> None:
     best = {each.fit.kind.hardware: strategy for each, strategy in reversed(list(strategies(name)))}
     for strategy in best.values():
@@ -103,7 +104,7 @@ def test_the_best_of_each_kind_of_hardware_resolves(name: str) -> None:
         assert group.instance_types == strategy.node_groups[1].instance_types
 
 
-@pytest.mark.parametrize("name", sorted(set(WORKLOADS) - {"spot"}))
+@in_one_test("name", sorted(set(WORKLOADS) - {"spot"}))
 def test_there_is_nothing_to_warn_of_in_the_best(name: str) -> None:
     assert faults(parse_strategy(written(name, 0)).strategy) == set()
 

@@ -14,6 +14,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, load
 from eks_hardware.catalogue.efa import efa_interfaces
+from helpers.cases import in_one_test
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,7 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "accelerator", "count", "gib_each", "vcpus", "efa", "hardware"),
     FACTS,
     ids=[row[0] for row in FACTS],
@@ -252,7 +253,7 @@ def test_efa_never_exceeds_the_maximum() -> None:
 NVIDIA = ("AL2023_x86_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA_FIPS")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "ami_types"),
     [
         ("m6i.xlarge", ("AL2023_x86_64_STANDARD", "BOTTLEROCKET_x86_64", "BOTTLEROCKET_x86_64_FIPS")),
@@ -313,7 +314,7 @@ def test_minimum_driver(catalogue: Catalogue) -> None:
 # --- quotas
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "on_demand", "spot"),
     [
         ("m6i.xlarge", "L-1216C47A", "L-34B43A08"),

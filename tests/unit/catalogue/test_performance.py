@@ -11,6 +11,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.catalogue import Accelerator, Catalogue, load
 from eks_hardware.catalogue.performance import performance, utilization
+from helpers.cases import in_one_test
 
 TABLE = facts.performance()
 SIXTEEN_BITS = ("fp16", "bf16")
@@ -28,7 +29,7 @@ def chip(catalogue: Catalogue, instance_type: str) -> Accelerator:
     return found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("instance_type", "bf16", "fp8", "gb_per_second", "link", "link_gb_per_second"),
     [
         ("p4d.24xlarge", 312, None, 1555, "NVLink", 600),
@@ -142,7 +143,7 @@ def test_a_fraction_of_a_gpu_has_no_known_speed(catalogue: Catalogue) -> None:
     assert known.bandwidth_gb_per_second is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("instance_type", "weights", "computed_in", "tflops"),
     [
         ("p5.48xlarge", "bf16", "bf16", 989),

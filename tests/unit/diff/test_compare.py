@@ -17,6 +17,7 @@ from eks_hardware.diff.terminal import as_text
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.resolve import resolve
 from eks_hardware.validation import load_strategy
+from helpers.cases import in_one_test
 from helpers.diff import compared_without_node as compared
 from helpers.paths import TESTS
 from helpers.strategies import SYSTEM, gpu_pool, group, pools, shipped, strategy
@@ -223,7 +224,7 @@ def shown(changes: Changes) -> None:
     assert as_text(changes)
 
 
-@pytest.mark.parametrize("file", sorted((TESTS / "corpus" / "good").glob("*.yaml")), ids=lambda file: file.stem)
+@in_one_test("file", sorted((TESTS / "corpus" / "good").glob("*.yaml")), ids=lambda file: file.stem)
 def test_every_strategy_of_the_corpus(file: Path) -> None:
     found = load_strategy(file).strategy
     shown(compared(found, shipped("mixed-hardware").model_copy(update={"name": found.name})))

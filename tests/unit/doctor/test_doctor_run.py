@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from eks_hardware.doctor.aws import Aws, RoleNotAssumedError, connect
 from eks_hardware.models import AssumeRole
 from eks_hardware.rules.explanations import explanations
 from eks_hardware.validation import load_strategy
+from helpers.cases import in_one_test
 from helpers.doctor import ACCOUNT, CALLER, Answer, RefusedError, answering, check_command, loaded
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.strategies import group, pools
@@ -70,7 +72,7 @@ def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None
     assert report.findings[0].command == f"aws sts get-caller-identity --profile {profile}"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "word"),
     [
         (RefusedError("ExpiredToken"), "expired"),
@@ -84,7 +86,7 @@ def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None
         (botocore.exceptions.UnauthorizedSSOTokenError(), "sign-in has expired"),
     ],
 )
-@pytest.mark.parametrize("call", ["sts:GetCallerIdentity", "ec2:DescribeAvailabilityZones"])
+@in_one_test("call", ["sts:GetCallerIdentity", "ec2:DescribeAvailabilityZones"])
 def test_nothing_can_be_asked(call: str, error: Exception, word: str) -> None:
     aws = answering({call: error}, otherwise=RefusedError("AccessDenied"))
     with pytest.raises(AwsError, match=word):
@@ -231,11 +233,14 @@ EMPTY: dict[str, Answer] = {
 STRATEGIES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 
 
-@pytest.mark.parametrize("file", STRATEGIES, ids=lambda file: file.stem)
-@pytest.mark.parametrize("answers", [{}, EMPTY], ids=["denied", "empty"])
+_strategy = cache(load_strategy)
+
+
+@in_one_test("file", STRATEGIES, ids=lambda file: file.stem)
+@in_one_test("answers", [{}, EMPTY], ids=["denied", "empty"])
 def test_every_strategy_is_examined(file: Path, answers: dict[str, Answer]) -> None:
     """In an account that denies everything and in one that has nothing: a place and a command for each finding."""
-    report = examine(load_strategy(file), aws=answering(answers, otherwise=RefusedError("AccessDenied")))
+    report = examine(_strategy(file), aws=answering(answers, otherwise=RefusedError("AccessDenied")))
     assert report.findings
     assert bool(report.errors) is bool(answers)
     for finding in report.findings:

@@ -12,6 +12,7 @@ from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.models import NetworkSpec, NodePoolSpec, Strategy
 from eks_hardware.resolve import ResolvedStrategy, SubnetRole, resolve, zones
 from eks_hardware.resolve.zones import control_plane_excluded
+from helpers.cases import in_one_test
 from helpers.strategies import OVERLAYS, SHIPPED, group, pool, shipped, strategy
 
 CATALOGUE = load()
@@ -30,8 +31,8 @@ def test_excluded_zones() -> None:
     assert control_plane_excluded() == EXCLUDED
 
 
-@pytest.mark.parametrize("region", CATALOGUE.regions)
-@pytest.mark.parametrize("count", [2, 6])
+@in_one_test("region", CATALOGUE.regions)
+@in_one_test("count", [2, 6])
 def test_the_automatic_choice(region: str, count: int) -> None:
     # trap: aws-samples/amazon-eks-scaling-with-keda-and-karpenter#2
     network = resolve(strategy(region=region, network={"zones": count})).network
@@ -41,8 +42,8 @@ def test_the_automatic_choice(region: str, count: int) -> None:
     assert len(network.zone_ids) >= 2
 
 
-@pytest.mark.parametrize("overlay", [None, *OVERLAYS])
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("overlay", [None, *OVERLAYS])
+@in_one_test("name", SHIPPED)
 def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | None) -> None:
     # trap: eksctl-io/eksctl#6461
     resolved = resolve(shipped(name, overlay))

@@ -18,6 +18,7 @@ from eks_hardware.models.needs import Attention, Framework, Precision
 from eks_hardware.rules import RULES, check_loaded
 from eks_hardware.rules.registry import Context
 from eks_hardware.versions import parts
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.rules import Case, check_case, module_of, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
@@ -318,7 +319,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -442,7 +443,7 @@ def test_every_chip_of_the_catalogue_is_known() -> None:
     assert named <= set(CHIPS)
 
 
-@pytest.mark.parametrize("name", sorted({**NVIDIA, **CHIPS}))
+@in_one_test("name", sorted({**NVIDIA, **CHIPS}))
 def test_facts_and_catalogue_agree(name: str) -> None:
     kind = {**NVIDIA, **CHIPS}[name]
     assert kind.accelerator
@@ -482,7 +483,7 @@ ARCHITECTURES = [
 ]
 
 
-@pytest.mark.parametrize(("row", "kind"), ARCHITECTURES)
+@in_one_test(("row", "kind"), ARCHITECTURES)
 def test_cuda_of_an_architecture(row: dict[str, Any], kind: InstanceType) -> None:
     support = software.cuda_support(kind)
     assert support
@@ -511,13 +512,13 @@ IMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
+@in_one_test(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
 def test_driver_of_an_image(family: str, hardware: Hardware, release: str, kubernetes: str, driver: str) -> None:
     image = software.image_driver(hardware, family, release, kubernetes)
     assert image == software.ImageDriver(driver, release, True)
 
 
-@pytest.mark.parametrize(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
+@in_one_test(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
 def test_driver_that_software_takes(
     family: str, hardware: Hardware, release: str, kubernetes: str, driver: str
 ) -> None:
@@ -591,7 +592,7 @@ USES = [
 ]
 
 
-@pytest.mark.parametrize(("framework", "chip", "use", "row"), USES)
+@in_one_test(("framework", "chip", "use", "row"), USES)
 def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str, Any] | None) -> None:
     kind, newest = CHIPS[chip], facts.software()["frameworks"]["newest_sdk"]
     codes = found(kind, use, framework=framework)
@@ -663,7 +664,7 @@ def test_the_words_are_those_of_the_model() -> None:
     assert "needs" in NodeTemplate.model_fields
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@in_one_test("kind", KINDS, ids=lambda kind: kind.name)
 def test_no_rule_raises_for_a_word(kind: InstanceType) -> None:
     groups = [
         group(kind.name, f"g{index}", workload=workload, needs={field: word})
