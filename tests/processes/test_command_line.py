@@ -20,8 +20,8 @@ STRATEGY = "config/strategies/development.yaml"
 
 def process(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code, *arguments]
-    given = {"stdout": subprocess.PIPE, **options}
-    return subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **given)  # type: ignore[call-overload, no-any-return]
+    given = {"cwd": ROOT, "stdout": subprocess.PIPE, **options}
+    return subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **given)  # type: ignore[call-overload, no-any-return]
 
 
 def test_a_named_command_is_imported_without_the_others() -> None:
@@ -111,3 +111,26 @@ def test_the_script_runs_in_bash(tmp_path: Path) -> None:
         ["bash", "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
     )
     assert (done.stdout, done.stderr) == ("--family\n", "")
+
+
+def test_init_does_not_wait_for_a_pipe_that_says_nothing() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", MAIN, "init", "demo", "--no-project"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        cwd=ROOT,
+    ) as run_of_it:
+        assert run_of_it.wait(timeout=30) == 2
+        assert run_of_it.stderr
+        assert b"--hardware" in run_of_it.stderr.read()
+
+
+@pytest.mark.parametrize("path", ["/dev/stdout", "page.html"])
+def test_report_refuses_the_file_that_stdout_goes_to(tmp_path: Path, path: str) -> None:
+    page = tmp_path / "page.html"
+    with page.open("w") as stdout:
+        done = process(MAIN, "report", str(ROOT / STRATEGY), "--out", path, cwd=tmp_path, stdout=stdout)
+    assert done.returncode == 2
+    assert "use --out -" in done.stderr
+    assert page.read_text(encoding="utf-8") == ""

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -73,25 +71,6 @@ def test_every_exported_name_is_documented(package: str) -> None:
             documented = bool(ast.get_docstring(found))
         undocumented += [] if documented else [name]
     assert undocumented == []
-
-
-def test_names_that_are_imported_late_are_those_that_are_exported() -> None:
-    """``eks_hardware.stacks`` imports a name when it is asked for: what type checkers see is what there is."""
-    code = (
-        "import sys, eks_hardware.stacks as stacks\n"
-        "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"
-        "stacks.Extension, stacks.main, stacks.strategies\n"
-        "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"
-        "late = ' '.join(stacks._MODULES.values()).split()\n"
-        "print(sorted(late) == stacks.__all__, set(stacks.__all__) <= set(dir(stacks)))\n"
-        "try: stacks.nonsense\n"
-        "except AttributeError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stderr, done.stdout.splitlines()) == (
-        "",
-        ["True True", "module 'eks_hardware.stacks' has no attribute 'nonsense'"],
-    )
 
 
 def _attributes_have_text(found: Definition) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -72,9 +71,11 @@ def written(name: str, index: int) -> str:
     return strategy_yaml(recommended(name), name="demo", candidate=index)
 
 
-def strategies(name: str) -> Iterator[tuple[Candidate, Strategy]]:
-    for index, each in enumerate(recommended(name).candidates):
-        yield each, parse_strategy(written(name, index)).strategy
+@cache
+def strategies(name: str) -> tuple[tuple[Candidate, Strategy], ...]:
+    return tuple(
+        (each, parse_strategy(written(name, index)).strategy) for index, each in enumerate(recommended(name).candidates)
+    )
 
 
 def faults(strategy: Strategy) -> set[str]:
@@ -87,7 +88,7 @@ def faults(strategy: Strategy) -> set[str]:
 
 @in_one_test("name", WORKLOADS)
 def test_every_candidate_is_a_valid_strategy(name: str) -> None:
-    found = list(strategies(name))
+    found = strategies(name)
     assert found
     for each, strategy in found:
         assert faults(strategy) <= TRUE_OF_SOME
@@ -98,7 +99,7 @@ def test_every_candidate_is_a_valid_strategy(name: str) -> None:
 
 @in_one_test("name", WORKLOADS)
 def test_the_best_of_each_kind_of_hardware_resolves(name: str) -> None:
-    best = {each.fit.kind.hardware: strategy for each, strategy in reversed(list(strategies(name)))}
+    best = {each.fit.kind.hardware: strategy for each, strategy in reversed(strategies(name))}
     for strategy in best.values():
         group = resolve(strategy).node_groups[1]
         assert group.instance_types == strategy.node_groups[1].instance_types
