@@ -22,7 +22,6 @@ from eks_hardware.advisor.speed.throughput import (
     usd_per_million_tokens,
 )
 from eks_hardware.catalogue.performance import utilization
-from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 GUIDE = (ROOT / "docs" / "guides" / "throughput.md").read_text(encoding="utf-8")
