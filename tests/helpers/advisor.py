@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 
 from eks_hardware.advisor import recommend as module
-from eks_hardware.advisor.model import Recommendation, Request, Shape
+from eks_hardware.advisor.fitting.fit import Fitter
+from eks_hardware.advisor.model import Fit, Miss, Recommendation, Request, Shape
 from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
 from eks_hardware.advisor.recommend import best_of_families, recommend
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
 from eks_hardware.advisor.shapes.shape import shape_of
-from eks_hardware.catalogue import Catalogue
+from eks_hardware.catalogue import Catalogue, load
 from eks_hardware.cost import Figure, instance_figure
 from eks_hardware.models import WorkloadSpec
 from helpers.paths import ROOT
@@ -90,3 +91,11 @@ def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) ->
         return None if times is None else replace(found, usd_per_hour=found.usd_per_hour * times)
 
     monkeypatch.setattr(module, "instance_figure", figure)
+
+
+def on(request: Request, name: str) -> Fit | Miss:
+    """How a request fits on an instance type, with what would help where it does not."""
+    kind = load().get(name)
+    fitter = Fitter(request)
+    found = fitter.on(kind)
+    return fitter.remedied(found) if isinstance(found, Miss) else found

@@ -73,7 +73,7 @@ class Reader(HTMLParser):
 
 
 @cache
-def read(file: Path) -> Reader:
+def read_page(file: Path) -> Reader:
     """The page of a file, read."""
     return Reader(page(file))
 

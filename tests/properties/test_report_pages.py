@@ -14,7 +14,7 @@ from eks_hardware.html_report.page import dollars
 from eks_hardware.printable import number
 from helpers.cases import in_one_test
 from helpers.paths import ROOT, SHIPPED, SPECIAL, TESTS
-from helpers.report_page import page, read, report, rows_of
+from helpers.report_page import page, read_page, report, rows_of
 
 FILES = sorted(file for folder in (SHIPPED, SPECIAL, TESTS / "corpus" / "good") for file in folder.glob("*.yaml"))
 
@@ -23,7 +23,7 @@ every_strategy = in_one_test("file", FILES, ids=lambda file: f"{file.parent.name
 
 @every_strategy
 def test_tags_close_in_order(file: Path) -> None:
-    reader = read(file)
+    reader = read_page(file)
     assert (reader.faults, reader.open) == ([], [])
 
 
@@ -38,7 +38,7 @@ def test_the_drawing_names_every_group_and_pool(file: Path) -> None:
 @every_strategy
 def test_costs_are_the_engine_s(file: Path) -> None:
     cost = report(file).cost
-    rows = rows_of(read(file), "Cost by the hour")
+    rows = rows_of(read_page(file), "Cost by the hour")
     assert len(rows) == len(cost.lines) + 2
     for line, (item, each, *levels) in zip(cost.lines, rows, strict=False):
         assert item.startswith(f"{line.name} {line.path}")
@@ -54,7 +54,7 @@ def test_costs_are_the_engine_s(file: Path) -> None:
 @every_strategy
 def test_quotas_are_the_engine_s(file: Path) -> None:
     needs = report(file).quotas
-    rows = rows_of(read(file), "Service quotas with every group and pool at its most")
+    rows = rows_of(read_page(file), "Service quotas with every group and pool at its most")
     assert len(rows) == len(needs)
     for need, (name, needed, surge, default, to_do) in zip(needs, rows, strict=True):
         assert name.startswith(need.name)
@@ -74,7 +74,7 @@ def test_every_derived_setting_is_there_with_its_reason(file: Path) -> None:
     paths += [f"karpenter.node_pools[{each.name}]" for each in resolved.node_pools]
     for path in ("strategy", "network", "cluster", *paths):
         set_rows = [row for row in shown[path].rows if row.is_set]
-        for row, (name, value, why, origin) in zip(set_rows, rows_of(read(file), path), strict=True):
+        for row, (name, value, why, origin) in zip(set_rows, rows_of(read_page(file), path), strict=True):
             assert (name, origin) == (row.field, row.reason.origin.value)
             assert value.startswith(" ".join(row.lines[0].split()))
             assert why == " ".join(f"{row.reason.text} {row.reason.source or ''}".split())
@@ -83,7 +83,7 @@ def test_every_derived_setting_is_there_with_its_reason(file: Path) -> None:
 @every_strategy
 def test_nothing_is_loaded(file: Path) -> None:
     text = page(file)
-    assert all(link.startswith("https://") for link in read(file).links)
+    assert all(link.startswith("https://") for link in read_page(file).links)
     assert not re.search(r"<(script|link|img|iframe|object|embed|base|form|image|use)\b|@import|url\(", text)
     assert "default-src 'none'" in text
 

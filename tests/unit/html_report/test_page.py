@@ -10,7 +10,7 @@ from eks_hardware.html_report.page import _environment
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.paths import SHIPPED, TESTS
-from helpers.report_page import Reader, page, read, report, rows_of
+from helpers.report_page import Reader, page, read_page, report, rows_of
 from helpers.strategies import TODAY, document, group, shipped
 
 
@@ -28,7 +28,7 @@ def test_findings_are_shown_and_accepted_ones_with_their_reason() -> None:
 
 
 def test_figures_of_mixed_hardware() -> None:
-    words = "|".join(filter(None, map(str.strip, read(SHIPPED / "mixed-hardware.yaml").words)))
+    words = "|".join(filter(None, map(str.strip, read_page(SHIPPED / "mixed-hardware.yaml").words)))
     for part in (
         "Nodes at max|23|in node groups and what Karpenter makes",
         "NVIDIA GPUs at max|64|32 in groups, 32 in pools",
