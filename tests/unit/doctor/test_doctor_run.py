@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -19,10 +17,9 @@ from eks_hardware.doctor import aws as aws_module
 from eks_hardware.doctor.aws import Aws, RoleNotAssumedError, connect
 from eks_hardware.models import AssumeRole
 from eks_hardware.rules.explanations import explanations
-from eks_hardware.validation import load_strategy
 from helpers.cases import in_one_test
-from helpers.doctor import ACCOUNT, CALLER, Answer, RefusedError, answering, check_command, loaded
-from helpers.paths import ROOT, SHIPPED, SPECIAL
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, loaded
+from helpers.paths import ROOT
 from helpers.strategies import group, pools
 
 KEY = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012"
@@ -197,54 +194,3 @@ def test_every_declared_call_is_made() -> None:
         text = (folder / f"{check.NAME.replace('-', '_')}.py").read_text(encoding="utf-8") + shared
         for call in check.CALLS:
             assert f'"{xform_name(call.partition(":")[2])}"' in text, (check.NAME, call)
-
-
-_NO = RefusedError("NoSuchEntity")
-EMPTY: dict[str, Answer] = {
-    "ec2:DescribeAddresses": {"Addresses": []},
-    "ec2:DescribeAvailabilityZones": {"AvailabilityZones": []},
-    "ec2:DescribeCapacityReservations": {"CapacityReservations": []},
-    "ec2:DescribeImages": {"Images": []},
-    "ec2:DescribeInstanceTypeOfferings": {"InstanceTypeOfferings": []},
-    "ec2:DescribeInstances": {"Reservations": []},
-    "ec2:DescribeInternetGateways": {"InternetGateways": []},
-    "ec2:DescribeNatGateways": {"NatGateways": []},
-    "ec2:DescribeSubnets": {"Subnets": []},
-    "ec2:DescribeVpcAttribute": RefusedError("InvalidVpcID.NotFound"),
-    "ec2:DescribeVpcs": {"Vpcs": []},
-    "eks:DescribeAddonVersions": {"addons": []},
-    "eks:DescribeCluster": RefusedError("ResourceNotFoundException"),
-    "eks:DescribeClusterVersions": {"clusterVersions": []},
-    "eks:ListClusters": {"clusters": []},
-    "iam:GetPolicy": _NO,
-    "iam:GetRole": _NO,
-    "iam:GetUser": _NO,
-    "iam:SimulatePrincipalPolicy": lambda params: {
-        "EvaluationResults": [
-            {"EvalActionName": name, "EvalDecision": "implicitDeny"} for name in params["ActionNames"]
-        ]
-    },
-    "kms:DescribeKey": RefusedError("NotFoundException"),
-    "resource-groups:ListGroupResources": RefusedError("NotFoundException"),
-    "servicequotas:GetServiceQuota": {"Quota": {"Value": 0.0}},
-    "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota": {"RequestedQuotas": []},
-    "ssm:GetParameters": lambda params: {"InvalidParameters": params["Names"]},
-}
-STRATEGIES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
-
-
-_strategy = cache(load_strategy)
-
-
-@in_one_test("file", STRATEGIES, ids=lambda file: file.stem)
-@in_one_test("answers", [{}, EMPTY], ids=["denied", "empty"])
-def test_every_strategy_is_examined(file: Path, answers: dict[str, Answer]) -> None:
-    """In an account that denies everything and in one that has nothing: a place and a command for each finding."""
-    report = examine(_strategy(file), aws=answering(answers, otherwise=RefusedError("AccessDenied")))
-    assert report.findings
-    assert bool(report.errors) is bool(answers)
-    for finding in report.findings:
-        assert finding.position
-        assert finding.position.line
-        if finding.command:
-            check_command(finding.command)
