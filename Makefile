@@ -35,8 +35,8 @@ demo-stop: .venv/.installed ## stop what KEEP=1 left running
 test: setup .venv/scan/.installed ## run all tests, deploying ones included
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-unit: .venv/.installed ## run the tests that need neither Node nor Terraform
-	$(python) -m pytest tests/unit -n 2 --dist loadfile $(PYTEST_ARGS)
+unit: .venv/.installed ## run the tests that need neither Node nor Terraform nor a process of their own
+	$(python) -m pytest tests/unit -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
 scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)

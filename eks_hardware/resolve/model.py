@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import Enum
+from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar, get_type_hints
 
@@ -113,10 +114,15 @@ class Resolved:
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
         try:
-            return frozen(TypeAdapter(get_type_hints(type(self))[name]).validate_python(value))
+            return frozen(_type_of(type(self), name).validate_python(value))
         except ValidationError as error:
             said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
             raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
+
+
+@cache
+def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(get_type_hints(kind)[name])
 
 
 def _inside(place: tuple[int | str, ...]) -> str:

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from eks_hardware.advisor.model import Request, Shape
+import pytest
+
+from eks_hardware.advisor import recommend as module
+from eks_hardware.advisor.fitting.fit import Fitter
+from eks_hardware.advisor.model import Fit, Miss, Recommendation, Request, Shape
+from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
+from eks_hardware.advisor.recommend import best_of_families, recommend
 from eks_hardware.advisor.shapes.hf_config import read_hf_config
 from eks_hardware.advisor.shapes.shape import shape_of
+from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.cost import Figure, instance_figure
 from eks_hardware.models import WorkloadSpec
 from helpers.paths import ROOT
 
@@ -31,3 +41,61 @@ def request_for(model: str | dict[str, Any], **said: Any) -> Request:
     described = {"hf_config": f"{model}.json"} if isinstance(model, str) else model
     workload = WorkloadSpec.model_validate({"task": "inference", **said, "model": described})
     return Request(workload=workload, shape=shape_of(workload.model, folder=CONFIGS), regions=("us-east-1",))
+
+
+CHAT: Any = {
+    "task": "inference",
+    "model": {"parameters": "8B", "architecture": "llama"},
+    "context_length": 8192,
+    "concurrent_sequences": 16,
+    "framework": "vllm",
+    "precision": "bf16",
+}
+PRETRAINING: Any = {
+    "task": "training",
+    "model": {"parameters": "7B"},
+    "training_tokens": "100B",
+    "framework": "pytorch",
+}
+EMBEDDINGS: Any = {
+    "task": "inference",
+    "serving": "batch",
+    "model": {"parameters": "335M", "architecture": "bert"},
+    "context_length": 512,
+}
+
+
+def asking(*regions: str, **said: Any) -> Request:
+    """A request as a workload file makes it."""
+    places = {"regions": list(regions)} if regions else {}
+    return request_of(read_workload(json.dumps({"version": 1, **said, **places})))
+
+
+def answer(*regions: str, only: tuple[str, ...] = (), **said: Any) -> Recommendation:
+    """What is recommended; in us-west-2, unless it says where."""
+    return recommend(asking(*(regions or ("us-west-2",)), **said), only=only)
+
+
+def families(found: Recommendation) -> list[str]:
+    """The families, best first."""
+    return [each.fit.kind.family for each in best_of_families(found.candidates)]
+
+
+def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) -> None:
+    """Multiply the prices of a family; None takes them away."""
+
+    def figure(catalogue: Catalogue, name: str, region: str, purchase: Any = "on-demand") -> Figure | None:
+        found = instance_figure(catalogue, name, region, purchase)
+        if name.partition(".")[0] != family or found is None:
+            return found
+        return None if times is None else replace(found, usd_per_hour=found.usd_per_hour * times)
+
+    monkeypatch.setattr(module, "instance_figure", figure)
+
+
+def on(request: Request, name: str) -> Fit | Miss:
+    """How a request fits on an instance type, with what would help where it does not."""
+    kind = load().get(name)
+    fitter = Fitter(request)
+    found = fitter.on(kind)
+    return fitter.remedied(found) if isinstance(found, Miss) else found

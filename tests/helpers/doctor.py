@@ -5,12 +5,17 @@ Answers have shapes that botocore's models accept; they stand in for calls that 
 
 from __future__ import annotations
 
+import copy
 import datetime
+import os
 import shlex
 from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import boto3
+import pytest
 import yaml
 from botocore import xform_name
 from botocore.awsrequest import AWSResponse
@@ -50,6 +55,30 @@ _IDENTITY = {"sts:GetCallerIdentity": {"Account": ACCOUNT, "Arn": CALLER, "UserI
 _SESSION = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
 
 
+def no_aws_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Keep every AWS setting of this machine away; ``folder`` has none."""
+    for name in [each for each in os.environ if each.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "credentials"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+
+
+@cache
+def _first_client(service: str) -> Any:
+    return _SESSION.client(service)
+
+
+def _client_of(service: str) -> Any:
+    """A client with handlers of its own. A copy: making one takes ten times as long."""
+    first = _first_client(service)
+    meta = copy.copy(first.meta)
+    meta.events = copy.copy(meta.events)
+    client = object.__new__(type(first))
+    vars(client).update(vars(first), meta=meta)
+    return client
+
+
 def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None) -> Aws:
     """An account by its answers: ``{"ec2:DescribeVpcs": {"Vpcs": []}}``, an error, or a function of the parameters.
 
@@ -60,7 +89,7 @@ def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None)
     known = {**_IDENTITY, **answers}
 
     def client(service: str) -> Any:
-        made = _SESSION.client(service)
+        made = _client_of(service)
 
         def note(params: dict[str, Any], context: dict[str, Any], **_: Any) -> None:
             context["given"] = params
@@ -128,13 +157,18 @@ def check_command(command: str) -> None:
     """Assert that a command is one of the AWS CLI: the service, its operation, and options that it takes."""
     program, service, operation, *rest = shlex.split(command)
     assert program == "aws"
-    session = _SESSION._session
-    model: Any = session.get_service_model(service)
-    names = {xform_name(name, "-"): name for name in model.operation_names}
-    assert operation in names, command
-    members = model.operation_model(names[operation]).input_shape.members
     options = {word.removeprefix("--") for word in rest if word.startswith("--")}
-    assert options - _OF_THE_CLI <= {xform_name(name, "-") for name in members}, command
+    assert options - _OF_THE_CLI <= _options(service, operation), command
+
+
+@cache
+def _options(service: str, operation: str) -> frozenset[str]:
+    """What an operation takes, as the AWS CLI writes it."""
+    session: Any = _SESSION._session
+    model = session.get_service_model(service)
+    names = {xform_name(name, "-"): name for name in model.operation_names}
+    assert operation in names, f"aws {service} has no {operation}"
+    return frozenset(xform_name(name, "-") for name in model.operation_model(names[operation]).input_shape.members)
 
 
 def found(outcome: Outcome) -> list[tuple[str, str]]:

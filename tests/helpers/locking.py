@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from eks_hardware.advisor.model import Candidate, Fit, MemoryPart, Miss, Parallelism, Recommendation, Request
+from eks_hardware.advisor.strategies import lock
 from eks_hardware.catalogue import Catalogue, load
+from eks_hardware.models import Needs
 
 HEAD = """\
 version: 1
@@ -102,3 +105,26 @@ class FakeRecommender:
             nearest=self.nearest,
             notes=(),
         )
+
+
+def entry(path: str = "node_groups[llm]", overlays: tuple[str, ...] = (), **asked: Any) -> lock.Entry:
+    """What a lock file holds of a group."""
+    return lock.Entry(
+        path=path,
+        overlays=overlays,
+        asked={"region": "us-west-2", "capacity": ("on-demand",), "model.parameters": 8_000_000_000, **asked},
+        chosen=lock.Chosen(
+            instance_types=("g6e.xlarge",),
+            capacity=("on-demand",),
+            nodes=1,
+            efa=False,
+            needs=Needs(precision="bf16", framework="vllm"),
+        ),
+        at_the_time=lock.AtTheTime(
+            catalogue="DescribeInstanceTypes, 2026-10-27",
+            policy="inference",
+            score=81.5,
+            usd_per_hour=1.861,
+            price_as_of="2026-07-20",
+        ),
+    )

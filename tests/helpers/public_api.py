@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from helpers.paths import ROOT
@@ -35,11 +36,13 @@ def file_of(package: str) -> Path:
     return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
 
 
+@cache
 def tree(package: str) -> ast.Module:
     """The source of a package or module."""
     return ast.parse(file_of(package).read_text(encoding="utf-8"))
 
 
+@cache
 def exported(package: str) -> list[str]:
     """The names in ``__all__``."""
     for node in tree(package).body:
@@ -48,6 +51,7 @@ def exported(package: str) -> list[str]:
     raise AssertionError(f"{package} has no __all__")
 
 
+@cache
 def definition(package: str, name: str) -> Definition | None:
     """The class or function of a name, wherever it is defined; None for a constant or an alias of a type.
 

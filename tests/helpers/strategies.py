@@ -80,3 +80,8 @@ def resolved_of(file: Path) -> ResolvedStrategy:
 @cache
 def shipped(name: str, overlay: str | None = None) -> Strategy:
     return load_strategy(FOLDER / f"{name}.yaml", overlays=[overlay] if overlay else []).strategy
+
+
+def cidrs_of(resolved: ResolvedStrategy) -> dict[str, str]:
+    """The networks of a strategy's subnets, by key."""
+    return {subnet.key: subnet.cidr for subnet in resolved.network.subnets}

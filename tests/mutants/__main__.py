@@ -43,24 +43,32 @@ TARGETS: Mapping[str, int] = {
     "eks_hardware/resolve/zones.py": 1,
     "constructs": 4,
 }
+# Tests of properties that run this code.
+PROPERTIES = tuple(
+    f"tests/properties/test_{name}.py"
+    for name in ("aws_names", "cidrs", "rules_needs", "rules_user_data", "user_data", "write", "zones")
+)
 # Unit tests that run this code; those of commands, pages and the advisor would only say the same more slowly.
-UNIT = tuple(
-    f"tests/unit/{name}"
-    for name in (
-        "cost",
-        "resolve",
-        "rules",
-        "models",
-        "explain",
-        "validation",
-        "kubernetes",
-        "iam_policies",
-        "test_adoption.py",
-        "test_aws_names.py",
-        "test_corpus.py",
-        "test_quotas.py",
-        "test_strategies.py",
+UNIT = (
+    tuple(
+        f"tests/unit/{name}"
+        for name in (
+            "cost",
+            "resolve",
+            "rules",
+            "models",
+            "explain",
+            "validation",
+            "kubernetes",
+            "iam_policies",
+            "test_adoption.py",
+            "test_aws_names.py",
+            "test_corpus.py",
+            "test_quotas.py",
+            "test_strategies.py",
+        )
     )
+    + PROPERTIES
 )
 # Tests of what is synthesized; they share one run of main.py.
 SYNTH = tuple(

@@ -14,6 +14,7 @@ from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check_part
 from helpers.adoption import NETWORK, SUBNETS, adoption, adoption_document
+from helpers.cases import in_one_test
 from helpers.strategies import TODAY, document, gpu_pool, pool, strategy
 
 CPU = pool("cpu", instance_families=["m7i"])
@@ -101,7 +102,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str, str]] = {
 }
 
 
-@pytest.mark.parametrize(("pools", "fields", "code", "path"), REFUSED.values(), ids=REFUSED)
+@in_one_test(("pools", "fields", "code", "path"), REFUSED.values(), ids=REFUSED)
 def test_what_rules_refuse_is_refused(
     pools: list[dict[str, Any]], fields: dict[str, Any], code: str, path: str
 ) -> None:

@@ -15,6 +15,7 @@ from eks_hardware.findings import Severity
 from eks_hardware.rules import RULES
 from eks_hardware.rules.explanations import explanations
 from eks_hardware.validation import validate
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.strategies import TODAY
 
@@ -46,7 +47,7 @@ def rewrite(file: Path) -> None:
         file.write_bytes((header + body).encode("utf-8", "surrogateescape"))
 
 
-@pytest.mark.parametrize("file", [*BAD, *GOOD], ids=lambda file: f"{file.parent.name}/{file.stem}")
+@in_one_test("file", [*BAD, *GOOD], ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_finds_what_its_header_says(file: Path, request: pytest.FixtureRequest) -> None:
     given = expected(file.read_bytes().decode("utf-8", "replace"))
     if request.config.getoption("--update-golden") and found(file) != given:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-import pytest
 from pydantic import BaseModel
 
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.resolve.zones import control_plane_excluded
+from helpers.cases import in_one_test
 from helpers.paths import TESTS
 from helpers.strategies import strategy_of
 
@@ -135,7 +135,7 @@ def families() -> Counter[str]:
     )
 
 
-@pytest.mark.parametrize("family", ACCELERATED)
+@in_one_test("family", ACCELERATED)
 def test_every_accelerated_family_is_there(family: str) -> None:
     assert families()[family]
 

@@ -29,6 +29,7 @@ from eks_hardware.loader.model_fields import fields, is_model, unwrap
 from eks_hardware.loader.yaml_document import parse
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import document, group, pool
 
@@ -270,7 +271,7 @@ def test_every_field_that_holds_text_is_tried() -> None:
         Strategy.model_validate(text)
 
 
-@pytest.mark.parametrize("label", sorted(PLACES))
+@in_one_test("label", sorted(PLACES))
 def test_no_field_takes_hostile_text(label: str) -> None:
     """Neither from Python nor from a file: the loader may be left out, the model may not."""
     given, path = PLACES[label]
@@ -279,7 +280,7 @@ def test_no_field_takes_hostile_text(label: str) -> None:
     assert taken == (["a\nb", "\t"] if label in FREE_FORM else [])
 
 
-@pytest.mark.parametrize("hostile", HOSTILE)
+@in_one_test("hostile", HOSTILE)
 def test_a_file_with_hostile_text_has_findings(hostile: str) -> None:
     codes = set()
     for label in ("Strategy.name", "Strategy.tags", "Strategy.tags # key", "Chart.values # key", "NodeGroupSpec.name"):
@@ -353,7 +354,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", TRAVERSING)
+@in_one_test("name", TRAVERSING)
 def test_no_name_leads_anywhere(name: str) -> None:
     optional = document(karpenter={"namespace": "a", "service_account": "b", "node_pools": []})
     found = {**PLACES}

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -68,19 +69,21 @@ def _relative(file: Path) -> str:
     return file.relative_to(ROOT).as_posix()
 
 
+def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.AST]:
+    """Statements at any depth; without ``types`` not those under ``if TYPE_CHECKING``. Faster than all nodes."""
+    for node in body:
+        yield node
+        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from _statements_below(getattr(node, part, ()), types=types)
+
+
 @cache
 def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
     """The modules that a file imports anywhere, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
-    skipped = {
-        id(inner)
-        for node in ast.walk(_tree(file))
-        if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
-        for inner in ast.walk(node)
-    }
     found: list[str] = []
-    for node in ast.walk(_tree(file)):
-        if id(node) in skipped:
-            continue
+    for node in _statements_below(_tree(file).body, types=types):
         if isinstance(node, ast.Import):
             found += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
@@ -147,7 +150,15 @@ def test_a_checkout_without_links_says_so(tmp_path: Path) -> None:
 def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
     folders = [folder.name for folder in (ROOT / "constructs").iterdir() if folder.is_dir()]
     ours = rf"^(config|stacks)(\.|$)|^constructs\.({'|'.join(folders)})(\.|$)"
-    assert _breaches((*CODE, "tests", "examples"), ours) == []
+    suspected = re.compile(rf"^\s*(from|import)\s+({'|'.join(LINKS)})\b", re.MULTILINE)
+    breaches = [
+        f"{_relative(file)} imports {name}"
+        for file in _files(*CODE, "tests", "examples")
+        if suspected.search(file.read_text(encoding="utf-8"))  # to parse every test takes seconds
+        for name in _imports(file)
+        if re.match(ours, name)
+    ]
+    assert breaches == []
 
 
 def test_every_folder_of_constructs_is_a_package() -> None:

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-import pytest
-
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.public_api import (
     PUBLIC,
@@ -44,7 +41,7 @@ def test_every_package_of_constructs_is_public() -> None:
     assert folders == {each for each in PUBLIC if each.startswith("eks_hardware.constructs.")}
 
 
-@pytest.mark.parametrize("package", PUBLIC)
+@in_one_test("package", PUBLIC)
 def test_every_public_package_is_there_and_says_what_it_is_for(package: str) -> None:
     assert file_of(package).is_file()
     assert ast.get_docstring(ast.parse(file_of(package).read_text(encoding="utf-8")))
@@ -55,14 +52,14 @@ def _order(name: str) -> tuple[bool, bool, str]:
     return not name.isupper(), not name[0].isupper(), name
 
 
-@pytest.mark.parametrize("package", PUBLIC)
+@in_one_test("package", PUBLIC)
 def test_exported_names_are_sorted_and_each_once(package: str) -> None:
     names = exported(package)
     assert names == sorted(set(names), key=_order)
     assert [name for name in names if name.startswith("_")] == ["__version__"] * (package == "eks_hardware")
 
 
-@pytest.mark.parametrize("package", PUBLIC)
+@in_one_test("package", PUBLIC)
 def test_every_exported_name_is_documented(package: str) -> None:
     """And there: a name that nothing defines fails the look-up."""
     undocumented = []
@@ -76,25 +73,6 @@ def test_every_exported_name_is_documented(package: str) -> None:
     assert undocumented == []
 
 
-def test_names_that_are_imported_late_are_those_that_are_exported() -> None:
-    """``eks_hardware.stacks`` imports a name when it is asked for: what type checkers see is what there is."""
-    code = (
-        "import sys, eks_hardware.stacks as stacks\n"
-        "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"
-        "stacks.Extension, stacks.main, stacks.strategies\n"
-        "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"
-        "late = ' '.join(stacks._MODULES.values()).split()\n"
-        "print(sorted(late) == stacks.__all__, set(stacks.__all__) <= set(dir(stacks)))\n"
-        "try: stacks.nonsense\n"
-        "except AttributeError as error: print(error)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stderr, done.stdout.splitlines()) == (
-        "",
-        ["True True", "module 'eks_hardware.stacks' has no attribute 'nonsense'"],
-    )
-
-
 def _attributes_have_text(found: Definition) -> bool:
     """Whether a text follows each attribute of a class."""
     return all(
@@ -104,7 +82,7 @@ def _attributes_have_text(found: Definition) -> bool:
     )
 
 
-@pytest.mark.parametrize("package", SYNTHESIZED)
+@in_one_test("package", SYNTHESIZED)
 def test_every_construct_says_what_it_defines(package: str) -> None:
     undocumented = [
         f"{name}.{member.name}"
@@ -120,7 +98,7 @@ def test_every_construct_says_what_it_defines(package: str) -> None:
             assert (ast.get_docstring(found) or "").startswith("Defines "), name
 
 
-@pytest.mark.parametrize("package", SYNTHESIZED)
+@in_one_test("package", SYNTHESIZED)
 def test_constructs_take_scope_and_id_and_the_rest_by_name(package: str) -> None:
     for name, found in definitions(package):
         if not isinstance(found, ast.ClassDef) or not is_construct(found):
@@ -156,7 +134,7 @@ def _section(text: str, title: str) -> str:
     return found[1] if found else ""
 
 
-@pytest.mark.parametrize("package", WITH_EXAMPLES)
+@in_one_test("package", WITH_EXAMPLES)
 def test_every_argument_is_documented(package: str) -> None:
     """A method need not say again what its class says of an argument of the same name: ``from_config`` does not."""
     wrong = {}
@@ -184,7 +162,7 @@ def test_every_argument_is_documented(package: str) -> None:
     assert wrong == {}
 
 
-@pytest.mark.parametrize("package", WITH_EXAMPLES)
+@in_one_test("package", WITH_EXAMPLES)
 def test_every_code_that_is_raised_is_documented(package: str) -> None:
     """In the text of the class or function, under "Raises"."""
     for name, found in definitions(package):
@@ -205,7 +183,7 @@ def _documented_signatures_of(name: str, found: Definition) -> Iterator[tuple[st
         yield from ((each.name, each, ast.get_docstring(each) or "") for each in members(found))
 
 
-@pytest.mark.parametrize("package", WITH_EXAMPLES)
+@in_one_test("package", WITH_EXAMPLES)
 def test_every_class_and_function_has_an_example(package: str) -> None:
     """``tests/synth/test_public_api_examples.py`` runs them."""
     without = [

@@ -7,9 +7,10 @@ from fractions import Fraction
 import pytest
 
 from eks_hardware.units import amount
+from helpers.cases import in_one_test
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("quantity", "expected"),
     [
         (16, Fraction(16)),

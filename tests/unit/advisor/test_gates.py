@@ -10,6 +10,7 @@ from eks_hardware.advisor.fitting.gates import efa_gate, maturity, software_gate
 from eks_hardware.advisor.model import Gate, Request
 from eks_hardware.catalogue import load
 from helpers.advisor import request_for
+from helpers.cases import in_one_test
 
 CATALOGUE = load()
 TYPES = {
@@ -200,8 +201,8 @@ def test_format_of_the_weights(model: str, said: dict[str, Any], name: str, kept
     assert weight_format(request_for(model, **said), CATALOGUE.get(TYPES[name])) == kept
 
 
-@pytest.mark.parametrize("name", TYPES)
-@pytest.mark.parametrize("task", ["training", "inference", "development"])
+@in_one_test("name", TYPES)
+@in_one_test("task", ["training", "inference", "development"])
 def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
     request = request_for("llama-3.1-8b", task=task)
     for gate in (*of(request, name).values(), joined(request, name)):

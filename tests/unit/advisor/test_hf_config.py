@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from eks_hardware.advisor.model import Shape, ShapeError
+from eks_hardware.advisor.model import ShapeError
 from eks_hardware.advisor.shapes.hf_config import from_hf_config, read_hf_config
-from helpers.advisor import CONFIGS, config_file, public_shape
+from helpers.advisor import config_file, public_shape
+from helpers.cases import in_one_test
 
 # Numbers of elements that the checkpoints' own metadata (safetensors) say.
 PUBLISHED = {
@@ -52,7 +51,7 @@ PUBLISHED = {
 }
 
 
-@pytest.mark.parametrize("name", PUBLISHED)
+@in_one_test("name", PUBLISHED)
 def test_parameters_are_those_published(name: str) -> None:
     found = public_shape(name).parameters
     if name == "gemma-3-27b":  # what joins images to text is not counted, and it says so
@@ -106,7 +105,7 @@ def test_whether_it_writes_tokens(name: str, writes: bool) -> None:
     assert public_shape(name).generates is writes
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("quantization", "found"),
     [
         ({"quant_method": "gptq", "bits": 4}, "int4"),
@@ -171,7 +170,7 @@ def without(*names: str) -> dict[str, Any]:
     return {name: value for name, value in changed().items() if name not in names}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("content", "code", "word"),
     [
         ([], "HF_CONFIG_JSON", "object"),
@@ -238,30 +237,3 @@ def code_of(file: Path) -> str:
     with pytest.raises(ShapeError) as caught:
         read_hf_config(file)
     return caught.value.code
-
-
-def shape_or_code(content: object) -> Shape | str:
-    try:
-        return from_hf_config(content)
-    except ShapeError as error:
-        return error.code
-
-
-_JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=5,
-)
-
-
-@settings(max_examples=200, deadline=None)
-@given(name=st.sampled_from([file.stem for file in sorted(CONFIGS.glob("*.json"))]), data=st.data())
-def test_junk_in_any_field_is_a_coded_error_or_a_shape(name: str, data: st.DataObject) -> None:
-    content = json.loads(config_file(name).read_text())
-    content[data.draw(st.sampled_from(sorted(content)))] = data.draw(_JUNK)
-    found = shape_or_code(content)
-    if isinstance(found, str):
-        assert found in ("HF_CONFIG_FIELD", "MODEL_TYPE_UNKNOWN")
-    else:
-        assert 1 <= found.active_parameters <= found.parameters <= 10**15
-        assert min(found.layers, found.hidden_size, found.attention_heads, found.kv_heads, found.head_dim) >= 1

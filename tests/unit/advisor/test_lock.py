@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,30 +13,7 @@ import pytest
 
 from eks_hardware.advisor.strategies import lock
 from eks_hardware.loader.discovery import discover
-from eks_hardware.models import Needs
-from helpers.paths import ROOT
-
-
-def entry(path: str = "node_groups[llm]", overlays: tuple[str, ...] = (), **asked: Any) -> lock.Entry:
-    return lock.Entry(
-        path=path,
-        overlays=overlays,
-        asked={"region": "us-west-2", "capacity": ("on-demand",), "model.parameters": 8_000_000_000, **asked},
-        chosen=lock.Chosen(
-            instance_types=("g6e.xlarge",),
-            capacity=("on-demand",),
-            nodes=1,
-            efa=False,
-            needs=Needs(precision="bf16", framework="vllm"),
-        ),
-        at_the_time=lock.AtTheTime(
-            catalogue="DescribeInstanceTypes, 2026-10-27",
-            policy="inference",
-            score=81.5,
-            usd_per_hour=1.861,
-            price_as_of="2026-07-20",
-        ),
-    )
+from helpers.locking import entry
 
 
 def document(**changes: Any) -> dict[str, Any]:
@@ -211,28 +186,3 @@ def test_a_link_is_replaced_and_not_written_through(tmp_path: Path) -> None:
     lock.write(path, ENTRIES)
     assert other.read_text(encoding="utf-8") == "mine"
     assert stat.S_ISREG(path.lstat().st_mode)
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from eks_hardware.advisor.strategies import lock
-path = Path(sys.argv[1])
-(one,) = lock.read(path)
-for number in range(150):
-    entries = [one.model_copy(update={"path": f"node_groups[{sys.argv[2]}-{each}]"}) for each in range(number % 9 + 1)]
-    lock.write(path, entries)
-"""
-
-
-def test_two_runs_at_once_never_make_half_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "demo.lock.json"
-    source = tmp_path / "source.lock.json"
-    lock.write(source, [entry()])
-    lock.write(path, [entry()])
-    script = _WRITER.replace("lock.read(path)", f"lock.read(Path({str(source)!r}))")
-    runs = [subprocess.Popen([sys.executable, "-c", script, str(path), name], cwd=ROOT) for name in ("a", "b")]
-    while any(run.poll() is None for run in runs):
-        assert {each.path[:13] for each in lock.read(path)} <= {"node_groups[l", "node_groups[a", "node_groups[b"}
-    assert [run.returncode for run in runs] == [0, 0]
-    assert len({each.path[12] for each in lock.read(path)}) == 1

@@ -11,6 +11,7 @@ from eks_hardware.advisor.model import Shape
 from eks_hardware.advisor.ranking import policy
 from eks_hardware.catalogue import load as catalogue
 from eks_hardware.models import WorkloadSpec
+from helpers.cases import in_one_test
 
 TRAINING = "Compute Resource Selection"
 OPTIONS = "Hardware Options for AI/ML on EKS"
@@ -138,7 +139,7 @@ def taken(case: Case) -> policy.Branch:
     return policy.branch(workload, shaped(case.parameters, case.architecture))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.branch)
+@in_one_test("case", CASES, ids=lambda case: case.branch)
 def test_a_workload_takes_the_branch_that_its_document_says(case: Case) -> None:
     branch = taken(case)
     assert (branch.id, branch.quote, branch.document) == (case.branch, case.quote, case.document)
@@ -150,7 +151,7 @@ def test_every_branch_is_tested() -> None:
     assert [each.id for each in policy.branches() if each.id not in {case.branch for case in CASES}] == []
 
 
-@pytest.mark.parametrize("branch", policy.branches(), ids=lambda branch: branch.id)
+@in_one_test("branch", policy.branches(), ids=lambda branch: branch.id)
 def test_a_branch_is_cited(branch: policy.Branch) -> None:
     assert branch.document in (TRAINING, OPTIONS, AMAZON)
     assert "\n" not in branch.quote

@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from eks_hardware.advisor import recommend as module
-from eks_hardware.advisor.model import Candidate, Recommendation, Request
-from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS, read_workload, request_of
+from eks_hardware.advisor.model import Candidate, Recommendation
+from eks_hardware.advisor.ranking.workload_file import DEFAULT_REGIONS
 from eks_hardware.advisor.recommend import best_of_families, recommend, unknown_of
-from eks_hardware.catalogue import Catalogue, load
-from eks_hardware.cost import Figure, instance_figure
-
-CHAT: Any = {
-    "task": "inference",
-    "model": {"parameters": "8B", "architecture": "llama"},
-    "context_length": 8192,
-    "concurrent_sequences": 16,
-    "framework": "vllm",
-    "precision": "bf16",
-}
-PRETRAINING: Any = {
-    "task": "training",
-    "model": {"parameters": "7B"},
-    "training_tokens": "100B",
-    "framework": "pytorch",
-}
-EMBEDDINGS: Any = {
-    "task": "inference",
-    "serving": "batch",
-    "model": {"parameters": "335M", "architecture": "bert"},
-    "context_length": 512,
-}
-
-
-def asking(*regions: str, **said: Any) -> Request:
-    places = {"regions": list(regions)} if regions else {}
-    return request_of(read_workload(json.dumps({"version": 1, **said, **places})))
-
-
-def answer(*regions: str, only: tuple[str, ...] = (), **said: Any) -> Recommendation:
-    return recommend(asking(*(regions or ("us-west-2",)), **said), only=only)
-
-
-def families(found: Recommendation) -> list[str]:
-    return [each.fit.kind.family for each in best_of_families(found.candidates)]
+from eks_hardware.catalogue import load
+from helpers.advisor import CHAT, EMBEDDINGS, PRETRAINING, answer, asking, families, priced
 
 
 def of_family(found: Recommendation, family: str) -> Candidate:
@@ -151,29 +115,6 @@ def test_cpus_are_current_general_families_of_some_size() -> None:
 # --- prices
 
 
-def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) -> None:
-    """Multiply the prices of a family; None takes them away."""
-
-    def figure(catalogue: Catalogue, name: str, region: str, purchase: Any = "on-demand") -> Figure | None:
-        found = instance_figure(catalogue, name, region, purchase)
-        if name.partition(".")[0] != family or found is None:
-            return found
-        return None if times is None else replace(found, usd_per_hour=found.usd_per_hour * times)
-
-    monkeypatch.setattr(module, "instance_figure", figure)
-
-
-@pytest.mark.parametrize("budget", ["cost", "balanced", "performance"])
-@pytest.mark.parametrize("said", [CHAT, PRETRAINING, EMBEDDINGS], ids=["chat", "pretraining", "embeddings"])
-def test_a_family_never_falls_by_becoming_cheaper(
-    monkeypatch: pytest.MonkeyPatch, said: dict[str, Any], budget: str
-) -> None:
-    before = families(answer(**said, budget=budget))
-    for family in before[:6]:
-        priced(monkeypatch, family, 0.7)
-        assert families(answer(**said, budget=budget)).index(family) <= before.index(family)
-
-
 def test_what_has_no_price_is_kept_behind_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     priced(monkeypatch, "g6e", None)
     found = answer(**CHAT, budget="cost")
@@ -240,59 +181,6 @@ def test_an_impossible_latency_has_no_answer() -> None:
 
 
 # --- what nobody would take
-
-
-@pytest.mark.parametrize("budget", ["cost", "balanced", "performance"])
-@pytest.mark.parametrize("purchase", [("on-demand",), ("spot", "on-demand")])
-@pytest.mark.parametrize(
-    "work",
-    [
-        {"task": "inference", "model": {"parameters": "8B"}, "framework": "vllm"},
-        {"task": "inference", "model": {"parameters": "8B"}, "context_length": 500_000, "framework": "vllm"},
-        {"task": "inference", "model": {"parameters": "70B"}, "concurrent_sequences": 16, "context_length": 8192},
-        {"task": "inference", "model": {"parameters": "671B", "active_parameters": "37B"}, "precision": "fp8"},
-        {"task": "inference", "serving": "batch", "model": {"parameters": "110M", "architecture": "bert"}},
-        {"task": "training", "model": {"parameters": "7B"}, "training_tokens": "100B"},
-        {"task": "training", "model": {"parameters": "70B"}, "training_tokens": "1T"},
-        {"task": "fine-tuning", "method": "qlora", "model": {"parameters": "8B"}, "training_tokens": "100M"},
-        {"task": "development", "model": {"parameters": "1B"}},
-    ],
-    ids=lambda work: "-".join(str(each) for each in (work["task"], *work["model"].values())),
-)
-def test_nothing_stands_before_what_is_cheaper_faster_and_simpler(
-    work: dict[str, Any], purchase: tuple[str, ...], budget: str
-) -> None:
-    found = answer("us-west-2", "us-east-1", **work, budget=budget, purchase=purchase, interruptible=True)
-    assert found.candidates
-    basis = basis_of_all(found)
-    for place, each in enumerate(found.candidates):
-        for later in found.candidates[place + 1 :]:
-            assert not is_plainly_better(later, each, basis), (each.fit.kind.name, later.fit.kind.name)
-
-
-def basis_of_all(found: Recommendation) -> str:
-    """The figure of cost that the answer says it compares."""
-    said = next(note for note in found.notes if note.startswith("cost is compared"))
-    words = {"for the run": "usd_per_run", "per million": "usd_per_million_tokens", "by the hour": "usd_per_hour"}
-    return next(figure for word, figure in words.items() if word in said)
-
-
-def is_plainly_better(one: Candidate, other: Candidate, basis: str) -> bool:
-    """A tenth cheaper by what is compared, a tenth faster, on no more nodes and of no less mature software."""
-    cost, than = getattr(one, basis), getattr(other, basis)
-    if cost is None or than is None or one.tokens_per_second is None or other.tokens_per_second is None:
-        return False
-    per_replica = [
-        each.tokens_per_second / each.fit.replicas_per_node
-        for each in (one, other)
-        if each.tokens_per_second is not None
-    ]
-    return (
-        cost < 0.9 * than
-        and per_replica[0] > 1.1 * per_replica[1]
-        and one.fit.nodes <= other.fit.nodes
-        and (one.maturity == other.maturity or one.maturity == "mature")
-    )
 
 
 def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:

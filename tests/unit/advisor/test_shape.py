@@ -12,6 +12,7 @@ from eks_hardware.advisor.model import ShapeError
 from eks_hardware.advisor.shapes.shape import counted, kind_of, shape_of
 from eks_hardware.models.workload import ModelShape
 from helpers.advisor import CONFIGS, public_shape
+from helpers.cases import in_one_test
 
 PUBLIC = {row["name"]: row for row in facts.model_types()["public"]["rows"]}
 
@@ -124,8 +125,8 @@ def test_dimensions_that_do_not_make_the_parameters_are_refused(said: dict[str, 
     assert (caught.value.code, caught.value.field) == ("MODEL_SIZE", field)
 
 
-@pytest.mark.parametrize("name", sorted(each.stem for each in CONFIGS.glob("*.json")))
-@pytest.mark.parametrize("fields", [("layers", "hidden_size"), ("layers",), ("hidden_size",)])
+@in_one_test("name", sorted(each.stem for each in CONFIGS.glob("*.json")))
+@in_one_test("fields", [("layers", "hidden_size"), ("layers",), ("hidden_size",)])
 def test_the_dimensions_of_public_models_are_not_refused(name: str, fields: tuple[str, ...]) -> None:
     public = public_shape(name)
     said: dict[str, object] = {each: getattr(public, each) for each in fields}

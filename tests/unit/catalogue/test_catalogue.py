@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -14,6 +12,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, load
 from eks_hardware.catalogue.efa import efa_interfaces
+from helpers.cases import in_one_test
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +51,7 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "accelerator", "count", "gib_each", "vcpus", "efa", "hardware"),
     FACTS,
     ids=[row[0] for row in FACTS],
@@ -252,7 +251,7 @@ def test_efa_never_exceeds_the_maximum() -> None:
 NVIDIA = ("AL2023_x86_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA", "BOTTLEROCKET_x86_64_NVIDIA_FIPS")
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "ami_types"),
     [
         ("m6i.xlarge", ("AL2023_x86_64_STANDARD", "BOTTLEROCKET_x86_64", "BOTTLEROCKET_x86_64_FIPS")),
@@ -313,7 +312,7 @@ def test_minimum_driver(catalogue: Catalogue) -> None:
 # --- quotas
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "on_demand", "spot"),
     [
         ("m6i.xlarge", "L-1216C47A", "L-34B43A08"),
@@ -459,14 +458,3 @@ def test_every_type_can_be_built(catalogue: Catalogue) -> None:
         if item.accelerator and item.accelerator.manufacturer == "NVIDIA" and not item.withdrawn:
             assert item.accelerator.compute_capability, item.name
             assert item.accelerator.mig is not None, item.name
-
-
-def test_loading_imports_nothing_heavy() -> None:
-    code = (
-        "import sys; from eks_hardware.catalogue import load; load().get('p5.48xlarge');"
-        "print(sorted({name.partition('.')[0] for name in sys.modules}"
-        " & {'pydantic', 'yaml', 'cdktf', 'jsii', 'boto3', 'botocore', 'moto', 'rich', 'click'}))"
-    )
-    root = Path(__file__).resolve().parents[4]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -11,6 +9,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.catalogue import Accelerator, Catalogue, load
 from eks_hardware.catalogue.performance import performance, utilization
+from helpers.cases import in_one_test
 
 TABLE = facts.performance()
 SIXTEEN_BITS = ("fp16", "bf16")
@@ -28,7 +27,7 @@ def chip(catalogue: Catalogue, instance_type: str) -> Accelerator:
     return found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("instance_type", "bf16", "fp8", "gb_per_second", "link", "link_gb_per_second"),
     [
         ("p4d.24xlarge", 312, None, 1555, "NVLink", 600),
@@ -142,7 +141,7 @@ def test_a_fraction_of_a_gpu_has_no_known_speed(catalogue: Catalogue) -> None:
     assert known.bandwidth_gb_per_second is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("instance_type", "weights", "computed_in", "tflops"),
     [
         ("p5.48xlarge", "bf16", "bf16", 989),
@@ -195,10 +194,3 @@ def test_shares_of_neuron_follow_from_the_benchmarks() -> None:
     assert 2 * 70.6e9 / (inf2 * 820e9) / 32.2e-3 == pytest.approx(decode["high"], abs=0.005)
     assert 2 * 8.03e9 * 8 * 4096 / (inf2 * 190e12) / 1.99259 == pytest.approx(prefill["low"], abs=0.005)
     assert 2 * 70.6e9 * 1024 / (inf2 * 190e12) / 0.31018 == pytest.approx(prefill["high"], abs=0.005)
-
-
-def test_the_catalogue_does_not_wait_for_it() -> None:
-    code = "import sys; from eks_hardware import catalogue; catalogue.load().get('p5.48xlarge');print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert "eks_hardware.catalogue.store" in loaded
-    assert "eks_hardware.catalogue.performance" not in loaded

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from eks_hardware.advisor.fitting.migration import check_model as check
 from helpers import cli
-from helpers.advisor import CONFIGS, config_file, request_for
+from helpers.advisor import config_file
+from helpers.cases import in_one_test
 
 
 def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
@@ -26,7 +26,7 @@ def content(model: str, *arguments: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "arguments", "verdict", "code"),
     [
         ("llama-3.1-8b", ("--target", "trainium"), "with changes", 0),
@@ -80,16 +80,6 @@ def test_json_has_memory_with_its_computation_and_sources() -> None:
     assert weights["how"] == "8.03e9 parameters in bf16"
     assert all(gate["source"] for chip in found["accelerators"] for gate in chip["gates"])
     assert found["accelerators"][0]["degrees"] == [2, 4, 8, 24]
-
-
-@pytest.mark.parametrize("name", [file.stem for file in sorted(CONFIGS.glob("*.json"))])
-@pytest.mark.parametrize("target", ["trainium", "inferentia", "gpu"])
-@pytest.mark.parametrize("task", ["training", "inference"])
-def test_every_model_has_an_answer_for_every_target(name: str, target: Any, task: str) -> None:
-    found = check(request_for(name, task=task), target)
-    assert (found.verdict == "no") is (not found.fits)
-    assert found.reason
-    assert bool(found.changes) is (bool(found.fits) and target != "gpu")
 
 
 @pytest.mark.parametrize("model", ["llama-3.1-8b", "gemma-3-27b"])

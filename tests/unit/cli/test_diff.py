@@ -6,9 +6,6 @@ With Node it is tested in tests/synth/test_diff_reports.py.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,6 @@ import pytest
 import yaml
 
 from helpers import cli
-from helpers.paths import ROOT
 from helpers.strategies import SYSTEM, document, group
 
 
@@ -99,21 +95,3 @@ def test_without_node_nothing_passes_for_unchanged(files: Any) -> None:
     code, out, err = run(*files(*SCALED), "--fail-on", "replace")
     assert (code, "Capacity" in out) == (1, True)
     assert "error: --fail-on asks for resources: resources are not compared" in err
-
-
-def test_the_framework_is_not_imported_without_node() -> None:
-    code = (
-        "import sys; from eks_hardware.cli import app; app(sys.argv[1:], standalone_mode=False);"
-        "print(sorted({'cdktf', 'constructs', 'jsii', 'boto3', 'moto'} & set(sys.modules)))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, "diff", "mixed-hardware", "gpu-training"],
-        cwd=ROOT,
-        env={**os.environ, "PATH": ""},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-1] == "[]"

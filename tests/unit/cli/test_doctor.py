@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +13,7 @@ import yaml
 
 from eks_hardware.doctor.aws import Aws
 from helpers import cli
-from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, no_aws_settings
 from helpers.paths import ROOT
 from helpers.strategies import document, group
 
@@ -154,29 +151,12 @@ def test_shipped_strategy_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_one_message_where_aws_cannot_be_asked(tmp_path: Path, environment: dict[str, str], word: str) -> None:
-    """As a user's shell would run it: no traceback, exit code 2."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
-    empty = tmp_path / "empty"
-    empty.touch()
-    done = subprocess.run(
-        [sys.executable, "-c", "from eks_hardware.cli import main; main()", "doctor", "development"],
-        cwd=tmp_path,
-        env={
-            **kept,
-            "AWS_CONFIG_FILE": str(empty),
-            "AWS_SHARED_CREDENTIALS_FILE": str(empty),
-            "AWS_EC2_METADATA_DISABLED": "true",
-            "NO_PROXY": "127.0.0.1",
-            "no_proxy": "127.0.0.1",
-            **environment,
-        },
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: ")
-    assert len(done.stderr.splitlines()) == 1
-    assert word in done.stderr
+def test_one_message_where_aws_cannot_be_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environment: dict[str, str], word: str
+) -> None:
+    no_aws_settings(monkeypatch, tmp_path)
+    code, out, err = run("development", NO_PROXY="127.0.0.1", no_proxy="127.0.0.1", COLUMNS="300", **environment)
+    assert (code, out) == (2, "")
+    assert err.startswith("error: ")
+    assert len(err.splitlines()) == 1
+    assert word in err

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,7 +14,6 @@ import pytest
 
 from eks_hardware.validation import load_strategy, validate
 from helpers import cli
-from helpers.paths import ROOT
 from helpers.strategies import TODAY
 
 
@@ -123,20 +121,6 @@ def test_without_a_terminal_the_flags_are_named(arguments: list[str]) -> None:
     assert "this is no terminal" in said
     assert all(flag in said for flag in ("--hardware", "--model", "--task", "--yes"))
     assert not Path("demo.yaml").exists()
-
-
-def test_it_does_not_wait_for_a_pipe_that_says_nothing() -> None:
-    command = "from eks_hardware.cli import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", command, "init", "demo", "--no-project"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-    ) as run_of_it:
-        assert run_of_it.wait(timeout=30) == 2
-        assert run_of_it.stderr
-        assert b"--hardware" in run_of_it.stderr.read()
 
 
 WRONG = {

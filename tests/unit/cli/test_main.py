@@ -1,72 +1,16 @@
-"""The command line as a whole: help, mistyped words, completion, and outputs that cannot be written to."""
+"""The command line as a whole: help, mistyped words and completion."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from eks_hardware import __version__
 from eks_hardware.cli import COMMANDS, app
 from helpers import cli
-from helpers.advisor import config_file
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
-
-MAIN = "from eks_hardware.cli import main; main()"
-STRATEGY = "config/strategies/development.yaml"
-
-
-def process(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", code, *arguments]
-    given = {"stdout": subprocess.PIPE, **options}
-    return subprocess.run(command, cwd=ROOT, stderr=subprocess.PIPE, text=True, timeout=60, check=False, **given)  # type: ignore[call-overload, no-any-return]
-
-
-def test_a_named_command_is_imported_without_the_others() -> None:
-    code = (
-        "import sys; from eks_hardware.cli import main\ntry: main()\n"
-        "finally: print([m for m in sys.modules if m.startswith('eks_hardware.cli.commands.')])"
-    )
-    done = process(code, "rules", "EFA_UNSUPPORTED")
-    assert done.stdout.splitlines()[-1] == "['eks_hardware.cli.commands.rules']"
-
-
-@pytest.mark.parametrize("arguments", [("--version",), ("rules", "--version")])
-def test_the_version_is_answered_by_either_way(arguments: tuple[str, ...]) -> None:
-    """The process answers it by itself, and nothing else."""
-    done = process("from eks_hardware._startup import command; command()", *arguments)
-    expected = cli.run(*arguments)
-    assert (done.returncode, done.stdout, done.stderr) == expected
-    assert (expected.out == f"{__version__}\n") == (arguments == ("--version",))
-
-
-def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
-    """None of them imports what they do without; ``validate``, which runs in editors, no tables either."""
-    commands = [
-        ["validate", "mixed-hardware"],
-        ["explain", "mixed-hardware"],
-        ["cost", "mixed-hardware"],
-        ["workload", "mixed-hardware", "--group", "gpu-training", "--kind", "smoke-test"],
-        ["render", "mixed-hardware", "--out", str(tmp_path / "out")],
-        ["report", "mixed-hardware", "--out", str(tmp_path / "report.html")],
-        ["recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"],
-        ["check-model", str(config_file("llama-3.1-8b")), "--target", "gpu"],
-    ]
-    code = (
-        "import sys; from click.testing import CliRunner; from eks_hardware.cli import app\n"
-        f"for each in {commands!r}:\n"
-        "    done = CliRunner().invoke(app, each)\n"
-        "    heavy = {'cdktf', 'constructs', 'jsii', 'boto3', 'moto', *(['rich'] if each[0] == 'validate' else [])}\n"
-        "    print(each[0], done.exit_code, sorted(heavy & set(sys.modules)))"
-    )
-    done = process(code, env={**os.environ, "PATH": ""})
-    assert done.stderr == ""
-    assert done.stdout.splitlines() == [f"{each[0]} {1 if each[0] == 'validate' else 0} []" for each in commands]
 
 
 @pytest.mark.parametrize("arguments", [("--help",), ("-h",), ()])
@@ -80,7 +24,7 @@ def test_help_has_every_command(arguments: tuple[str, ...]) -> None:
     assert "..." not in shown.partition("Commands:")[2].replace("{...}", "")
 
 
-@pytest.mark.parametrize("name", [*COMMANDS, "instances refresh"])
+@in_one_test("name", [*COMMANDS, "instances refresh"])
 def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
     found = cli.run(*name.split(), "-h")
     assert found.code == 0
@@ -99,38 +43,6 @@ def test_a_misspelt_word_has_a_suggestion(arguments: tuple[str, ...], suggestion
     found = cli.run(*arguments)
     assert found.code == 2
     assert suggestion in found.err
-
-
-@pytest.mark.parametrize("command", ["cost", "explain", "validate"])
-def test_a_full_disk_is_said_in_a_line(command: str) -> None:
-    with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = process(MAIN, command, STRATEGY, stdout=full)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "error: the output cannot be written: no space left on device" in done.stderr
-
-
-@pytest.mark.parametrize("arguments", [("rules",), ("explain", "mixed-hardware", "--group", "system"), ("--help",)])
-def test_a_closed_pipe_is_no_traceback(arguments: tuple[str, ...]) -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
-    try:
-        done = process(MAIN, *arguments, stdout=writing)
-    finally:
-        os.close(writing)
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
-    assert "BrokenPipeError" not in done.stderr
-
-
-def test_an_interrupt_is_quiet() -> None:
-    code = (
-        "import sys, eks_hardware.rules.explanations as it\n"
-        "def stop(): raise KeyboardInterrupt\n"
-        "it.explanations = stop; sys.argv = ['eks-hardware', 'rules']\n"
-    )
-    done = process(code + MAIN)
-    assert (done.returncode, done.stderr) == (130, "")
 
 
 # --- completion
@@ -154,7 +66,7 @@ def completed(*words: str) -> list[str]:
     return [value for kind, _, value in (line.partition(",") for line in done.stdout.splitlines()) if kind == "plain"]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("words", "offered"),
     [
         (("val",), ["validate"]),
@@ -173,18 +85,3 @@ def completed(*words: str) -> list[str]:
 )
 def test_what_is_completed(words: tuple[str, ...], offered: list[str]) -> None:
     assert completed(*words) == offered
-
-
-def test_the_script_runs_in_bash(tmp_path: Path) -> None:
-    program = tmp_path / "eks-hardware"
-    program.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{MAIN}' \"$@\"\n", encoding="utf-8")
-    program.chmod(0o755)
-    script = (
-        'eval "$(eks-hardware completion bash)"; COMP_WORDS=(eks-hardware instances --fam); COMP_CWORD=2\n'
-        '_eks_hardware_completion eks-hardware; echo "${COMPREPLY[@]}"'
-    )
-    environ = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert (done.stdout, done.stderr) == ("--family\n", "")

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as some
 
 from eks_hardware.validation import validate
-from helpers import cli
+from helpers.recommend_command import asked, run
 
 US = "region: us-west-2"
 CHAT = f"""\
@@ -42,16 +40,6 @@ WORKLOADS = {
     "development-1b": "--task development --model 1B --region eu-west-1",
     "impossible": "--task inference --model 20T --region us-west-2",
 }
-
-
-def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    found = cli.run("recommend", *arguments, stdin=stdin, **environ)
-    return found._replace(out="\n".join(line.rstrip() for line in found.out.splitlines()))
-
-
-def asked(text: str, *more: str | Path) -> cli.Run:
-    """Run it with options, or with a file of this text on stdin."""
-    return run(*text.split(), *more) if text.startswith("--") else run("--from", "-", *more, stdin=text)
 
 
 def content(text: str, *more: str) -> dict[str, Any]:
@@ -290,20 +278,3 @@ def test_only_the_hardware_of_a_file() -> None:
     found = content(CHAT + "only: [g6e, h100]\n")
     assert {each["accelerator"] for each in found["candidates"]} <= {"L40S", "H100"}
     assert found["candidates"]
-
-
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    task=some.sampled_from(["training", "fine-tuning", "inference", "development"]),
-    size=some.one_of(some.integers(1, 10**16).map(str), some.sampled_from(["0.000001K", "1K", "8B", "9999T"])),
-    number=some.integers(-(10**20), 10**20),
-    field=some.sampled_from(["context_length", "concurrent_sequences", "sequence_length", "batch_size", "layers"]),
-    budget=some.sampled_from(["cost", "balanced", "performance"]),
-)
-def test_absurd_numbers_are_answered_or_refused(task: str, size: str, number: int, field: str, budget: str) -> None:
-    model = {"parameters": size, **({"layers": number} if field == "layers" else {})}
-    asks = {"version": 1, "task": task, "model": model, "budget": budget, "region": "us-west-2"}
-    code, stdout, said = asked(json.dumps(asks if field == "layers" else {**asks, field: number}))
-    assert code in (0, 1)
-    assert ("error" in said) == (code == 1 and not stdout)
-    assert not re.search(r"\b(nan|inf)\b", stdout)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -67,25 +65,6 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         code, said, problem = run("development", "--out", str(place))
         assert (code, said) == (2, "")
         assert why in problem
-
-
-@pytest.mark.parametrize("path", ["/dev/stdout", "page.html"])
-def test_the_file_that_stdout_goes_to_is_refused(tmp_path: Path, path: str) -> None:
-    code = "from eks_hardware.cli import main; main()"
-    page = tmp_path / "page.html"
-    with page.open("w") as stdout:
-        done = subprocess.run(
-            [sys.executable, "-c", code, "report", str(SHIPPED_FILE), "--out", path],
-            cwd=tmp_path,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-    assert done.returncode == 2
-    assert "use --out -" in done.stderr
-    assert page.read_text(encoding="utf-8") == ""
 
 
 def test_a_new_file_with_the_name_of_a_strategy_is_not_written(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.cost import HOURS_PER_MONTH, LEVELS, CostLine, StrategyCost, cost_of
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL, TESTS
 from helpers.strategies import TODAY, gpu_pool, group, pool, pools, resolved_of, strategy
 
@@ -75,7 +76,7 @@ def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
 # --- every strategy there is
 
 
-@pytest.mark.parametrize("file", ALL, ids=lambda file: f"{file.parent.name}/{file.stem}")
+@in_one_test("file", ALL, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def test_every_strategy_has_a_cost(file: Path) -> None:
     found = cost_of(resolved_of(file), today=TODAY)
     least, desired, most = (found.usd_per_hour(level) for level in LEVELS)

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from eks_hardware.diff import Changes
-from eks_hardware.diff.json import as_json
-from eks_hardware.diff.markdown import as_markdown
 from eks_hardware.diff.messages import pool_sentence
 from eks_hardware.diff.node_pools import pool_changes
-from eks_hardware.diff.terminal import as_text
 from eks_hardware.kubernetes import Bundle, bundle
 from eks_hardware.resolve import resolve
-from eks_hardware.validation import load_strategy
 from helpers.diff import compared_without_node as compared
-from helpers.paths import TESTS
-from helpers.strategies import SYSTEM, gpu_pool, group, pools, shipped, strategy
+from helpers.strategies import SYSTEM, gpu_pool, group, pools, strategy
 
 GROUP = group("g5.xlarge")
 
@@ -212,18 +205,3 @@ def test_capacity() -> None:
     ]
     quotas = {each.name.partition(" ")[0]: (each.before, each.after) for each in capacity.vcpu_quotas}
     assert quotas["L-417A185B"] == ("384", "576")
-
-
-# Every strategy there is.
-
-
-def shown(changes: Changes) -> None:
-    assert as_json(changes)["changed"] is changes.any
-    assert as_markdown(changes).startswith("### ")
-    assert as_text(changes)
-
-
-@pytest.mark.parametrize("file", sorted((TESTS / "corpus" / "good").glob("*.yaml")), ids=lambda file: file.stem)
-def test_every_strategy_of_the_corpus(file: Path) -> None:
-    found = load_strategy(file).strategy
-    shown(compared(found, shipped("mixed-hardware").model_copy(update={"name": found.name})))

@@ -20,6 +20,7 @@ from eks_hardware.diff.terminal import as_text
 from eks_hardware.models import Strategy
 from eks_hardware.printable import counted
 from eks_hardware.resolve import ResolvedStrategy
+from helpers.cases import in_one_test
 from helpers.diff import EVERYTHING
 from helpers.diff import compared_without_node as compared
 from helpers.strategies import document, group, strategy
@@ -62,8 +63,8 @@ HOSTILE = (
 )
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("in_table", [False, True])
+@in_one_test("text", HOSTILE)
+@in_one_test("in_table", [False, True])
 def test_a_code_span_holds_any_text(text: str, in_table: bool) -> None:
     span = code(text, in_table=in_table)
     fence = re.match("`+", span)

@@ -11,6 +11,7 @@ from eks_hardware.diff import Action, ResourceChange
 from eks_hardware.diff.messages import difference, sentence
 from eks_hardware.diff.plan import Cause, changes, forgotten
 from eks_hardware.diff.resources import Reference, Resource, references_in, resources
+from helpers.cases import in_one_test
 
 TEMPLATE, NODES = "aws_launch_template.platform_nodes-gpu_launch-template_1", "aws_eks_node_group.platform_nodes-gpu_2"
 VPC, SUBNET = "aws_vpc.platform_network_vpc_3", "aws_subnet.platform_network_private-a_4"
@@ -135,7 +136,7 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(("path", "expected"), FIELDS.items(), ids=FIELDS)
+@in_one_test(("path", "expected"), FIELDS.items(), ids=FIELDS)
 def test_the_field_of_the_strategy(path: str, expected: tuple[str, str]) -> None:
     found = read({"aws_thing.a": body(path)})["aws_thing.a"]
     assert (found.owner, found.name) == expected
@@ -252,8 +253,6 @@ DIFFERENCES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("argument", "row", "before", "after", "expected"), DIFFERENCES.values(), ids=list(DIFFERENCES)
-)
+@in_one_test(("argument", "row", "before", "after", "expected"), DIFFERENCES.values(), ids=list(DIFFERENCES))
 def test_differences(argument: str, row: Mapping[str, Any], before: Any, after: Any, expected: str) -> None:
     assert difference(Cause(argument, row, before, after, replaces=False)) == expected

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from eks_hardware.doctor import images
-from helpers.doctor import REGION, RefusedError, answering, found, look, of_moto
+from helpers.doctor import RefusedError, answering, found, look
 from helpers.strategies import group, pools
 
 EKS = "/aws/service/eks/optimized-ami/1.35/amazon-linux-2023"
@@ -97,16 +95,6 @@ def own(image_id: str = "ami-0123456789abcdef0") -> dict[str, Any]:
 def test_own_image(code: str | None, answer: Any) -> None:
     expected = [(code, "node_groups[own].ami.image_id")] if code else []
     assert found(look(images, account(DescribeImages=answer), own())) == expected
-
-
-@mock_aws
-def test_own_image_in_moto() -> None:
-    ec2 = boto3.client("ec2", REGION, aws_access_key_id="test", aws_secret_access_key="test")
-    there = ec2.describe_images(Filters=[{"Name": "architecture", "Values": ["x86_64"]}])["Images"][0]["ImageId"]
-    codes = {path: code for code, path in found(look(images, of_moto(), own(there)))}
-    assert "node_groups[own].ami.image_id" not in codes
-    codes = {path: code for code, path in found(look(images, of_moto(), own()))}
-    assert codes["node_groups[own].ami.image_id"] == "IMAGE_MISSING"
 
 
 def test_denied() -> None:

@@ -1,15 +1,13 @@
-"""A VPC that exists: moto's, and answers for what it cannot be."""
+"""A VPC that exists: all there, and what is wrong with it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import boto3
 import pytest
-from moto import mock_aws
 
 from eks_hardware.doctor import network
-from helpers.doctor import REGION, RefusedError, answering, found, look, of_moto
+from helpers.doctor import RefusedError, answering, found, look
 from helpers.strategies import group
 
 VPC, PRIVATE, SECOND = "vpc-0aaaaaaaa", "subnet-0aaaaaaaa", "subnet-0bbbbbbbb"
@@ -54,25 +52,6 @@ def test_own_vpc_asks_nothing() -> None:
 
 def test_all_there() -> None:
     assert found(look(network, account(), **existing())) == []
-
-
-@mock_aws
-def test_all_there_in_moto() -> None:
-    ec2 = boto3.client("ec2", REGION, aws_access_key_id="test", aws_secret_access_key="test")
-    vpc_id = ec2.create_vpc(CidrBlock="10.1.0.0/16")["Vpc"]["VpcId"]
-    ids = {}
-    for index, zone in enumerate(("usw2-az1", "usw2-az2")):
-        made = ec2.create_subnet(VpcId=vpc_id, CidrBlock=f"10.1.{index * 16}.0/20", AvailabilityZoneId=zone)
-        ids[zone] = made["Subnet"]["SubnetId"]
-    given: dict[str, Any] = {"network": {"existing": {"vpc_id": vpc_id, "private_subnets": ids}}}
-    assert found(look(network, of_moto(), **given)) == [("VPC_DNS", "network.existing.vpc_id")]
-    ec2.modify_vpc_attribute(VpcId=vpc_id, EnableDnsHostnames={"Value": True})
-    assert found(look(network, of_moto(), **given)) == []
-    given["network"]["existing"]["private_subnets"] = {**ids, "usw2-az2": "subnet-0123456789abcdef0"}
-    assert found(look(network, of_moto(), **given)) == [("SUBNET_MISSING", "network.existing.private_subnets.usw2-az2")]
-    missing: dict[str, Any] = {"network": {"existing": {"vpc_id": "vpc-0123456789abcdef0", "private_subnets": ids}}}
-    codes = {code for code, _ in found(look(network, of_moto(), **missing))}
-    assert codes == {"VPC_MISSING", "SUBNET_OTHER_VPC"}
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
-"""Zones and offerings, answered by moto."""
+"""Zones and offerings."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from moto import mock_aws
-
 from eks_hardware.doctor import offerings
-from helpers.doctor import RefusedError, answering, found, look, of_moto
+from helpers.doctor import RefusedError, answering, found, look
 from helpers.strategies import group, pools
 
 ZONES = {"AvailabilityZones": [{"ZoneId": f"usw2-az{number}"} for number in range(1, 5)]}
@@ -29,10 +27,10 @@ def offered(*pairs: tuple[str, str]) -> dict[str, Any]:
 M6I = [("m6i.xlarge", f"usw2-az{number}") for number in range(1, 4)]
 
 
-@mock_aws
-def test_what_is_offered() -> None:
-    pool = {"name": "l4", "instance_families": ["g6"], "limits": {"nvidia.com/gpu": 4}}
-    assert found(look(offerings, of_moto(), group("g6e.xlarge"), **pools(pool))) == []
+def test_all_offered() -> None:
+    pool = {"name": "l4", "instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4}}
+    g6 = [(kind, zone) for kind in ("g6.xlarge", "g6e.xlarge") for _, zone in M6I]
+    assert found(look(offerings, answering(offered(*M6I, *g6)), group("g6e.xlarge"), **pools(pool))) == []
 
 
 def test_zone_that_the_account_does_not_have() -> None:

@@ -10,6 +10,7 @@ import pytest
 from eks_hardware import facts
 from eks_hardware.doctor import permissions
 from eks_hardware.doctor.aws import Caller
+from helpers.cases import in_one_test
 from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, found, look
 from helpers.paths import GOLDEN, SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
@@ -103,7 +104,7 @@ def test_denied() -> None:
     assert "iam:SimulatePrincipalPolicy" in outcome.findings[0].message
 
 
-@pytest.mark.parametrize("name", STACKS)
+@in_one_test("name", STACKS)
 def test_every_resource_type_of_a_stack_has_its_actions(name: str) -> None:
     """What Terraform makes is read from the golden files, what is asked follows from the strategy."""
     folder = SHIPPED if (SHIPPED / f"{name}.yaml").exists() else SPECIAL

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import boto3
-from moto import mock_aws
-
 from eks_hardware.doctor import principals
-from eks_hardware.doctor.aws import Caller
-from helpers.doctor import ACCOUNT, CALLER, REGION, RefusedError, answering, found, look, of_moto
-
-_MOTO = "123456789012"
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, date, found, look
 
 
 def role(name: str, account: str = ACCOUNT) -> str:
     return f"arn:aws:iam::{account}:role/{name}"
+
+
+def user(name: str) -> str:
+    return f"arn:aws:iam::{ACCOUNT}:user/{name}"
 
 
 def admins(*arns: str) -> dict[str, Any]:
@@ -30,30 +28,49 @@ def test_other_accounts_are_left_alone() -> None:
     assert look(principals, answering({}), **admins(role("theirs", "999999999999"))).probes == 0
 
 
-@mock_aws
-def test_in_moto() -> None:
-    iam = boto3.client("iam", REGION, aws_access_key_id="test", aws_secret_access_key="test")
-    iam.create_role(RoleName="platform", Path="/teams/", AssumeRolePolicyDocument="{}")
-    iam.create_user(UserName="anna")
-    policy = '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "s3:List*", "Resource": "*"}]}'
-    boundary = iam.create_policy(PolicyName="boundary", PolicyDocument=policy)["Policy"]["Arn"]
-    caller = Caller(_MOTO, f"arn:aws:iam::{_MOTO}:user/anna")
-    entry = {"name": "anna", "principal_arn": f"arn:aws:iam::{_MOTO}:user/anna"}
-    right = {
-        "cluster": {"admins": [role("teams/platform", _MOTO)], "access_entries": [entry]},
-        "aws": {"permissions_boundary_arn": boundary},
-        "karpenter": {"node_policies": [boundary]},
+_ROLE = {"Path": "/teams/", "RoleName": "platform", "RoleId": "AROAEXAMPLEEXAMPLE", "CreateDate": date("2026-01-01")}
+_USER = {"Path": "/", "UserName": "anna", "UserId": "AIDAEXAMPLEEXAMPLE", "CreateDate": date("2026-01-01")}
+BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/boundary"
+
+
+def account() -> Any:
+    """An account with the role ``/teams/platform``, the user ``anna`` and a policy."""
+    there = {
+        "platform": {"Role": {"Arn": role("teams/platform"), **_ROLE}},
+        "anna": {"User": {"Arn": user("anna"), **_USER}},
     }
-    assert found(look(principals, of_moto(), caller=caller, **right)) == []
+    gone = RefusedError("NoSuchEntity")
+    return answering(
+        {
+            "iam:GetRole": lambda params: there.get(params["RoleName"], gone),
+            "iam:GetUser": lambda params: there.get(params["UserName"], gone),
+            "iam:GetPolicy": lambda params: {"Policy": {}} if params["PolicyArn"] == BOUNDARY else gone,
+        }
+    )
+
+
+def test_all_there() -> None:
+    right = {
+        "cluster": {
+            "admins": [role("teams/platform")],
+            "access_entries": [{"name": "anna", "principal_arn": user("anna")}],
+        },
+        "aws": {"permissions_boundary_arn": BOUNDARY},
+        "karpenter": {"node_policies": [BOUNDARY]},
+    }
+    assert found(look(principals, account(), **right)) == []
+
+
+def test_gone() -> None:
     wrong = {
         "cluster": {
-            "admins": [role("platform", _MOTO), role("gone", _MOTO)],
-            "access_entries": [{**entry, "principal_arn": f"arn:aws:iam::{_MOTO}:user/bert"}],
+            "admins": [role("platform"), role("gone")],
+            "access_entries": [{"name": "anna", "principal_arn": user("bert")}],
         },
-        "aws": {"permissions_boundary_arn": f"{boundary}-gone"},
-        "karpenter": {"node_policies": [f"{boundary}-gone"]},
+        "aws": {"permissions_boundary_arn": f"{BOUNDARY}-gone"},
+        "karpenter": {"node_policies": [f"{BOUNDARY}-gone"]},
     }
-    outcome = look(principals, of_moto(), caller=caller, **wrong)
+    outcome = look(principals, account(), **wrong)
     assert found(outcome) == [
         ("PRINCIPAL_MISSING", "cluster.admins[0]"),
         ("PRINCIPAL_MISSING", "cluster.admins[1]"),
@@ -61,7 +78,7 @@ def test_in_moto() -> None:
         ("BOUNDARY_MISSING", "aws.permissions_boundary_arn"),
         ("POLICY_MISSING", "karpenter.node_policies[0]"),
     ]
-    assert role("teams/platform", _MOTO) in outcome.findings[0].message
+    assert role("teams/platform") in outcome.findings[0].message
     assert outcome.findings[1].command == "aws iam list-roles --query 'Roles[].Arn' --output text"
     assert outcome.findings[2].command == "aws iam list-users --query 'Users[].Arn' --output text"
 

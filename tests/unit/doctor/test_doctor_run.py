@@ -5,23 +5,21 @@ from __future__ import annotations
 import json
 import re
 import sys
-from pathlib import Path
 from typing import Any
 
 import boto3
 import botocore.exceptions
 import pytest
 from botocore import xform_name
-from moto import mock_aws
 
 from eks_hardware.doctor import CHECKS, AwsError, examine
 from eks_hardware.doctor import aws as aws_module
 from eks_hardware.doctor.aws import Aws, RoleNotAssumedError, connect
 from eks_hardware.models import AssumeRole
 from eks_hardware.rules.explanations import explanations
-from eks_hardware.validation import load_strategy
-from helpers.doctor import ACCOUNT, CALLER, Answer, RefusedError, answering, check_command, loaded
-from helpers.paths import ROOT, SHIPPED, SPECIAL
+from helpers.cases import in_one_test
+from helpers.doctor import ACCOUNT, CALLER, RefusedError, answering, loaded
+from helpers.paths import ROOT
 from helpers.strategies import group, pools
 
 KEY = f"arn:aws:kms:us-west-2:{ACCOUNT}:key/12345678-1234-1234-1234-123456789012"
@@ -71,7 +69,7 @@ def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None
     assert report.findings[0].command == f"aws sts get-caller-identity --profile {profile}"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("error", "word"),
     [
         (RefusedError("ExpiredToken"), "expired"),
@@ -85,7 +83,7 @@ def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None
         (botocore.exceptions.UnauthorizedSSOTokenError(), "sign-in has expired"),
     ],
 )
-@pytest.mark.parametrize("call", ["sts:GetCallerIdentity", "ec2:DescribeAvailabilityZones"])
+@in_one_test("call", ["sts:GetCallerIdentity", "ec2:DescribeAvailabilityZones"])
 def test_nothing_can_be_asked(call: str, error: Exception, word: str) -> None:
     aws = answering({call: error}, otherwise=RefusedError("AccessDenied"))
     with pytest.raises(AwsError, match=word):
@@ -106,17 +104,6 @@ def test_without_boto3(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_credentials() -> None:
     with pytest.raises(AwsError, match="no credentials"):
         examine(loaded())
-
-
-def test_role_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All calls are made as the role that Terraform assumes."""
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-    role = AssumeRole(role_arn="arn:aws:iam::123456789012:role/deployer", session_name="terraform", external_id="xyz")
-    with mock_aws():
-        caller = connect("us-west-2", assume_role=role).caller()
-    assert caller.arn == "arn:aws:sts::123456789012:assumed-role/deployer/terraform"
-    assert caller.role_name == "deployer"
 
 
 def test_role_that_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,51 +194,3 @@ def test_every_declared_call_is_made() -> None:
         text = (folder / f"{check.NAME.replace('-', '_')}.py").read_text(encoding="utf-8") + shared
         for call in check.CALLS:
             assert f'"{xform_name(call.partition(":")[2])}"' in text, (check.NAME, call)
-
-
-_NO = RefusedError("NoSuchEntity")
-EMPTY: dict[str, Answer] = {
-    "ec2:DescribeAddresses": {"Addresses": []},
-    "ec2:DescribeAvailabilityZones": {"AvailabilityZones": []},
-    "ec2:DescribeCapacityReservations": {"CapacityReservations": []},
-    "ec2:DescribeImages": {"Images": []},
-    "ec2:DescribeInstanceTypeOfferings": {"InstanceTypeOfferings": []},
-    "ec2:DescribeInstances": {"Reservations": []},
-    "ec2:DescribeInternetGateways": {"InternetGateways": []},
-    "ec2:DescribeNatGateways": {"NatGateways": []},
-    "ec2:DescribeSubnets": {"Subnets": []},
-    "ec2:DescribeVpcAttribute": RefusedError("InvalidVpcID.NotFound"),
-    "ec2:DescribeVpcs": {"Vpcs": []},
-    "eks:DescribeAddonVersions": {"addons": []},
-    "eks:DescribeCluster": RefusedError("ResourceNotFoundException"),
-    "eks:DescribeClusterVersions": {"clusterVersions": []},
-    "eks:ListClusters": {"clusters": []},
-    "iam:GetPolicy": _NO,
-    "iam:GetRole": _NO,
-    "iam:GetUser": _NO,
-    "iam:SimulatePrincipalPolicy": lambda params: {
-        "EvaluationResults": [
-            {"EvalActionName": name, "EvalDecision": "implicitDeny"} for name in params["ActionNames"]
-        ]
-    },
-    "kms:DescribeKey": RefusedError("NotFoundException"),
-    "resource-groups:ListGroupResources": RefusedError("NotFoundException"),
-    "servicequotas:GetServiceQuota": {"Quota": {"Value": 0.0}},
-    "servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota": {"RequestedQuotas": []},
-    "ssm:GetParameters": lambda params: {"InvalidParameters": params["Names"]},
-}
-STRATEGIES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
-
-
-@pytest.mark.parametrize("file", STRATEGIES, ids=lambda file: file.stem)
-@pytest.mark.parametrize("answers", [{}, EMPTY], ids=["denied", "empty"])
-def test_every_strategy_is_examined(file: Path, answers: dict[str, Answer]) -> None:
-    """In an account that denies everything and in one that has nothing: a place and a command for each finding."""
-    report = examine(load_strategy(file), aws=answering(answers, otherwise=RefusedError("AccessDenied")))
-    assert report.findings
-    assert bool(report.errors) is bool(answers)
-    for finding in report.findings:
-        assert finding.position
-        assert finding.position.line
-        if finding.command:
-            check_command(finding.command)

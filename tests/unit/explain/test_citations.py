@@ -15,12 +15,11 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
 
-import pytest
-
 from eks_hardware import data
 from eks_hardware.catalogue import NetworkCard
 from eks_hardware.catalogue.efa import efa_interfaces
 from eks_hardware.explain import Section, plain
+from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
 
 _ROW = re.compile(r"(catalogue/\w+\.json) row ([^;]+?) \(([^()]+)\), ")
@@ -311,7 +310,7 @@ def _is_true(case: Case) -> bool:
     return bool(case.value == (fact.held[case.field] if isinstance(fact.held, dict) else fact.held))
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_the_row_holds_what_it_is_cited_for(name: str) -> None:
     wrong = [
         f"{case.section.path} {case.field} = {case.value} but {fact.file} {fact.place} = {fact.held}"

@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware.explain import KINDS, Row
 from eks_hardware.resolve import Origin
+from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
 
 
@@ -18,12 +19,12 @@ def rows(name: str) -> Iterator[tuple[str, str, Row]]:
             yield section.kind, f"{section.path} {row.field}", row
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_a_reason_is_more_than_a_word(name: str) -> None:
     assert [(place, row.reason.text) for _, place, row in rows(name) if " " not in row.reason.text] == []
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_what_is_of_the_catalogue_names_its_row(name: str) -> None:
     without = [place for _, place, row in rows(name) if row.reason.origin is Origin.CATALOGUE and not row.reason.source]
     assert without == []
@@ -50,7 +51,7 @@ SOURCED = {
 """Values whose reason names a data file's row or a page, unless the strategy states them."""
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_sources(name: str) -> None:
     fields = {(kind, field) for kind, names in SOURCED.items() for field in names.split()}
     without = [
@@ -172,6 +173,6 @@ def test_parts_that_no_shipped_strategy_has(name: str) -> None:
     assert len(paths) == len(set(paths))
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_kinds(name: str) -> None:
     assert {section.kind for section in explained(FILES[name])} <= set(KINDS)

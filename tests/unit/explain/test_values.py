@@ -7,8 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import pytest
-
 from eks_hardware.catalogue import Hardware, load
 from eks_hardware.explain import lines, plain, sections
 from eks_hardware.resolve import (
@@ -19,6 +17,7 @@ from eks_hardware.resolve import (
     ResolvedAccessEntry,
     ResolvedTaint,
 )
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
 
@@ -66,12 +65,12 @@ CASES: dict[str, tuple[Any, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize(("value", "expected"), CASES.values(), ids=CASES)
+@in_one_test(("value", "expected"), CASES.values(), ids=CASES)
 def test_lines(value: Any, expected: tuple[str, ...]) -> None:
     assert lines(value) == expected
 
 
-@pytest.mark.parametrize("file", sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")]), ids=lambda file: file.stem)
+@in_one_test("file", sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")]), ids=lambda file: file.stem)
 def test_everything_that_is_resolved_is_shown_once(file: Path) -> None:
     resolved = resolved_of(file)
     shown = [(section.path, row.field) for section in sections(resolved) for row in section.rows]

@@ -18,6 +18,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.data import DataFile
 from eks_hardware.models import ClusterSpec
 from eks_hardware.models.cluster import AddonName
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 
 FILES = {name: each for name, each in vars(facts).items() if isinstance(each, DataFile)}
@@ -48,7 +49,7 @@ def test_every_data_file_has_a_type() -> None:
     assert {each.name for each in FILES.values()} == files
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_it_fits_its_type(name: str) -> None:
     (expected,) = typing.get_args(typing.get_type_hints(facts, localns=TYPES)[name])
     TypeAdapter(expected).validate_json((data.FOLDER / FILES[name].name).read_bytes(), strict=True, extra="forbid")
@@ -87,7 +88,7 @@ def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
     return (bool(known) and set(keys) <= set(known)) or all(_is_sourced(each, head) for each in part.values())
 
 
-@pytest.mark.parametrize("name", FILES)
+@in_one_test("name", FILES)
 def test_every_section_has_a_source_and_a_day(name: str) -> None:
     content: dict[str, Any] = FILES[name]()
     sections = content.keys() - (ABOUT_THE_FILE - {"sources"})

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.catalogue import load
 from eks_hardware.kubernetes.allocatable import allocatable
 from eks_hardware.resolve import resolve
+from helpers.cases import in_one_test
 from helpers.strategies import gpu_pool, group, pools, strategy
 
 MIB = 2**20
@@ -25,8 +24,8 @@ def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
     return int(most["cpu"] * 1000), int(most["memory"] / MIB)
 
 
-@pytest.mark.parametrize("pool", [False, True])
-@pytest.mark.parametrize(
+@in_one_test("pool", [False, True])
+@in_one_test(
     ("name", "fields", "millicores", "mib"),
     [
         # 60m + 10m + 2 x 5m; 16 GiB less 7.5 %, 255 MiB, 11 MiB for each of 58 addresses, and 100 MiB.

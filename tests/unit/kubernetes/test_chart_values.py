@@ -10,6 +10,7 @@ from eks_hardware import facts
 from eks_hardware.kubernetes import bundle
 from eks_hardware.resolve import resolve
 from eks_hardware.rules.unknown_keys import unknown_keys
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import group, resolved_of, strategy
 
@@ -35,7 +36,7 @@ SWITCHES = {
 }
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+@in_one_test("file", FILES, ids=lambda file: str(file.stem))
 def test_of_every_strategy(file: Path) -> None:
     for chart in bundle(resolved_of(file)).charts:
         if chart.version == facts.chart(chart.key)["version"]:

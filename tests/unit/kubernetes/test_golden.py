@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from eks_hardware.kubernetes import bundle
 from eks_hardware.kubernetes.files.tree import tree
 from eks_hardware.kubernetes.references import known
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import resolved_of
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")], key=lambda file: file.stem)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@in_one_test("file", FILES, ids=lambda file: file.stem)
 def test_bundle(file: Path, golden: Callable[[str, str], None]) -> None:
     resolved = resolved_of(file)
     files = tree(bundle(resolved), name=resolved.name, region=resolved.region, known=known(resolved)).files()

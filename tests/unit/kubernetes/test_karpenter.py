@@ -12,6 +12,7 @@ from eks_hardware.kubernetes.karpenter import RESOURCES, releases
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference, known, references_in, replaced
 from eks_hardware.resolve import ResolvedStrategy, resolve
+from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, shipped, strategy
 
 KEY = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890ab"
@@ -94,7 +95,7 @@ SPREAD = {
 }
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "path", "expected"),
     [
         ({}, "settings.clusterName", Reference.CLUSTER_NAME.text),
@@ -210,7 +211,7 @@ def test_efa_stays_in_one_zone() -> None:
     assert len(requirement(pool, "topology.k8s.aws/zone-id")) == 1
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "path", "expected"),
     [
         (
@@ -291,7 +292,7 @@ def test_no_label_of_karpenters_own(fields: dict[str, Any]) -> None:
 DISCOVERY = {"tags": {"karpenter.sh/discovery": "demo"}}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "path", "expected"),
     [
         ({"ami": {"version": "v20260714"}}, "amiSelectorTerms", [{"alias": "al2023@v20260714"}]),

@@ -19,6 +19,7 @@ from eks_hardware.kubernetes.teams import QUEUES_LABEL
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy, extended_resources_of, resolve
 from eks_hardware.spellings import kubernetes_effect
 from eks_hardware.units import amount
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.strategies import group, resolved_of, strategy, strategy_of
 
@@ -62,7 +63,7 @@ def labels_of(node: Node) -> dict[str, str]:
 # --- labels, taints, tolerations
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+@in_one_test("file", FILES, ids=lambda file: str(file.stem))
 def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path) -> None:
     given = resolved_of(file)
     for node in nodes(given):
@@ -78,7 +79,7 @@ def test_every_node_for_jobs_is_in_one_flavor_that_its_pods_get_onto(file: Path)
                 assert known or effect == "PreferNoSchedule", (node.name, taint)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+@in_one_test("file", FILES, ids=lambda file: str(file.stem))
 def test_only_accelerated_nodes_are_tolerated(file: Path) -> None:
     given = resolved_of(file)
     for flavor in flavors(given):
@@ -233,7 +234,7 @@ def test_groups_and_pools_of_a_flavor_add_up() -> None:
     assert quotas(given) == {"l4": {"cpu": "103460m", "memory": "386191Mi", GPU: "10"}}
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+@in_one_test("file", FILES, ids=lambda file: str(file.stem))
 def test_one_node_of_each_type_fits_its_quota(file: Path) -> None:
     """A job that asks for all that pods can have of a node of the smallest type is admitted."""
     given = resolved_of(file)
@@ -434,7 +435,7 @@ def structure(item: Any) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
+@in_one_test("file", FILES, ids=lambda file: str(file.stem))
 def test_structure(file: Path) -> None:
     loaded = strategy_of(file)
     kubernetes = loaded.kubernetes.model_copy(update={"kueue": True})

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from helpers.cases import in_one_test
 from helpers.kubernetes.placement import DAEMONSET_TOLERATIONS, matches, requirement_met, tolerates
 
 TAINT = {"key": "gpu", "value": "true", "effect": "NoSchedule"}
@@ -13,7 +14,7 @@ EVICTS = {"key": "gpu", "effect": "NoExecute"}
 PREFERS = {"key": "gpu", "effect": "PreferNoSchedule"}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("taints", "tolerations", "expected"),
     [
         ([], [], True),

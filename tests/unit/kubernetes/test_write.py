@@ -6,20 +6,17 @@ import os
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
-import yaml
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from eks_hardware.kubernetes import Bundle, ChartRelease, Object, ObjectRelease, Reference
+from eks_hardware.kubernetes import ChartRelease, Reference
 from eks_hardware.kubernetes.files.scripts import INSTALL, UNINSTALL
 from eks_hardware.kubernetes.files.summary import read_summary
 from eks_hardware.kubernetes.files.tree import SUBSTITUTE
-from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove, write
-from eks_hardware.loader.yaml_scalars import resolve_plain
+from eks_hardware.kubernetes.files.write import LIST_FILE, WriteError, remove
 from eks_hardware.printable import plural
+from helpers.written import item, objects, put, read_yaml
 
 NASTY = {
     "template": '{{ .Values.x | quote }} {{- "a" }}',
@@ -88,39 +85,6 @@ def chart(name: str = "karpenter", **fields: Any) -> ChartRelease:
     return ChartRelease(name=name, **{**own, **fields})
 
 
-def objects(*items: Object, name: str = "resources", **fields: Any) -> ObjectRelease:
-    return ObjectRelease(name=name, namespace="kube-system", objects=items, **fields)
-
-
-def item(kind: str = "ConfigMap", name: str = "a", namespace: str | None = None, **fields: Any) -> dict[str, Any]:
-    place = {"namespace": namespace} if namespace else {}
-    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **place}, **fields}
-
-
-def put(folder: Path, *releases: ChartRelease | ObjectRelease, **options: Any) -> dict[str, Path]:
-    """Write; the files by path below the folder."""
-    options = {"name": "demo", "region": "us-west-2", "known": {}, **options}
-    written = write(Bundle(releases), folder, **options)
-    return {file.relative_to(folder).as_posix(): file for file in written}
-
-
-class _Core(yaml.SafeLoader):
-    """Reads unquoted values as YAML 1.2 does."""
-
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}  # pyright: ignore[reportIncompatibleVariableOverride]
-
-
-def _value(_: _Core, node: yaml.ScalarNode) -> object:
-    return node.value if node.style else resolve_plain(node.value)
-
-
-_Core.add_constructor("tag:yaml.org,2002:str", _value)
-
-
-def read(file: Path, version: str = "1.2") -> Any:
-    return yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader if version == "1.1" else _Core)
-
-
 def present(folder: Path) -> set[str]:
     return {file.relative_to(folder).as_posix() for file in folder.rglob("*") if not file.is_dir()}
 
@@ -130,16 +94,8 @@ def present(folder: Path) -> set[str]:
 def test_reads_back_as_the_bundle(tmp_path: Path, version: str) -> None:
     known = {Reference.VPC_ID: "vpc-1"}
     files = put(tmp_path, chart(values=NASTY), objects(item(data=NASTY)), known=known)
-    assert read(files["values/karpenter.yaml"], version) == NASTY
-    assert read(files["manifests/resources/configmap-a.yaml"], version) == item(data=NASTY)
-
-
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.text(st.characters(exclude_categories=["Cs"]) | st.sampled_from(" \n\t#:-'\"${}0eyYnN.~")))
-def test_any_text_reads_back(tmp_path: Path, text: str) -> None:
-    files = put(tmp_path, objects(item(data={"a": text, "list": [text]})))
-    for version in ("1.1", "1.2"):
-        assert read(files["manifests/resources/configmap-a.yaml"], version)["data"] == {"a": text, "list": [text]}
+    assert read_yaml(files["values/karpenter.yaml"], version) == NASTY
+    assert read_yaml(files["manifests/resources/configmap-a.yaml"], version) == item(data=NASTY)
 
 
 def test_several_lines_are_a_block(tmp_path: Path) -> None:
@@ -190,7 +146,7 @@ def test_every_object_has_a_file_of_its_own(tmp_path: Path, case: str) -> None:
     files = {name: file for name, file in put(tmp_path, objects(*items)).items() if name.startswith("manifests/")}
     assert len({name.lower() for name in files}) == len(items)
     assert all(len(file.name) < 240 for file in files.values())
-    assert sorted(map(str, map(read, files.values()))) == sorted(map(str, items))
+    assert sorted(map(str, map(read_yaml, files.values()))) == sorted(map(str, items))
 
 
 def test_an_object_twice_is_refused(tmp_path: Path) -> None:
@@ -201,7 +157,7 @@ def test_an_object_twice_is_refused(tmp_path: Path) -> None:
 def test_the_list_of_releases(tmp_path: Path) -> None:
     pools = objects(item("NodePool", "a"), item("NodePool", "b"), after=("karpenter",), timeout_seconds=90)
     files = put(tmp_path, chart(), pools)
-    assert read(files["releases.yaml"]) == {
+    assert read_yaml(files["releases.yaml"]) == {
         "cluster": "demo",
         "region": "us-west-2",
         "releases": [
@@ -252,7 +208,7 @@ def test_kinds_are_counted(kind: str, number: int, expected: str) -> None:
 def test_what_is_known_is_written_and_the_rest_is_a_variable(tmp_path: Path) -> None:
     data = {"a": f"{Reference.VPC_ID.text}/{Reference.EFS_ID.text}"}
     files = put(tmp_path, objects(item(data=data)), known={Reference.VPC_ID: "vpc-1"})
-    assert read(files["manifests/resources/configmap-a.yaml"])["data"] == {"a": "vpc-1/${efs_id}"}
+    assert read_yaml(files["manifests/resources/configmap-a.yaml"])["data"] == {"a": "vpc-1/${efs_id}"}
     assert read_summary(tmp_path).fill_in == ("efs_id",)
 
 
@@ -262,10 +218,10 @@ def test_flux_leaves_a_dashboard_alone(tmp_path: Path) -> None:
     plain = item(name="plain", data={"a": Reference.EFS_ID.text})
     files = put(tmp_path, objects(dashboard, plain))
     place = "manifests/resources/configmap-{}.yaml".format
-    assert read(files[place("dashboard")])["metadata"]["annotations"] == {SUBSTITUTE: "disabled"}
-    assert "annotations" not in read(files[place("plain")])["metadata"]
+    assert read_yaml(files[place("dashboard")])["metadata"]["annotations"] == {SUBSTITUTE: "disabled"}
+    assert "annotations" not in read_yaml(files[place("plain")])["metadata"]
     files = put(tmp_path, objects(dashboard, plain), known={Reference.EFS_ID: "fs-1"})
-    assert read(files[place("dashboard")]) == dashboard
+    assert read_yaml(files[place("dashboard")]) == dashboard
 
 
 def test_the_readme_names_what_flux_cannot_fill_in(tmp_path: Path) -> None:

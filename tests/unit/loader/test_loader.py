@@ -19,6 +19,7 @@ from eks_hardware.loader import (
     read_strategy,
 )
 from eks_hardware.loader.discovery import read_environment
+from helpers.cases import in_one_test
 
 
 class Model(BaseModel):
@@ -99,7 +100,7 @@ def found(text: str) -> list[tuple[str, str, int, int]]:
     return [(f.code, f.path, f.position.line, f.position.column) for f in caught.value.findings if f.position]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("nmae: x", [("FIELD_UNKNOWN", "nmae", 2, 1)]),
@@ -171,7 +172,7 @@ def test_findings(text: str, expected: list[tuple[str, str, int, int]]) -> None:
     assert found(text) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "hint"),
     [
         ("kubernetes: 1.30", '"1.30"'),

@@ -11,6 +11,7 @@ from eks_hardware.findings import StrategyError
 from eks_hardware.loader import load_document, read_strategies
 from eks_hardware.loader import overlays as ov
 from eks_hardware.loader.yaml_document import parse
+from helpers.cases import in_one_test
 
 
 class Model(BaseModel):
@@ -66,7 +67,7 @@ def found(*names: str) -> list[tuple[str, str, str]]:
     return [(f.code, f.path, str(f.position)) for f in caught.value.findings]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("base", "over", "expected"),
     [
         ("a: 1", "a: 2", {"a": 2}),

@@ -13,6 +13,7 @@ from eks_hardware.loader import yaml_document
 from eks_hardware.loader.source_map import SourceMap
 from eks_hardware.loader.yaml_document import MAX_NODES, parse
 from eks_hardware.loader.yaml_files import MAX_BYTES, display_name, read_text
+from helpers.cases import in_one_test
 
 
 def found(text: str) -> list[tuple[str, int, int]]:
@@ -35,7 +36,7 @@ MERGE_BOMB = "m0: &m0 {a: 1, b: 2}\n" + "".join(
 )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("", [("FILE_EMPTY", 0, 0)]),
@@ -84,7 +85,7 @@ def test_refused(text: str, expected: list[tuple[str, int, int]]) -> None:
     assert found(text) == expected
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "message"),
     [
         ("a:\n\tb: 1\n", "a tab stands here; indent with spaces"),
@@ -148,7 +149,7 @@ def test_too_many_values_and_too_much_text() -> None:
     assert parse("#" * (MAX_BYTES + 1), "f").findings[0].code == "FILE_TOO_LARGE"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("text", "expected"),
     [
         ("a: &x {b: 1}\nc: *x\n", {"a": {"b": 1}, "c": {"b": 1}}),
@@ -184,7 +185,7 @@ def test_a_huge_number_stays_text() -> None:
     assert data("a: " + "9" * 5000) == {"a": "9" * 5000}
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("path", "expected"),
     [
         ("", (1, 1)),

@@ -36,6 +36,7 @@ from eks_hardware.models import (
     WorkloadSpec,
 )
 from eks_hardware.models.base import Cidr, JsonObject
+from helpers.cases import in_one_test
 from helpers.strategies import document, group, pool
 
 MODELS = [getattr(models, name) for name in models.__all__]
@@ -213,7 +214,7 @@ RESERVATION = {"id": "cr-01234567", "zone": "usw2-az1"}
 PATTERN = "string_pattern_mismatch"
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("model", "given", "expected"),
     [
         (Disk, {"type": "io2"}, ["disk_iops"]),

@@ -11,6 +11,7 @@ import pytest
 from eks_hardware.explain.sections import Row, sections
 from eks_hardware.resolve import BlockDevice, ResolvedStrategy, change, resolve
 from eks_hardware.validation import load_strategy
+from helpers.cases import in_one_test
 from helpers.paths import SHIPPED, SPECIAL
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
@@ -27,7 +28,7 @@ def places(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
         yield from ((f"{section.path}.{row.field}", row) for row in section.rows)
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@in_one_test("file", FILES, ids=lambda file: file.stem)
 def test_every_place_that_explain_prints_can_be_changed(file: Any) -> None:
     """To what is there already: the value is of the type that the field says, and only the reason is another."""
     resolved = resolve(load_strategy(file).strategy)

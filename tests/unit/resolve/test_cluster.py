@@ -9,6 +9,7 @@ import pytest
 from eks_hardware.models import LocalBackendSpec, RemoteBackendSpec, S3BackendSpec
 from eks_hardware.resolve import InterruptionRule, ResolvedCluster, SubnetRole, provider_floor, resolve
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.strategies import OVERLAYS, SHIPPED, TODAY, shipped, strategy
 
 ACCOUNT = "111122223333"
@@ -64,8 +65,8 @@ def test_the_api_is_private_unless_stated() -> None:
     assert cluster().public_cidrs == ()
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-@pytest.mark.parametrize("name", SHIPPED)
+@in_one_test("overlay", OVERLAYS)
+@in_one_test("name", SHIPPED)
 def test_overlays_on_every_shipped_strategy(name: str, overlay: str) -> None:
     given = shipped(name, overlay)
     # Every shipped strategy installs charts, and an overlay cannot know where a team mirrors them.

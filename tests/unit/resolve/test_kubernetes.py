@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.resolve import ResolvedKubernetes, ResolvedTeam, resolve
+from helpers.cases import in_one_test
 from helpers.strategies import gpu_pool, group, pool, pools, strategy
 
 BOTTLEROCKET = {"family": "bottlerocket"}
@@ -20,7 +21,7 @@ def built(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **f
     return resolve(strategy(*groups, kubernetes=kubernetes or {}, **fields)).kubernetes
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("groups", "fields", "kubernetes", "expected"),
     [
         # --- by hardware

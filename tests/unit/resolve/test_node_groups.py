@@ -17,6 +17,7 @@ from eks_hardware.resolve import (
     resolve,
     resolve_node_group,
 )
+from helpers.cases import in_one_test
 from helpers.strategies import group, strategy
 
 CATALOGUE = load()
@@ -40,7 +41,7 @@ def built(
     )
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("name", "efa", "hardware", "ami_type", "accelerator", "taints", "interfaces", "efa_count", "store"),
     [
         ("p5.48xlarge", True, "nvidia-gpu", "AL2023_x86_64_NVIDIA", "h100", GPU_TAINT, 33, 32, "raid0"),
@@ -91,7 +92,7 @@ def test_hardware(
     assert bool(taints) == resolved.tainted
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("types", "fields", "custom_networking", "expected"),
     [
         # (interfaces of card 0 - efa-only on it - 1 with custom networking) x (addresses - 1) x 16 + 2, at most 110
@@ -299,7 +300,7 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "given", "resolved_field", "expected"), OVERRIDES, ids=[f"{o[0]}-{i}" for i, o in enumerate(OVERRIDES)]
 )
 def test_override(field: str, given: dict[str, Any], resolved_field: str, expected: object) -> None:

@@ -21,6 +21,7 @@ from eks_hardware.resolve import (
     resolve,
 )
 from eks_hardware.resolve.node_pools import candidates, known_to_karpenter, left_out, pool_types
+from helpers.cases import in_one_test
 from helpers.strategies import gpu_pool, group, pool, pools, strategy
 
 CATALOGUE = load()
@@ -49,7 +50,7 @@ def types_of(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
     return pool_types(NodePoolSpec.model_validate(pool(**fields)), region, CATALOGUE)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "expected"),
     [
         ({"instance_types": ["g6.xlarge", "g5.xlarge"]}, ("g6.xlarge", "g5.xlarge")),
@@ -105,11 +106,9 @@ def test_karpenter_knows_what_its_facts_know() -> None:
 # --- the same hardware, the same nodes
 
 
-@pytest.mark.parametrize(
-    "name", ["p5.48xlarge", "g5.xlarge", "g5g.xlarge", "trn1.32xlarge", "inf2.xlarge", "m7g.xlarge"]
-)
-@pytest.mark.parametrize("family", ["al2023", "bottlerocket"])
-@pytest.mark.parametrize("efa", [False, True])
+@in_one_test("name", ["p5.48xlarge", "g5.xlarge", "g5g.xlarge", "trn1.32xlarge", "inf2.xlarge", "m7g.xlarge"])
+@in_one_test("family", ["al2023", "bottlerocket"])
+@in_one_test("efa", [False, True])
 def test_a_pool_has_the_nodes_of_a_group(name: str, family: str, efa: bool) -> None:
     kind = CATALOGUE.get(name)
     fields: dict[str, Any] = {
@@ -159,7 +158,7 @@ def test_bottlerocket_gives_neuron_devices_to_pods() -> None:
 # --- zones
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("fields", "network", "expected"),
     [
         ({}, {}, ("usw2-az1", "usw2-az2", "usw2-az3")),
@@ -523,7 +522,7 @@ OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("field", "given", "resolved_field", "expected"), OVERRIDES, ids=[f"{o[0]}-{i}" for i, o in enumerate(OVERRIDES)]
 )
 def test_override(field: str, given: dict[str, Any], resolved_field: str, expected: object) -> None:

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
 
-import pytest
-
 from eks_hardware.resolve import Resolved
 from eks_hardware.resolve.derived import Derived, Resolver
+from helpers.cases import in_one_test
 
 
 def _below(kind: type[Any]) -> Iterator[type[Any]]:
@@ -26,14 +25,14 @@ def test_every_resolved_class_has_a_resolver() -> None:
     assert sorted(each.kind.__name__ for each in RESOLVERS) == sorted(each.__name__ for each in _below(Resolved))
 
 
-@pytest.mark.parametrize("resolver", RESOLVERS, ids=lambda each: each.__name__)
+@in_one_test("resolver", RESOLVERS, ids=lambda each: each.__name__)
 def test_a_method_for_each_field_and_no_other(resolver: Any) -> None:
     inherited = {name for name, _ in inspect.getmembers(Resolver) if not name.startswith("_")}
     methods = {name for name, _ in inspect.getmembers(resolver) if not name.startswith("_")} - inherited - {"kind"}
     assert methods == {each.name for each in fields(resolver.kind)} - {"reasons"}
 
 
-@pytest.mark.parametrize("resolver", RESOLVERS, ids=lambda each: each.__name__)
+@in_one_test("resolver", RESOLVERS, ids=lambda each: each.__name__)
 def test_a_method_has_the_type_of_its_field(resolver: Any) -> None:
     hints = get_type_hints(resolver.kind)
     for each in fields(resolver.kind):

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from eks_hardware.resolve import ResolvedNodeGroup, resolve
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 from helpers.strategies import group, strategy
+from helpers.user_data import parsed_mime
 
 tomllib = pytest.importorskip("tomllib")  # Python 3.11
 
@@ -39,16 +38,6 @@ def resolved(instance_type: str, **fields: Any) -> ResolvedNodeGroup:
 def text_of(group_: ResolvedNodeGroup) -> str:
     write = bottlerocket_toml if group_.ami_family == "bottlerocket" else node_config
     return write(group_.user_data)
-
-
-def parsed_mime(text: str) -> dict[str, Any]:
-    message = email.message_from_string(text)
-    assert message.get_content_type() == "multipart/mixed"
-    assert message.defects == []
-    _, part = message.walk()
-    assert part.get_content_type() == "application/node.eks.aws"
-    document: dict[str, Any] = json.loads(str(part.get_payload()))
-    return document
 
 
 CASES: dict[str, dict[str, Any]] = {
@@ -139,53 +128,6 @@ def test_kubelet_settings_on_both_systems() -> None:
 
 
 # --- whatever the settings, the text parses to them
-
-HOSTILE = [
-    '"',
-    "\\",
-    "'",
-    "\n--eks-hardware--\n",
-    "\t",
-    "[settings]",
-    "]]>",
-    "# x",
-    "=",
-    "é",
-    "😀",
-    "\x7f",
-    "",
-    "--",
-    "1",
-]
-TEXTS = st.one_of(st.sampled_from(HOSTILE), st.text(st.characters(exclude_categories=["Cs"]), max_size=8))
-SCALARS = st.one_of(
-    TEXTS, st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(allow_nan=False, allow_infinity=False)
-)
-VALUES = st.recursive(
-    SCALARS,
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXTS, inner, max_size=3)),
-    max_leaves=8,
-)
-SETTINGS = st.dictionaries(TEXTS, VALUES, max_size=4)
-
-
-def without_empty_tables(value: dict[str, Any]) -> dict[str, Any]:
-    """An empty table is not written; in a list it is."""
-    kept = {k: without_empty_tables(v) if isinstance(v, dict) else v for k, v in value.items()}
-    return {k: v for k, v in kept.items() if v != {}}
-
-
-@settings(max_examples=60, deadline=None)
-@given(SETTINGS)
-def test_toml_reads_back(given_settings: dict[str, Any]) -> None:
-    read = tomllib.loads(bottlerocket_toml(given_settings)).get("settings", {})
-    assert without_empty_tables(given_settings) == read
-
-
-@settings(max_examples=40, deadline=None)
-@given(SETTINGS)
-def test_mime_reads_back(given_settings: dict[str, Any]) -> None:
-    assert given_settings == parsed_mime(node_config(given_settings))["spec"]
 
 
 def test_null_is_left_out_of_toml() -> None:

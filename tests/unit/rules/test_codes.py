@@ -54,12 +54,15 @@ class Raised(NamedTuple):
     code: str
 
 
-def _functions(node: ast.AST, name: str = "") -> Iterator[tuple[str, ast.AST]]:
+def _functions(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Every node, with the name of the innermost function that it is in."""
-    for child in ast.iter_child_nodes(node):
-        inner = child.name if isinstance(child, ast.FunctionDef) else name
-        yield inner, child
-        yield from _functions(child, inner)
+    waiting = [("", tree)]
+    while waiting:
+        name, node = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            inner = child.name if isinstance(child, ast.FunctionDef) else name
+            yield inner, child
+            waiting.append((inner, child))
 
 
 def _called(node: ast.Call) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from eks_hardware.rules.cron import cron_fault
+from helpers.cases import in_one_test
 
 
 @pytest.mark.parametrize(
@@ -22,7 +23,7 @@ def test_taken(schedule: str) -> None:
     assert cron_fault(schedule) is None
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("schedule", "says"),
     [
         ("60 * * * *", "minute"),

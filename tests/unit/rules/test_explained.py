@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-
 from eks_hardware.findings import Severity
 from eks_hardware.rules import RULES, examples
 from eks_hardware.rules.explanations import explanations
+from helpers.cases import in_one_test
 from helpers.paths import ROOT
 from helpers.strategies import TODAY
 
@@ -47,7 +46,7 @@ def test_says_enough() -> None:
         assert [line for line in lines if len(line) > _WIDTH] == [], code
 
 
-@pytest.mark.parametrize("code", SHOWN)
+@in_one_test("code", SHOWN)
 def test_example_breaks_its_rule_and_its_fix_mends_it(code: str) -> None:
     explained = EXPLAINED[code]
     found = [each for each in examples.findings(explained.breaks, explained.today or TODAY) if each.code == code]

@@ -15,6 +15,7 @@ from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import RULES, check, check_loaded
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, module_of, rules_of, warnings_of
 from helpers.strategies import SHIPPED, SYSTEM, TODAY, document, group, shipped
 
@@ -397,7 +398,7 @@ CASES = [
 OWN_TEST = {"EFA_UNKNOWN_LAYOUT"}
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -514,7 +515,7 @@ def test_a_version_that_was_not_read_can_be_resolved(name: str) -> None:
 # --- provider versions
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("wanted", "enough"),
     [
         ("~> 6.0", True),
@@ -541,7 +542,7 @@ def test_provider_range(wanted: str, enough: bool) -> None:
     assert ([] if enough else [("PROVIDER_VERSION_TOO_LOW", "aws.version")]) == codes({"aws": {"version": wanted}})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("wanted", "empty"),
     [
         (">= 6, < 5", True),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware import facts
 from eks_hardware.resolve.cluster import ADMIN_POLICY
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.strategies import SYSTEM, group, pool, pools
 
@@ -222,7 +221,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eks_hardware import facts
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, group, pool, pools
 
@@ -153,7 +154,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 

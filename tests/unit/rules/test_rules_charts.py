@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from eks_hardware.rules.chart_values import DERIVED, DerivedValue
 from eks_hardware.rules.unknown_keys import unknown_keys
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, group, pools
 
@@ -157,7 +156,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -180,7 +179,7 @@ def nested(path: str, value: Any) -> dict[str, Any]:
     return dict(value)
 
 
-@pytest.mark.parametrize("row", DERIVED, ids=lambda row: f"{row.chart}:{row.path}")
+@in_one_test("row", DERIVED, ids=lambda row: f"{row.chart}:{row.path}")
 def test_every_derived_value_is_refused(row: DerivedValue) -> None:
     values = nested(row.path, "mine")
     assert unknown_keys(row.chart, values) == [], "the chart has it"

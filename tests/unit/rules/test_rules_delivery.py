@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from eks_hardware.catalogue import load
 from eks_hardware.kubernetes import bundle
 from eks_hardware.models import Strategy
@@ -13,6 +11,7 @@ from eks_hardware.resolve import resolve
 from eks_hardware.rules import Context
 from eks_hardware.rules.delivery import charts, helm_installs
 from eks_hardware.validation import load_strategy
+from helpers.cases import in_one_test
 from helpers.paths import SPECIAL
 from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.strategies import SHIPPED, SYSTEM, TODAY, group, shipped, strategy
@@ -127,7 +126,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -167,7 +166,7 @@ STRATEGIES: dict[str, Strategy] = {
 }
 
 
-@pytest.mark.parametrize("name", STRATEGIES)
+@in_one_test("name", STRATEGIES)
 def test_rules_know_what_is_installed(name: str) -> None:
     """Rules look at strategies that cannot be resolved, and so find the charts themselves."""
     context = Context(STRATEGIES[name], load(), TODAY)

@@ -13,6 +13,7 @@ from eks_hardware import facts
 from eks_hardware.loader import parse_strategy
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check, check_loaded
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
 
@@ -742,7 +743,7 @@ CASES = [
 MODULES = ("karpenter", "node_pools", "overlap")
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -777,7 +778,7 @@ def message(changes: dict[str, Any], code: str) -> str:
     return next(finding.message for finding in found if finding.code == code)
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("changes", "code", "says"),
     [
         (gpus(instance_families=["g6x"]), "POOL_FAMILY_UNKNOWN", "g6"),

@@ -7,22 +7,20 @@ import typing
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from eks_hardware import facts, software
 from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.loader import parse_strategy
-from eks_hardware.models import Needs, NodeTemplate, Strategy
+from eks_hardware.models import Needs, NodeTemplate
 from eks_hardware.models.needs import Attention, Framework, Precision
-from eks_hardware.rules import RULES, check_loaded
-from eks_hardware.rules.registry import Context
+from eks_hardware.rules import check_loaded
 from eks_hardware.versions import parts
+from helpers.cases import in_one_test
+from helpers.needs import MODULES, WORDS, neurons, said
 from helpers.paths import ROOT
-from helpers.rules import Case, check_case, module_of, rules_of, warnings_of
-from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
+from helpers.rules import Case, check_case, rules_of, warnings_of
+from helpers.strategies import SYSTEM, TODAY, gpu_pool, group, pool, pools
 
-MODULES = ("drivers", "frameworks", "needs", "workload")
 CATALOGUE = load()
 GPU = "node_groups[gpu]"
 POOL = "karpenter.node_pools[pool]"
@@ -40,10 +38,6 @@ def pinned(release: str, instance_types: str, kubernetes: str = "1.35", family: 
         "cluster": {"creator_is_admin": True, "kubernetes_version": kubernetes},
         "node_groups": [SYSTEM, group(instance_types, ami=ami, needs=needs)],
     }
-
-
-def neurons(**fields: Any) -> dict[str, Any]:
-    return pools(pool(accelerator="trainium", limits={"aws.amazon.com/neuron": 16}, **fields))
 
 
 def spread(instance_types: str, **fields: Any) -> dict[str, Any]:
@@ -318,7 +312,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -342,17 +336,6 @@ def test_which_rules_warn() -> None:
 # --- what is said
 
 
-def said(*groups: dict[str, Any], **fields: Any) -> dict[str, str]:
-    """The messages of these rules, by code."""
-    context = Context(Strategy.model_validate(document(*groups, **fields)), CATALOGUE, TODAY)
-    return {
-        code: message
-        for code, rule in RULES.items()
-        if module_of(rule) in MODULES
-        for _, message in rule.check(context)
-    }
-
-
 def test_types_are_told_apart_and_others_named() -> None:
     message = said(group(["g4dn.12xlarge", "g5.12xlarge"], needs={"precision": "bf16"}))["NEEDS_PRECISION"]
     lack, _, rest = message.partition(";")
@@ -369,17 +352,6 @@ def test_no_other_type_is_named_that_could_not_stand_in() -> None:
     assert "us-west-2" not in arm  # the containers are for arm64
     elsewhere = said(group("g4dn.xlarge", needs={"precision": "fp8"}), region="us-iso-east-1")["NEEDS_PRECISION"]
     assert "fit" not in elsewhere
-
-
-def test_a_release_that_does_is_named() -> None:
-    given = group("trn1.32xlarge", needs={"neuron_sdk": "2.29"}, ami={"release_version": "1.35.6-20260714"})
-    assert "ami.release_version: 1.35.6-20260625" in said(given)["NEEDS_DRIVER"]
-    of_pool = said(**neurons(needs={"neuron_sdk": "2.29"}))["NEEDS_DRIVER_UNREAD"]
-    assert "ami.version: v20260625" in of_pool
-    bottlerocket = {"family": "bottlerocket", "release_version": "1.47.0-0a1b2c3d"}
-    cluster = {"creator_is_admin": True, "kubernetes_version": "1.34"}
-    newer = group("g6.xlarge", needs={"nvidia_driver": "590"}, ami=bottlerocket)
-    assert "no release that was read" in said(newer, cluster=cluster)["NEEDS_DRIVER"]
 
 
 # --- the facts
@@ -442,7 +414,7 @@ def test_every_chip_of_the_catalogue_is_known() -> None:
     assert named <= set(CHIPS)
 
 
-@pytest.mark.parametrize("name", sorted({**NVIDIA, **CHIPS}))
+@in_one_test("name", sorted({**NVIDIA, **CHIPS}))
 def test_facts_and_catalogue_agree(name: str) -> None:
     kind = {**NVIDIA, **CHIPS}[name]
     assert kind.accelerator
@@ -482,7 +454,7 @@ ARCHITECTURES = [
 ]
 
 
-@pytest.mark.parametrize(("row", "kind"), ARCHITECTURES)
+@in_one_test(("row", "kind"), ARCHITECTURES)
 def test_cuda_of_an_architecture(row: dict[str, Any], kind: InstanceType) -> None:
     support = software.cuda_support(kind)
     assert support
@@ -511,13 +483,13 @@ IMAGES = [
 ]
 
 
-@pytest.mark.parametrize(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
+@in_one_test(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
 def test_driver_of_an_image(family: str, hardware: Hardware, release: str, kubernetes: str, driver: str) -> None:
     image = software.image_driver(hardware, family, release, kubernetes)
     assert image == software.ImageDriver(driver, release, True)
 
 
-@pytest.mark.parametrize(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
+@in_one_test(("family", "hardware", "release", "kubernetes", "driver"), IMAGES)
 def test_driver_that_software_takes(
     family: str, hardware: Hardware, release: str, kubernetes: str, driver: str
 ) -> None:
@@ -591,7 +563,7 @@ USES = [
 ]
 
 
-@pytest.mark.parametrize(("framework", "chip", "use", "row"), USES)
+@in_one_test(("framework", "chip", "use", "row"), USES)
 def test_framework_on_a_chip(framework: str, chip: str, use: str, row: dict[str, Any] | None) -> None:
     kind, newest = CHIPS[chip], facts.software()["frameworks"]["newest_sdk"]
     codes = found(kind, use, framework=framework)
@@ -642,15 +614,6 @@ def test_types_without_gpudirect_rdma(name: str) -> None:
 
 # --- whatever it needs
 
-WORDS = {
-    "precision": typing.get_args(Precision),
-    "attention": typing.get_args(Attention),
-    "framework": typing.get_args(Framework),
-    "cuda": ("10.0", "11.8", "12.4", "12.10", "13.0", "99.99"),
-    "nvidia_driver": ("450", "470.256.02", "580", "580.159", "595.71.05", "999.999.999"),
-    "neuron_sdk": ("1.19", "2.0", "2.26.1", "2.29", "2.30", "2.31.1", "2.99", "2.99.99"),
-    "distributed": ("single-node", "multi-node"),
-}
 KINDS = [
     *NVIDIA.values(),
     *CHIPS.values(),
@@ -663,7 +626,7 @@ def test_the_words_are_those_of_the_model() -> None:
     assert "needs" in NodeTemplate.model_fields
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@in_one_test("kind", KINDS, ids=lambda kind: kind.name)
 def test_no_rule_raises_for_a_word(kind: InstanceType) -> None:
     groups = [
         group(kind.name, f"g{index}", workload=workload, needs={field: word})
@@ -677,30 +640,6 @@ def test_no_rule_raises_for_a_word(kind: InstanceType) -> None:
     for message in said(*groups).values():
         assert message[0].islower() or message.split(" ")[0].strip(",") in message
         assert not message.removesuffix("...").endswith(".")
-
-
-@st.composite
-def nodes(draw: st.DrawFn, name: str) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "workload": draw(st.sampled_from(["training", "inference", "general"])),
-        "efa": draw(st.booleans()),
-        "needs": draw(st.fixed_dictionaries({}, optional={key: st.sampled_from(each) for key, each in WORDS.items()})),
-    }
-    images = [{}, {"family": "bottlerocket"}, {"image_id": "ami-01234567"}]
-    releases = ["1.35.6-20260714", "1.34.1-20250920", "1.67.0-0a1b2c3d", "x", "20260714"]
-    ami = draw(st.sampled_from([*images, *({"release_version": each} for each in releases)]))
-    sharing = [None, {"mig_profile": "1g.10gb"}, {"time_slicing": {"replicas": 2}}]
-    names = draw(st.lists(st.sampled_from(CATALOGUE.names), min_size=1, max_size=3, unique=True))
-    return group(names, name, ami=ami, gpu_sharing=draw(st.sampled_from(sharing)), **fields)
-
-
-@settings(max_examples=150, deadline=None)
-@given(nodes("g"), st.sampled_from(["us-west-2", "us-east-1", "eu-west-1", "us-iso-east-1"]))
-def test_no_rule_raises(given_group: dict[str, Any], region: str) -> None:
-    assert all(said(given_group, region=region).values())
-    ami = {key: each for key, each in given_group["ami"].items() if key != "release_version"}
-    rest = {key: each for key, each in given_group.items() if key not in ("scaling", "ami")}
-    assert all(said(region=region, **pools({**rest, "ami": ami, "limits": {"cpu": 64}})).values())
 
 
 # --- the guide

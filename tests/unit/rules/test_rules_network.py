@@ -12,6 +12,7 @@ from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import SubnetRole, resolve
 from eks_hardware.resolve.addresses import SubnetBudget, nodes_at_limit, strategy_budgets, usable, wider
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SHIPPED, SYSTEM, document, group, pool, pools, shipped, strategy
 
@@ -338,7 +339,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 

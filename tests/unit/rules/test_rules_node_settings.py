@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware.catalogue import load
 from eks_hardware.resolve.node import max_pods
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, group, pool, pools, strategy
 
@@ -298,7 +299,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -326,9 +327,10 @@ def test_which_rules_warn() -> None:
 def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
     """The number of pods that resolve takes for a type would pass as the strategy's own."""
     groups = []
+    template = strategy(group()).node_groups[1]
     for index, kind in enumerate(map(load().get, load().names)):
-        template = strategy(group(kind.name)).node_groups[1]
-        derived = max_pods(template, (kind,), custom_networking=custom_networking)
+        of_type = template.model_copy(update={"instance_types": (kind.name,)})
+        derived = max_pods(of_type, (kind,), custom_networking=custom_networking)
         if derived is not None and derived >= 4:
             groups.append(group(kind.name, f"g{index}", kubelet={"max_pods": derived}))
     found = codes({"node_groups": [SYSTEM, *groups], **(PODS_ELSEWHERE if custom_networking else {})})

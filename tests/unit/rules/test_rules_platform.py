@@ -8,6 +8,7 @@ import pytest
 
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, group
 
@@ -232,7 +233,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 

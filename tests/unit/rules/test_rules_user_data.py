@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from eks_hardware import facts
 from eks_hardware.models import Strategy
 from eks_hardware.resolve.user_data import bottlerocket_settings, kubelet_settings, node_config_spec
 from eks_hardware.rules import check
+from helpers.cases import in_one_test
 from helpers.rules import Case, check_case, codes, rules_of, warnings_of
 from helpers.strategies import SYSTEM, TODAY, document, gpu_pool, group, pool, pools
 
@@ -222,7 +221,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
+@in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
 def test_rule(case: Case) -> None:
     check_case(case)
 
@@ -285,23 +284,3 @@ def test_settings_that_karpenter_keeps_are_settings() -> None:
     assert set(facts.bottlerocket_settings()["settings"]["nvidia_only"]) <= set(
         facts.bottlerocket_settings()["settings"]["fields"]
     )
-
-
-_KNOWN = (
-    "kubelet config flags cluster containerd instance localStorage strategy featureGates "
-    "kubernetes max-pods node-taints host-containers admin settings a/b é x.y"
-)
-NAMES = st.sampled_from([*_KNOWN.split(), ""])
-VALUES = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(["", "--node-labels=", "RAID0", "a=b"])),
-    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(NAMES, inner, max_size=3)),
-    max_leaves=8,
-)
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.dictionaries(NAMES, VALUES, max_size=3), st.sampled_from(["al2023", "bottlerocket"]))
-def test_no_rule_trips_over_user_data(user_data: dict[str, Any], family: str) -> None:
-    """Whatever JSON it is."""
-    fields = {"ami": {"family": family}, "user_data": user_data}
-    codes({"node_groups": [SYSTEM, group(**fields)], **pools(pool(**fields))})

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import doctest
-import subprocess
-import sys
 from types import ModuleType
 
 import pytest
 
 from eks_hardware import testing
 from eks_hardware.testing import public_api, template
-from helpers.paths import ROOT
 
 
 def test_names_are_sorted_and_there() -> None:
@@ -24,12 +21,3 @@ def test_examples_in_docstrings(module: ModuleType) -> None:
     results = doctest.testmod(module)
     assert results.attempted > 0
     assert results.failed == 0
-
-
-def test_neither_pytest_nor_node_is_loaded() -> None:
-    code = (
-        "import sys, eks_hardware.testing;"
-        "print(sorted({'pytest', 'cdktf', 'jsii', 'constructs', 'pydantic'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr

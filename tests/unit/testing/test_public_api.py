@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.testing import Template, assert_no_public_api
+from helpers.cases import in_one_test
 
 OFFICE = ["198.51.100.0/24"]
 
@@ -75,7 +76,7 @@ def test_passes(given: dict[str, Any] | list[dict[str, Any]]) -> None:
     assert_no_public_api(template(given))
 
 
-@pytest.mark.parametrize(("given", "said"), OPEN.values(), ids=OPEN)
+@in_one_test(("given", "said"), OPEN.values(), ids=OPEN)
 def test_fails_with_the_address_and_the_networks(
     given: dict[str, Any] | list[dict[str, Any]] | None, said: str
 ) -> None:

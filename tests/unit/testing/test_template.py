@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from eks_hardware.testing import Absent, AnyOrder, Contains, Json, Matches, Template, differences
+from helpers.cases import in_one_test
 
 GROUP = {
     "name": "gpu",
@@ -98,12 +99,12 @@ def template() -> Template:
     return Template.from_json(DOCUMENT)
 
 
-@pytest.mark.parametrize("expected", MATCHING.values(), ids=MATCHING)
+@in_one_test("expected", MATCHING.values(), ids=MATCHING)
 def test_matches(expected: object) -> None:
     assert differences(expected, GROUP) == []
 
 
-@pytest.mark.parametrize(("expected", "paths"), DIFFERING.values(), ids=DIFFERING)
+@in_one_test(("expected", "paths"), DIFFERING.values(), ids=DIFFERING)
 def test_differs(expected: object, paths: list[str]) -> None:
     assert [each.path for each in differences(expected, GROUP)] == paths
 

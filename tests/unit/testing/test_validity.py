@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import json
-import sys
 import threading
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,21 +31,19 @@ WITH_HELM: dict[str, Any] = {
 }
 
 # Answers as it is told to, and notes what it was asked.
-_PROGRAM = """#!{python}
-import json, os, pathlib, shutil, sys
-here = pathlib.Path(__file__).parent
-command = sys.argv[1]
-if command == "version":
-    print(json.dumps({{"terraform_version": "1.9.0", "platform": "linux_amd64"}}))
-    sys.exit()
-with (here / "asked").open("a") as asked:
-    print(command, pathlib.Path.cwd().name, file=asked)
-shutil.copy("cdk.tf.json", here / (command + ".json"))
-(here / "environment").write_text(json.dumps(dict(os.environ)))
-answer = json.loads((here / "answers").read_text())[command]
-print(answer["out"])
-print(answer["err"], file=sys.stderr)
-sys.exit(answer["code"])
+_PROGRAM = """#!/bin/sh
+here=${0%/*}
+if [ "$1" = version ]; then
+    echo '{"terraform_version": "1.9.0", "platform": "linux_amd64"}'
+    exit
+fi
+/usr/bin/env > "$here/environment"
+PATH=/usr/bin:/bin
+echo "$1 ${PWD##*/}" >> "$here/asked"
+cp cdk.tf.json "$here/$1.json"
+cat "$here/$1.out"
+cat "$here/$1.err" >&2
+exit "$(cat "$here/$1.code")"
 """
 
 
@@ -57,18 +54,17 @@ class Fake(NamedTuple):
 
     def answers(self, *, init: str = "", diagnostics: list[dict[str, Any]] | None = None) -> None:
         validity = json.dumps({"valid": not diagnostics, "diagnostics": diagnostics or []})
-        answers = {
-            "init": {"out": "", "err": init, "code": 1 if init else 0},
-            "validate": {"out": validity, "err": "", "code": 1 if diagnostics else 0},
-        }
-        (self.folder / "answers").write_text(json.dumps(answers), encoding="utf-8")
+        for command, out, err, failed in (("init", "", init, init), ("validate", validity, "", diagnostics)):
+            (self.folder / f"{command}.out").write_text(out, encoding="utf-8")
+            (self.folder / f"{command}.err").write_text(err, encoding="utf-8")
+            (self.folder / f"{command}.code").write_text("1" if failed else "0", encoding="utf-8")
 
     def asked(self) -> list[str]:
         return [line.split()[0] for line in (self.folder / "asked").read_text(encoding="utf-8").splitlines()]
 
     def saw_variable(self, name: str) -> str | None:
-        environment: dict[str, str] = json.loads((self.folder / "environment").read_text(encoding="utf-8"))
-        return environment.get(name)
+        lines = (self.folder / "environment").read_text(encoding="utf-8").splitlines()
+        return dict(line.split("=", 1) for line in lines if "=" in line).get(name)
 
     def saw(self, command: str) -> dict[str, Any]:
         seen: dict[str, Any] = json.loads((self.folder / f"{command}.json").read_text(encoding="utf-8"))
@@ -80,7 +76,7 @@ def terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     folder = tmp_path / "bin"
     folder.mkdir()
     program = folder / "terraform"
-    program.write_text(_PROGRAM.format(python=sys.executable), encoding="utf-8")
+    program.write_text(_PROGRAM, encoding="utf-8")
     program.chmod(0o755)
     # A configuration of one's own: nobody looks for a registry.
     configuration = tmp_path / "terraformrc"
@@ -125,7 +121,7 @@ def test_a_cache_is_used_by_one_process_at_a_time(
         fcntl.flock(held, fcntl.LOCK_EX)
         other = threading.Thread(target=assert_valid, args=({**DOCUMENT, "terraform": {}},))
         other.start()
-        other.join(1)
+        other.join(0.3)
         assert terraform.asked() == ["init", "validate"]
     other.join(60)
     assert terraform.asked() == ["init", "validate", "init", "validate"]

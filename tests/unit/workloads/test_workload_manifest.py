@@ -14,6 +14,7 @@ from eks_hardware import data, facts
 from eks_hardware.models import Strategy
 from eks_hardware.resolve import resolve
 from eks_hardware.workloads import KINDS, Manifest, Request, WorkloadError, manifest
+from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, gpu_pool, group, pools, shipped, strategy
 
 P4D = group("p4d.24xlarge", efa=True, workload="training")
@@ -143,7 +144,7 @@ ASKED: list[tuple[str, Strategy, dict[str, Any], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("of", "request_", "expected"), [row[1:] for row in ASKED], ids=[row[0] for row in ASKED])
+@in_one_test(("of", "request_", "expected"), [row[1:] for row in ASKED], ids=[row[0] for row in ASKED])
 def test_extended_resources(of: Strategy, request_: dict[str, Any], expected: dict[str, Any]) -> None:
     assert extended(of, **request_) == expected
 
@@ -332,7 +333,7 @@ OLD_CLUSTER = {"kubernetes_version": "1.32", "creator_is_admin": True}
 OLD_IMAGE = group("g6.xlarge", ami={"release_version": "1.32.3-20250505"})
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("of", "request_", "part"),
     [
         (strategy(P4D), {}, "/pytorch:2.13-cu133"),
@@ -628,7 +629,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
+@in_one_test(
     ("of", "request_", "code", "option", "says"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED]
 )
 def test_refused(of: Strategy, request_: dict[str, Any], code: str, option: str, says: str) -> None:

@@ -37,12 +37,13 @@ def packages(tmp_path: Path) -> Path:
     return tmp_path / "packages"
 
 
-def _python(packages: Path, framework: str, code: str) -> subprocess.CompletedProcess[str]:
+def _python(packages: Path, framework: str, code: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join([str(packages), str(ROOT)]),
         "PYTHONDONTWRITEBYTECODE": "1",
         SWITCH: framework,
+        **variables,
     }
     command = [sys.executable, "-W", "error", "-c", code]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -222,5 +223,6 @@ def test_the_app_says_it_in_one_line(packages: Path) -> None:
             "pip install 'eks-hardware[cdktn]'\n",
         ),
     ):
-        done = _python(packages, framework, "import runpy; runpy.run_module('eks_hardware', run_name='__main__')")
+        code = "import runpy; runpy.run_module('eks_hardware', run_name='__main__')"
+        done = _python(packages, framework, code, EKS_HARDWARE_STRATEGIES=str(SHIPPED / "development.yaml"))
         assert (done.returncode, done.stderr) == (1, line)

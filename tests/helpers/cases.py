@@ -1,0 +1,62 @@
+"""A table of many small cases as one test: a test of its own costs pytest more than such a case costs the code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pytest
+
+Test = Callable[..., None]
+
+_SHOWN = 20
+_PARAM = type(pytest.param())
+
+
+def in_one_test(
+    names: str | Sequence[str], cases: Iterable[Any], *, ids: Callable[[Any], object] | Iterable[object] | None = None
+) -> Callable[[Test], Test]:
+    """Like ``pytest.mark.parametrize``, but all cases run in one test, which shows every case that fails, 20 at most.
+
+    Fixtures are made once for all cases: not for tests that write to ``tmp_path`` or patch something.
+    """
+    arguments = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
+    given = [case if isinstance(case, _PARAM) else pytest.param(*_values(case, len(arguments))) for case in cases]
+    table = [each.values for each in given]
+    labels = [str(each) for each in ids] if ids is not None and not callable(ids) else [each.id for each in given]
+
+    def label(index: int) -> str:
+        said = (str(ids(each)) if callable(ids) else repr(each)[:80] for each in table[index])
+        return str(labels[index] or "-".join(said))
+
+    def decorate(test: Test) -> Test:
+        @functools.wraps(test)
+        def run(*args: Any, **fixtures: Any) -> None:
+            assert table, "there are no cases"
+            faults: list[tuple[str, BaseException]] = []
+            for index, values in enumerate(table):
+                try:
+                    test(*args, **fixtures, **dict(zip(arguments, values, strict=True)))
+                except (Exception, pytest.fail.Exception) as error:
+                    faults.append((label(index), error))
+                if len(faults) == _SHOWN:
+                    break
+            if faults:
+                shown = "\n\n".join(f"[{name}] {type(error).__name__}: {error}" for name, error in faults)
+                count = f"{len(faults)} or more" if len(faults) == _SHOWN else len(faults)
+                raise AssertionError(f"{count} of {len(table)} cases fail:\n\n{shown}") from faults[0][1]
+
+        signature = inspect.signature(test)
+        kept = [each for name, each in signature.parameters.items() if name not in arguments]
+        run.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        return run
+
+    return decorate
+
+
+def _values(case: Any, count: int) -> tuple[Any, ...]:
+    values = tuple(case) if count > 1 else (case,)
+    assert len(values) == count, case
+    return values

@@ -1,0 +1,63 @@
+"""The functions of speed, with the numbers of a run by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eks_hardware.advisor.speed import throughput
+from eks_hardware.advisor.speed.throughput import (
+    Devices,
+    Estimate,
+    Weights,
+)
+
+TRAINING: Any = {
+    "active_parameters": 8e9,
+    "tokens": 1e9,
+    "count": 8,
+    "peak_tflops_each": 1000,
+    "precision": "bf16",
+    "attention_size": 4096,
+    "attended_tokens": 0,
+    "recompute": False,
+}
+
+
+PREFILL: Any = {
+    "active_parameters": 10e9,
+    "bytes_per_parameter": 2,
+    "prompt_tokens": 1000,
+    "count": 1,
+    "bandwidth_gb_per_second_each": 1000,
+    "peak_tflops_each": 1000,
+}
+
+
+def _devices(numbers: dict[str, Any]) -> Devices:
+    """The devices among the numbers of a run, taken out of them."""
+    names = ("count", "bandwidth_gb_per_second_each", "peak_tflops_each", "kind")
+    return Devices(**{name: numbers.pop(name) for name in names if name in numbers})
+
+
+def _weights(numbers: dict[str, Any]) -> Weights:
+    """The same for the weights: all are active where nothing else is said."""
+    active, total = numbers.pop("active_parameters"), numbers.pop("total_parameters", None)
+    each = numbers.pop("bytes_per_parameter")
+    return Weights(active_parameters=active, total_parameters=total or active, bytes_per_parameter=each)
+
+
+def training_seconds(**run: Any) -> Estimate:
+    return throughput.training_seconds(_devices(run), **run)
+
+
+def decode_tokens_per_second(**run: Any) -> Estimate:
+    return throughput.decode_tokens_per_second(_devices(run), _weights(run), **run)
+
+
+def prefill_seconds(**run: Any) -> Estimate:
+    return throughput.prefill_seconds(_devices(run), _weights(run), **run)
+
+
+def value(estimate: Estimate) -> float:
+    assert estimate.value is not None, estimate.assumptions
+    return estimate.value
