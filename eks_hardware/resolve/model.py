@@ -114,7 +114,9 @@ class Resolved:
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
         try:
-            return frozen(_type_of(type(self), name).validate_python(value))
+            # mypy asks whether an object of the class can be hashed, not the class.
+            adapter = _type_of(type(self), name)  # type: ignore[arg-type]
+            return frozen(adapter.validate_python(value))
         except ValidationError as error:
             said = "; ".join(f"{_inside(each['loc'])}{each['msg'].lower()}" for each in error.errors())
             raise ValueError(f"SETTING_TYPE {place}: {value!r} does not fit: {said}") from None
