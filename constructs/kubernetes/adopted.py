@@ -5,7 +5,7 @@ from __future__ import annotations
 from eks_hardware._cdk import Construct
 from eks_hardware.constructs.karpenter import AdoptedKarpenter
 from eks_hardware.constructs.kubernetes.releases import HelmReleases
-from eks_hardware.constructs.resources import resources
+from eks_hardware.constructs.resources.lookup import find_all
 from eks_hardware.kubernetes.model import Bundle
 
 
@@ -26,5 +26,5 @@ def adopted_releases(scope: Construct, id_: str, *, bundle: Bundle, adopted: Ado
         >>> charts = adopted_releases(stack, "charts", bundle=karpenter_bundle(adoption), adopted=adopted)
         >>> charts.releases["karpenter"].add_override("timeout", 1200)
     """
-    needs = list(resources(adopted).values())
+    needs = find_all(adopted)
     return HelmReleases(scope, id_, bundle=bundle, references=adopted.references, needs=needs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eks_hardware._cdk import Construct
 from eks_hardware.constructs.kubernetes.releases import HelmReleases
 from eks_hardware.constructs.platform import Platform
-from eks_hardware.constructs.resources import resources
+from eks_hardware.constructs.resources.lookup import find_all
 from eks_hardware.kubernetes.model import Bundle
 from eks_hardware.kubernetes.references import Reference
 
@@ -30,7 +30,7 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
     """
     # Every resource below a part: what is added to it later cannot be forgotten here.
     release_needs = {
-        each.name: [needed for part in platform.release_parts(each.name) for needed in resources(part).values()]
+        each.name: [needed for part in platform.release_parts(each.name) for needed in find_all(part)]
         for each in bundle.releases
     }
     return HelmReleases(

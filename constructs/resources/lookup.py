@@ -8,6 +8,14 @@ from eks_hardware._cdk import Construct, TerraformResource
 from eks_hardware.suggestions import did_you_mean
 
 
+def find_all(scope: Construct) -> list[TerraformResource]:
+    """Find every Terraform resource from a construct downwards.
+
+    This takes two requests to Node, while the path and the type of each resource take three more.
+    """
+    return [each for each in scope.node.find_all() if isinstance(each, TerraformResource)]
+
+
 def resources(scope: Construct, type_: str | None = None) -> Mapping[str, TerraformResource]:
     """Find every Terraform resource below a construct, by its path from there.
 
@@ -28,8 +36,8 @@ def resources(scope: Construct, type_: str | None = None) -> Mapping[str, Terraf
     above = f"{scope.node.path}/" if scope.node.path else ""
     return {
         each.node.path.removeprefix(above): each
-        for each in scope.node.find_all()
-        if isinstance(each, TerraformResource) and each is not scope and type_ in (None, each.terraform_resource_type)
+        for each in find_all(scope)
+        if each is not scope and type_ in (None, each.terraform_resource_type)
     }
 
 

@@ -81,7 +81,9 @@ def test_a_target_that_is_missed_is_said() -> None:
 
 
 def test_every_target_of_the_project_is_measured() -> None:
-    limits = {each.name: each.limit for each in report.targets(RESULTS)}
+    # The test targets are measured last, when the rest is accepted already.
+    with_tests = {**RESULTS, "tests": {"make unit": 1.0, "make test": 1.0}}
+    limits = {each.name: each.limit for each in report.targets(with_tests)}
     assert limits == {
         "mixed-hardware, time / stock import": 0.10,
         "mixed-hardware, time / TypeScript": 4,

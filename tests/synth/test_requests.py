@@ -1,0 +1,35 @@
+"""How often Python asks Node for something while a strategy's resources are defined, which is half of the time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from eks_hardware.resolve import resolve
+from helpers.strategies import shipped
+
+# One request creates a resource; the rest read attributes, such as the id of the VPC, once each.
+MOST_A_RESOURCE = 2.25
+
+
+def test_requests_for_each_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from jsii._kernel.providers.process import _NodeProcess
+
+    from eks_hardware._cdk import App
+    from eks_hardware.stacks import strategy_stacks
+
+    app = App(outdir=str(tmp_path))
+    asked: list[str] = []
+    send = _NodeProcess.send
+
+    def counted(node: Any, request: Any, *arguments: Any, **named: Any) -> Any:
+        asked.append(type(request).__name__)
+        return send(node, request, *arguments, **named)
+
+    monkeypatch.setattr(_NodeProcess, "send", counted)
+    (stack,) = strategy_stacks(app, resolve(shipped("mixed-hardware")))
+    monkeypatch.undo()
+    defined = sum(len(named) for named in stack.to_terraform()["resource"].values())
+    assert len(asked) <= MOST_A_RESOURCE * defined, f"{len(asked)} requests for {defined} resources"
