@@ -1,4 +1,4 @@
-"""What the README says of itself is so: the numbers, and what a command prints."""
+"""What the README says is true: what commands print, and the numbers of the page about tests."""
 
 from __future__ import annotations
 
@@ -9,18 +9,22 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from eks_hardware.catalogue import load
 from eks_hardware.cli import app
-from eks_hardware.rules import RULES
+from eks_hardware.findings import Severity
+from eks_hardware.loader import parse_strategy
+from eks_hardware.rules import RULES, check
 from eks_hardware.rules.explanations import explanations
 from helpers.paths import GOLDEN, ROOT, TESTS
 from helpers.shown import missing_lines
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+TESTED = (ROOT / "docs" / "explanation" / "what-is-tested.md").read_text(encoding="utf-8")
 
 
 def number(words: str) -> int:
-    """The number before some words."""
-    found = re.search(rf"([0-9][0-9,]*) {words}", README)
+    """The number before some words, on the page about tests."""
+    found = re.search(rf"([0-9][0-9,]*) {words}", TESTED)
     assert found, words
     return int(found[1].replace(",", ""))
 
@@ -30,6 +34,16 @@ def test_numbers_of_rules_and_corpus() -> None:
     assert number("codes") == len(explanations())
     assert number("wrong strategies") == len(list((TESTS / "corpus" / "bad").glob("*.yaml")))
     assert number("right ones") == len(list((TESTS / "corpus" / "good").glob("*.yaml")))
+
+
+def test_numbers_of_the_catalogue() -> None:
+    assert number("instance types") == len(load())
+    assert number("commercial regions") == len(load().regions)
+
+
+def test_it_is_short() -> None:
+    assert len(README.splitlines()) <= 120
+    assert len(README.split()) <= 900
 
 
 def test_numbers_of_traps() -> None:
@@ -43,23 +57,38 @@ def test_numbers_of_checkov() -> None:
     assert number("exceptions") == len(exceptions["shipped"])
 
 
+def shown(command: str) -> str:
+    """What the README shows after a command."""
+    return README.split(f"$ {command}\n", 1)[1].split("```", 1)[0].split("\n$ ", 1)[0]
+
+
 def test_what_validate_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     text = (GOLDEN / "readme" / "my-cluster.yaml").read_text(encoding="utf-8")
     (tmp_path / "my-cluster.yaml").write_text(text, encoding="utf-8")
     printed = CliRunner().invoke(app, ["validate", "my-cluster.yaml"]).stdout
-    assert f"$ .venv/bin/eks-hardware validate my-cluster.yaml\n{printed}```" in README
+    assert missing_lines(shown("eks-hardware validate my-cluster.yaml"), printed) == []
 
 
-def test_the_first_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """recommend --output, then validate: each line that is shown is printed, in that order."""
+def test_what_cost_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    printed = CliRunner().invoke(app, ["cost", "mixed-hardware"]).stdout
+    assert missing_lines(shown("eks-hardware cost mixed-hardware"), printed) == []
+
+
+def test_the_strategy_has_no_error() -> None:
+    text = README.split("```yaml\n", 1)[1].split("```", 1)[0]
+    assert [each for each in check(parse_strategy(text).strategy) if each.severity is Severity.ERROR] == []
+
+
+def test_what_recommend_prints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (tmp_path / "config" / "strategies").mkdir(parents=True)
-    recommend, validate, _ = README.split("```console\n", 1)[1].split("```", 1)[0].split("\n\n")
-    for shown, broken in ((recommend, " \\\n    "), (validate, "")):
-        command, printed = shown.removeprefix("$ eks-hardware ").replace(broken or "\0", " ").split("\n", 1)
-        assert missing_lines(printed, CliRunner().invoke(app, command.split()).output) == []
+    command, printed = (
+        README.split("$ eks-hardware recommend", 1)[1].split("```", 1)[0].replace(" \\\n    ", " ").split("\n", 1)
+    )
+    assert missing_lines(printed, CliRunner().invoke(app, ["recommend", *command.split()]).output) == []
 
 
 def test_what_the_guide_of_recommend_shows(monkeypatch: pytest.MonkeyPatch) -> None:
