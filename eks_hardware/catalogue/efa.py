@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from eks_hardware.catalogue.model import EfaInterface, NetworkCard
 
 
-def efa_interfaces(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInterface, ...]:
+def efa_layout(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInterface, ...]:
     """Lay out the interfaces that give a node all its EFA bandwidth and one IP-carrying interface.
 
     The primary interface (card 0, device 0) carries IP and can never be ``efa-only``. Each card takes at most

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from eks_hardware import facts
-from eks_hardware.catalogue.efa import efa_interfaces
+from eks_hardware.catalogue.efa import efa_layout
 from eks_hardware.catalogue.model import (
     Accelerator,
     Hardware,
@@ -300,7 +300,7 @@ class Catalogue:
             network_cards=cards,
             ipv4_per_interface=row["ipv4_per_interface"],
             max_interfaces=None if None in limits else sum(limit for limit in limits if limit is not None),
-            efa_interfaces=efa_interfaces(cards, row["max_efa_interfaces"]),
+            efa_interfaces=efa_layout(cards, row["max_efa_interfaces"]),
             max_efa_interfaces=row["max_efa_interfaces"],
             instance_store=InstanceStore(**store) if store else None,
             usage_classes=tuple(row["usage_classes"]),

@@ -13,7 +13,7 @@ from eks_hardware.cost import rates
 from eks_hardware.cost.model import CostLine, Figure, Level
 from eks_hardware.cost.purchases import instance_figure
 from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup, ResolvedNodePool
-from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 

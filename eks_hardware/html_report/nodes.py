@@ -9,7 +9,7 @@ from fractions import Fraction
 from eks_hardware.catalogue import Accelerator, Catalogue, Hardware
 from eks_hardware.explain import lines
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedStrategy, accelerator_resource
-from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 

@@ -193,7 +193,7 @@ class NodeTemplate(StrategyModel):
     """The settings of a node, however it comes to be.
 
     Examples:
-        >>> issubclass(NodeGroup, NodeTemplate), issubclass(NodePool, NodeTemplate)
+        >>> issubclass(NodeGroupSpec, NodeTemplate), issubclass(NodePoolSpec, NodeTemplate)
         (True, True)
     """
 

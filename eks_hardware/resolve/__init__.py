@@ -45,7 +45,7 @@ from eks_hardware.resolve.model_kubernetes import (
 from eks_hardware.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.resolve.node import ami_family, pod_interfaces
 from eks_hardware.resolve.node_fields import resolve_node_group, resolve_node_pool
-from eks_hardware.resolve.node_pools import has_huge_pages, known_to_karpenter, pool_types
+from eks_hardware.resolve.pool_types import has_huge_pages, known_to_karpenter, pool_types
 from eks_hardware.resolve.storage import resolve_storage
 from eks_hardware.resolve.strategy import ResolvedStrategy, provider_floor, resolve
 

@@ -30,7 +30,7 @@ from eks_hardware.resolve.cluster import enabled_addons, vpc_cni_configuration
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.model import SubnetRole
 from eks_hardware.resolve.network import has_pod_subnets, interface_endpoints
-from eks_hardware.resolve.node_pools import node_capacity, pool_types
+from eks_hardware.resolve.pool_types import node_capacity, pool_types
 from eks_hardware.resolve.storage import storage_addons
 from eks_hardware.units import amount
 

@@ -42,7 +42,7 @@ from eks_hardware.resolve.model_kubernetes import (
     ResolvedDisruption,
     ResolvedNodePool,
 )
-from eks_hardware.resolve.node_pools import PoolDisruption, cpus_per_device, has_huge_pages, pool_types, promised_mib
+from eks_hardware.resolve.pool_types import PoolDisruption, cpus_per_device, has_huge_pages, pool_types, promised_mib
 from eks_hardware.spellings import CAPACITY
 
 S = TypeVar("S", bound=NodeGroupSpec | NodePoolSpec)

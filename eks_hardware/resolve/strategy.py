@@ -34,7 +34,7 @@ from eks_hardware.resolve.model import (
 from eks_hardware.resolve.model_kubernetes import ResolvedKubernetes, ResolvedNodePool, ResolvedStorage
 from eks_hardware.resolve.network import has_pod_subnets, resolve_network
 from eks_hardware.resolve.node_fields import EFA_GROUP, resolve_node_group, resolve_node_pool
-from eks_hardware.resolve.node_pools import pool_types
+from eks_hardware.resolve.pool_types import pool_types
 from eks_hardware.resolve.storage import fsx_zone, node_shell, resolve_storage, storage_addons
 from eks_hardware.versions import numbers
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec
 from eks_hardware.resolve import resolve
-from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.rules.registry import Breach, Context, Node, error, limit_path, node_path, warning
 from eks_hardware.suggestions import several
 from eks_hardware.units import GIB, amount

@@ -189,6 +189,18 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
             yield path, f"{kind.name} has no EFA{fix} efa: false"
 
 
+@error("POOL_EFA_UNSUPPORTED")
+def _pool_efa_unsupported(context: Context) -> Iterator[Breach]:
+    for pool in context.pools:
+        for kind in context.types(pool):
+            if pool.efa and kind.efa_interfaces and kind.efa_interfaces[0].interface_type == "efa":
+                yield (
+                    node_path(pool, hardware_field(pool)),
+                    f"the primary interface of {kind.name} carries EFA itself, which an EC2NodeClass cannot say; use a "
+                    "node group, or set efa: false",
+                )
+
+
 @error("EFA_UNKNOWN_LAYOUT")
 def _efa_unknown(context: Context) -> Iterator[Breach]:
     for node in context.nodes:

@@ -12,7 +12,7 @@ from eks_hardware import facts, field_paths
 from eks_hardware.catalogue import InstanceType
 from eks_hardware.models import NodePoolSpec, PoolReservation
 from eks_hardware.resolve import accelerator_resource, known_to_karpenter
-from eks_hardware.resolve.node_pools import candidates, left_out, node_capacity
+from eks_hardware.resolve.pool_types import candidates, left_out, node_capacity
 from eks_hardware.rules.cron import cron_fault
 from eks_hardware.rules.hardware import (
     any_offered,
@@ -135,18 +135,6 @@ def _mixed_hardware(context: Context) -> Iterator[Breach]:
 @error("POOL_NO_ZONE")
 def _no_zone(context: Context) -> Iterator[Breach]:
     yield from no_zone(context, context.pools)
-
-
-@error("POOL_EFA_UNSUPPORTED")
-def _efa_unsupported(context: Context) -> Iterator[Breach]:
-    for pool in context.pools:
-        for kind in context.types(pool):
-            if pool.efa and kind.efa_interfaces and kind.efa_interfaces[0].interface_type == "efa":
-                yield (
-                    node_path(pool, hardware_field(pool)),
-                    f"the primary interface of {kind.name} carries EFA itself, which an EC2NodeClass cannot say; use a "
-                    "node group, or set efa: false",
-                )
 
 
 # --- limits

@@ -15,7 +15,7 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.kubernetes.allocatable import allocatable, efa_huge_pages
 from eks_hardware.resolve import ResolvedNodeGroup, extended_resources_of
 from eks_hardware.resolve.extended_resources import NEURON, NEURON_CORE, accelerator_resource
-from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.units import MIB, amount, mebibytes
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target

@@ -17,7 +17,7 @@ from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ResolvedNodePool, resolve_node_pool
 from eks_hardware.resolve.extended_resources import accelerator_resource
 from eks_hardware.resolve.gpu_sharing import mig_profiles
-from eks_hardware.resolve.node_pools import known_to_karpenter
+from eks_hardware.resolve.pool_types import known_to_karpenter
 from helpers.kubernetes.karpenter_rules import check_rules
 from helpers.kubernetes.karpenter_schema import check_custom_resources
 from helpers.paths import SHIPPED, SPECIAL

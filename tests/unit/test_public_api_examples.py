@@ -20,10 +20,12 @@ from helpers.paths import ROOT
 from helpers.public_api import PUBLIC, definitions
 from helpers.strategies import document, group
 
+# All but those that the test of the same name in tests/synth runs, pytest's fixtures, which have no examples, and the
+# names that ``eks_hardware`` takes from the others.
 PACKAGES = [
     each
     for each in PUBLIC
-    if re.match(r"eks_hardware\.(config|testing|advisor)\b", each) and not each.endswith(".fixtures")
+    if each != "eks_hardware" and not re.search(r"\.(constructs|stacks|kubernetes|fixtures)\b", each)
 ]
 NAMES = [(package, name) for package in PACKAGES for name, _ in definitions(package)]
 

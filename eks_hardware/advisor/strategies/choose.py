@@ -15,7 +15,7 @@ from eks_hardware.models import Needs, NetworkSpec, NodeGroupSpec, NodePoolSpec,
 from eks_hardware.models.nodes import Capacity
 from eks_hardware.resolve import known_to_karpenter
 from eks_hardware.resolve.node import AMI_PREFIXES
-from eks_hardware.resolve.node_pools import node_capacity
+from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.units import amount
 
 Recommender = Callable[..., Recommendation]

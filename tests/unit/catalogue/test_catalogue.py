@@ -11,7 +11,7 @@ import pytest
 
 from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, NetworkCard, UnknownInstanceTypeError, load
-from eks_hardware.catalogue.efa import efa_interfaces
+from eks_hardware.catalogue.efa import efa_layout
 from helpers.cases import in_one_test
 
 
@@ -243,7 +243,7 @@ def test_types_without_efa(catalogue: Catalogue, name: str) -> None:
 def test_efa_never_exceeds_the_maximum() -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#3653
     cards = [NetworkCard(index, 2, ("interface", "efa", "efa-only"), None) for index in range(4)]
-    assert [interface.is_efa for interface in efa_interfaces(cards, 2)] == [False, True, True]
+    assert [interface.is_efa for interface in efa_layout(cards, 2)] == [False, True, True]
 
 
 # --- EKS AMI types

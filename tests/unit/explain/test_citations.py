@@ -17,7 +17,7 @@ from typing import Any
 
 from eks_hardware import data
 from eks_hardware.catalogue import NetworkCard
-from eks_hardware.catalogue.efa import efa_interfaces
+from eks_hardware.catalogue.efa import efa_layout
 from eks_hardware.explain import Section, plain
 from helpers.cases import in_one_test
 from helpers.explained import FILES, explained
@@ -119,7 +119,7 @@ def _layout(case: Case) -> Any:
         for card in case.held("cards")
         for index in range(card["from"], card["to"] + 1)
     ]
-    return plain(efa_interfaces(cards, case.held("max_efa_interfaces")))
+    return plain(efa_layout(cards, case.held("max_efa_interfaces")))
 
 
 def _pods(case: Case) -> int | None:

@@ -20,7 +20,7 @@ from eks_hardware.resolve import (
     ResolvedTaint,
     resolve,
 )
-from eks_hardware.resolve.node_pools import candidates, known_to_karpenter, left_out, pool_types
+from eks_hardware.resolve.pool_types import candidates, known_to_karpenter, left_out, pool_types
 from helpers.cases import in_one_test
 from helpers.strategies import gpu_pool, group, pool, pools, strategy
 

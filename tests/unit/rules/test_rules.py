@@ -395,7 +395,8 @@ CASES = [
 ]
 
 # EFA_UNKNOWN_LAYOUT: every type of the catalogue has a layout; test_efa_unknown_layout takes one away.
-OWN_TEST = {"EFA_UNKNOWN_LAYOUT"}
+# The second has its case beside those of the other pools.
+OWN_TEST = {"EFA_UNKNOWN_LAYOUT", "POOL_EFA_UNSUPPORTED"}
 
 
 @in_one_test("case", CASES, ids=[f"{case.code}-{index}" for index, case in enumerate(CASES)])
