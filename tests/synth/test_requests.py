@@ -29,7 +29,7 @@ def test_requests_for_each_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         return send(node, request, *arguments, **named)
 
     monkeypatch.setattr(_NodeProcess, "send", counted)
-    (stack,) = strategy_stacks(app, resolve(shipped("mixed-hardware")))
+    stack = strategy_stacks(app, resolve(shipped("mixed-hardware")))[0]
     monkeypatch.undo()
     defined = sum(len(named) for named in stack.to_terraform()["resource"].values())
     assert len(asked) <= MOST_A_RESOURCE * defined, f"{len(asked)} requests for {defined} resources"
