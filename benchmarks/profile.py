@@ -32,13 +32,16 @@ class Phase:
     waited: float
 
 
-class _Watch:
+class Watch:
+    """Times the phases of this process, and counts the requests to Node in each."""
+
     def __init__(self) -> None:
         self.phases: list[Phase] = []
         self._requests, self._waited = 0, 0.0
         self._start = time.perf_counter()
 
     def watch_requests(self) -> None:
+        """Count from now on, until the end of the process."""
         from jsii._kernel.providers.process import _NodeProcess
 
         send = _NodeProcess.send
@@ -54,6 +57,7 @@ class _Watch:
         setattr(_NodeProcess, "send", watched)  # noqa: B010  a method of the library's own class
 
     def done(self, name: str) -> None:
+        """End a phase, and begin the next."""
         now = time.perf_counter()
         self.phases.append(Phase(name, now - self._start, self._requests, self._waited))
         self._requests, self._waited = 0, 0.0
@@ -62,7 +66,7 @@ class _Watch:
 
 def run(strategy: Path, outdir: Path) -> dict[str, Any]:
     """Synthesize a strategy in this process, and say where the time went."""
-    watch = _Watch()
+    watch = Watch()
     from eks_hardware.stacks import app as ours
 
     watch.done("import models, rules and catalogue code")

@@ -3,8 +3,8 @@
     adoption = load_adoption("pools.yaml")               # raises StrategyError, each finding with its line
     adoption = resolve_adoption(Adoption(...))           # the same from a program
 
-Only Karpenter and its pools are added. What the rules refuse in a strategy they refuse here, as far as it does not
-depend on the rest of a cluster, of which nothing is known.
+Only Karpenter and its pools are added. The rules that apply to a strategy apply here too, except for those that depend
+on the rest of the cluster, which is unknown.
 """
 
 from __future__ import annotations

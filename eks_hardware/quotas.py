@@ -1,4 +1,4 @@
-"""What a strategy takes of an account's Service Quotas when everything in it is at its most.
+"""How much of an account's Service Quotas a strategy needs with every group and pool at its maximum.
 
     for need in quota_needs(strategy, resolve(strategy)):
         print(need.code, need.name, need.needed, need.surge, need.default)
@@ -33,7 +33,7 @@ _GIB_PER_TIB = 1024
 
 @dataclass(frozen=True)
 class Part:
-    """What one field of the strategy adds to a need at its most, and how much more while EKS updates the group.
+    """What one field of the strategy adds to the maximum need, and how much more while EKS updates the group.
 
     The path is as findings name it (``node_groups[gpu].scaling.max``); the text says what makes it up:
     ``4 x 96 (p4d.24xlarge)``.

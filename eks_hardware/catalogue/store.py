@@ -185,7 +185,7 @@ class Catalogue:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Every region of which offerings are known, sorted."""
+        """Every region with known offerings, sorted."""
         return tuple(self._offerings["regions"])
 
     def zone_ids(self, region: str) -> tuple[str, ...]:

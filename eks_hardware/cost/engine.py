@@ -21,9 +21,9 @@ from eks_hardware.resolve import (
 def cost_of(
     resolved: ResolvedStrategy, catalogue: Catalogue | None = None, *, today: datetime.date | None = None
 ) -> StrategyCost:
-    """What a strategy costs by the hour, at its fewest nodes, at those asked for, and at its most.
+    """Compute what a strategy costs per hour at its minimum, desired and maximum size.
 
-    What no source has a price of is a line without a figure, and no part of any sum.
+    An item without a known price is a line without a figure, and is not part of any sum.
 
     Args:
         resolved: what a strategy that passed the rules resolves to.

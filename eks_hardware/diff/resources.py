@@ -61,7 +61,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource of a stack, of which ``stack`` is the suffix (empty for the first).
+    """A resource; ``stack`` is the suffix of its stack's name (empty for the first stack).
 
     Attributes:
         owner: the field of the strategy that it follows from: ``node_groups[gpu]``.

@@ -49,7 +49,7 @@ def _of_release(subject: Subject, path: str, release: str, parameters: set[str])
 
 
 def _of_group(group: ResolvedNodeGroup) -> str | None:
-    """The parameter of a node group's image; None for types of which no parameter is known."""
+    """The parameter of a node group's image; None for types without a known parameter."""
     variant = facts.account()["image_parameters"]["variants"].get(group.ami_type)
     if variant is None:
         return None

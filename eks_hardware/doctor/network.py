@@ -65,7 +65,7 @@ def _vpc(subject: Subject, vpc_id: str, aws: Aws) -> Iterator[Diagnosis]:
 
 def _dns(subject: Subject, vpc_id: str, attribute: str, aws: Aws) -> Iterator[Diagnosis]:
     name, option = _DNS[attribute]
-    # Another probe says that there is no such VPC.
+    # Another probe reports a missing VPC.
     gone = ("InvalidVpcID.NotFound",)
     answer = aws.found(gone, "ec2", "describe_vpc_attribute", VpcId=vpc_id, Attribute=attribute)
     if answer and not answer[name]["Value"]:
@@ -114,7 +114,7 @@ def _room(
 
 
 def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
-    """Addresses that a subnet has to give: at once, and with every node group of the zone at its most.
+    """Addresses that a subnet must provide: at first, and with every node group of the zone at its maximum.
 
     Nodes spread evenly over a group's zones. Karpenter's pools come on top.
     """

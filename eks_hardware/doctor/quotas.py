@@ -1,4 +1,4 @@
-"""Check: Service Quotas allow what the strategy needs at its most, beside what is in use already."""
+"""Check: Service Quotas allow the strategy's maximum need on top of what is already in use."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class _Wanted:
     Attributes:
         path: of the group or pool.
         field: the field below it that names the reservation.
-        types: instance types, any of which will do.
+        types: instance types; one of them is enough.
         zone_ids: zones that it may be in.
         blocks: whether a capacity block, a reservation, or (None) either is meant.
         most: nodes of the group; None for a pool, whose limits are not counted in nodes.

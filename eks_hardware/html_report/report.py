@@ -53,7 +53,7 @@ class Report:
 
     @property
     def to_raise(self) -> tuple[QuotaNeed, ...]:
-        """Quotas of which a new account has less than is needed."""
+        """Quotas whose default is lower than what is needed."""
         return tuple(each for each in self.quotas if falls_short(each))
 
     @property

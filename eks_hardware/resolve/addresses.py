@@ -1,4 +1,4 @@
-"""The IP budget: what nodes at their most take from each subnet that the stack makes, and what the subnet has.
+"""The IP budget: how many addresses of each subnet the maximum number of nodes takes, and how many there are.
 
 With the CNI's prefix delegation:
 
@@ -41,7 +41,7 @@ _HOST_NETWORK_PODS = 2
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a group or pool at their most, spread evenly over their zones; None where nothing says how many."""
+    """The maximum nodes of a group or pool, spread evenly over its zones; None where their number is unknown."""
 
     of: NodeGroupSpec | NodePoolSpec
     types: tuple[InstanceType, ...]

@@ -1,4 +1,4 @@
-"""Rules about the budget: what everything costs at its most, and what of that nobody knows."""
+"""Rules about the budget: the cost at maximum size, and which prices are unknown."""
 
 from __future__ import annotations
 

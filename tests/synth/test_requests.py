@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from benchmarks.profile import Watch
 from eks_hardware.resolve import resolve
 from helpers.strategies import shipped
 
@@ -21,15 +21,11 @@ def test_requests_for_each_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from eks_hardware.stacks import strategy_stacks
 
     app = App(outdir=str(tmp_path))
-    asked: list[str] = []
-    send = _NodeProcess.send
-
-    def counted(node: Any, request: Any, *arguments: Any, **named: Any) -> Any:
-        asked.append(type(request).__name__)
-        return send(node, request, *arguments, **named)
-
-    monkeypatch.setattr(_NodeProcess, "send", counted)
+    monkeypatch.setattr(_NodeProcess, "send", _NodeProcess.send)  # so that it is put back
+    watch = Watch()
+    watch.watch_requests()
     stack = strategy_stacks(app, resolve(shipped("mixed-hardware")))[0]
-    monkeypatch.undo()
+    watch.done("define the resources")
+    (phase,) = watch.phases
     defined = sum(len(named) for named in stack.to_terraform()["resource"].values())
-    assert len(asked) <= MOST_A_RESOURCE * defined, f"{len(asked)} requests for {defined} resources"
+    assert 0 < phase.requests <= MOST_A_RESOURCE * defined, f"{phase.requests} requests for {defined} resources"
