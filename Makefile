@@ -4,6 +4,7 @@ STACK ?= mixed-hardware
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 MUTANTS_ARGS ?=
+PROSE_ARGS ?=
 
 python := .venv/bin/python
 demo := .venv/bin/eks-hardware demo
@@ -15,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions
+.PHONY: help setup demo demo-stop test unit scan lint types synth golden schema schema-check docs docs-serve clean bench bench-accept mutants node-versions prose
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
@@ -63,6 +64,9 @@ lint: .venv/.installed types ## ruff, mypy and pyright
 types: .venv/.installed node_modules/.installed ## mypy in strict mode, and pyright over everything
 	$(python) -m mypy
 	node_modules/.bin/pyright
+
+prose: .venv/.installed ## list sentences that are too long, and phrases that are not plain English
+	$(python) tests/prose $(PROSE_ARGS)
 
 synth: setup ## synthesize every strategy to cdktf.out
 	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 CHECKPOINT_DISABLE=1 node_modules/.bin/cdktf synth

@@ -1,0 +1,223 @@
+"""The sentences that a person can read in this repository, each with its file and line.
+
+Read are Markdown pages, the docstrings, comments and messages of Python files, and the comments and texts of data
+files. Code, tables of figures, links and names in backticks are not sentences.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+# Generated from texts that are read themselves, or quoted from elsewhere.
+_LEFT_OUT = ("docs/reference/", "tests/golden/", "tests/corpus/", "tests/prose/", "LICENSE", "node_modules/")
+_SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".html", ".j2", ".toml"}
+_END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(`*\[]*[A-Z0-9{`$])")
+_ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx|no|max|min)\.$", re.IGNORECASE)
+_FEWEST_WORDS = 3
+# Strings in which these keys of a data file end are quotations: strategies, addresses, names of pages.
+_QUOTED_KEYS = {"breaks", "fixed", "source", "sources", "url", "find", "write", "pattern"}
+
+
+class Sentence(NamedTuple):
+    """A sentence and where it starts."""
+
+    file: str
+    line: int
+    text: str
+
+    @property
+    def words(self) -> int:
+        """Its number of words."""
+        return len([word for word in self.text.split() if re.search(r"\w", word)])
+
+
+def files(only: Iterable[str] = ()) -> list[str]:
+    """The files that a person reads, relative to the repository; ``only`` keeps those that start with one of these."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    starts = tuple(only)
+    return sorted(
+        name
+        for name in listed
+        if Path(name).suffix in _SUFFIXES
+        and not any(part in name for part in _LEFT_OUT)
+        and (not starts or name.startswith(starts))
+        and (ROOT / name).is_file()
+        and not (ROOT / name).is_symlink()
+    )
+
+
+def sentences(file: str) -> Iterator[Sentence]:
+    """The sentences of one file."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    for line, paragraph in _READERS[Path(file).suffix](text):
+        yield from _split(file, line, paragraph)
+
+
+def _split(file: str, line: int, paragraph: str) -> Iterator[Sentence]:
+    start = 0
+    pieces: list[tuple[int, str]] = []
+    for match in _END.finditer(paragraph):
+        if _ABBREVIATIONS.search(paragraph[start : match.start()].rstrip("\"')")):
+            continue
+        pieces.append((start, paragraph[start : match.start()]))
+        start = match.end()
+    pieces.append((start, paragraph[start:]))
+    for begin, piece in pieces:
+        sentence = Sentence(file, line + paragraph.count("\n", 0, begin), " ".join(piece.split()))
+        if sentence.words >= _FEWEST_WORDS:
+            yield sentence
+
+
+def _plain(text: str) -> str:
+    """Text in which code is one word and a link is its title."""
+    text = re.sub(r"``[^`]+``|`[^`\n]*`", "`code`", text)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    return re.sub(r"<?https?://\S+", "link", text)
+
+
+def _markdown(text: str) -> Iterator[tuple[int, str]]:
+    text = re.sub(r"^(?P<fence> *```+|~~~+)[^\n]*\n.*?^ *(```+|~~~+) *$", _blank, text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<!--.*?-->|<[^>\n]+>", _blank, text, flags=re.DOTALL)
+    text = re.sub(r"\A---\n.*?\n---\n", _blank, text, flags=re.DOTALL)
+    yield from _paragraphs(text, r"\s*([-*+]|\d+\.)\s+|\s*#+\s|\s*\||\s*>|\s*!!!|\s*===|\s{4,}\$|\s*:\s", cells=True)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "\n" * match.group().count("\n")
+
+
+def _paragraphs(text: str, new: str, *, cells: bool = False) -> Iterator[tuple[int, str]]:
+    """Paragraphs end at an empty line, and before a line that starts with ``new``."""
+    start, lines = 1, list[str]()
+    for number, line in enumerate([*text.split("\n"), ""], start=1):
+        marker = re.match(new, line)
+        if lines and (not line.strip() or marker):
+            yield start, _plain("\n".join(lines))
+            lines = []
+        if not line.strip():
+            continue
+        if cells and line.lstrip().startswith("|"):
+            for cell in line.strip().strip("|").split("|"):
+                yield number, _plain(cell)
+            continue
+        if not lines:
+            start = number
+        lines.append(line[marker.end() :] if marker else line)
+
+
+def _python(text: str) -> Iterator[tuple[int, str]]:
+    yield from _comments_of_python(text)
+    tree = ast.parse(text)
+    docstrings: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            docstrings.add(id(node.value))
+            yield from _docstring(node.value.lineno, node.value.value)
+    for node, line in _strings(tree, docstrings):
+        yield from ((line + first - 1, each) for first, each in _paragraphs(node, r"\s*[-*]\s|\s*#"))
+
+
+def _docstring(line: int, text: str) -> Iterator[tuple[int, str]]:
+    code = re.sub(r"^ *(>>>|\.\.\.).*(\n(?! *\n| *\"\"\").*)*", _blank, text, flags=re.MULTILINE)
+    code = re.sub(r"::\n\s*\n( {4,}.*\n|\s*\n)+", _blank, code)
+    for first, each in _paragraphs(code, r"\s*[-*]\s|\s*\*{0,2}[\w.]+( \([^)]*\))?:\s"):
+        yield line + first - 1, each
+
+
+def _strings(tree: ast.AST, docstrings: set[int]) -> Iterator[tuple[str, int]]:
+    """Strings of a program that are no docstrings; what an f-string puts in is one word."""
+    inside: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            inside.update(id(each) for each in ast.walk(node) if each is not node)
+            parts = [each.value if isinstance(each, ast.Constant) else "X" for each in node.values]
+            yield "".join(map(str, parts)), node.lineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if id(node) not in docstrings and id(node) not in inside:
+                yield node.value, node.lineno
+
+
+def _comments_of_python(text: str) -> Iterator[tuple[int, str]]:
+    found: list[tuple[int, int, str]] = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT and not re.match(r"#\s*(noqa|type:|pyright|ruff|!)", token.string):
+            found.append((token.start[0], token.start[1], token.string.lstrip("# ")))
+    yield from _joined(found)
+
+
+def _joined(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, str]]:
+    """Comments on lines that follow one another, as one paragraph."""
+    block: list[tuple[int, int, str]] = []
+    for each in found:
+        if block and (each[0] != block[-1][0] + 1 or each[1] != block[-1][1] or not each[2].strip()):
+            yield block[0][0], _plain("\n".join(text for _, _, text in block))
+            block = []
+        block.append(each)
+    if block:
+        yield block[0][0], _plain("\n".join(text for _, _, text in block))
+
+
+def _yaml(text: str) -> Iterator[tuple[int, str]]:
+    found = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if match := re.search(r"(?:^|\s)#\s*(.*)$", line):
+            found.append((number, match.start(), match.group(1)))
+    yield from _joined(found)
+    try:
+        documents = list(yaml.compose_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
+    except yaml.YAMLError:
+        return
+    for document in documents:
+        yield from _scalars(document)
+
+
+def _scalars(node: yaml.Node | None) -> Iterator[tuple[int, str]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if getattr(key, "value", None) not in _QUOTED_KEYS:
+                yield from _scalars(value)
+    elif isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            yield from _scalars(each)
+    elif isinstance(node, yaml.ScalarNode) and " " in node.value:
+        for first, each in _paragraphs(node.value, r"\s*[-*]\s"):
+            yield node.start_mark.line + first, each
+
+
+def _html(text: str) -> Iterator[tuple[int, str]]:
+    text = re.sub(r"\{%.*?%\}|\{#.*?#\}|<(style|script|svg)\b.*?</\1>", _blank, text, flags=re.DOTALL)
+    text = re.sub(r"\{\{.*?\}\}", "X", text, flags=re.DOTALL)
+    yield from _paragraphs(re.sub(r"<[^>]*>", _blank, text, flags=re.DOTALL), r"$^")
+
+
+def _toml(text: str) -> Iterator[tuple[int, str]]:
+    found = [
+        (number, match.start(), match.group(1))
+        for number, line in enumerate(text.split("\n"), start=1)
+        if (match := re.search(r"(?:^|\s)#\s*(.*)$", line))
+    ]
+    yield from _joined(found)
+
+
+_READERS = {
+    ".py": _python,
+    ".md": _markdown,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+    ".json": _yaml,
+    ".html": _html,
+    ".j2": _html,
+    ".toml": _toml,
+}
