@@ -143,10 +143,10 @@ def _strings(tree: ast.AST, docstrings: set[int]) -> Iterator[tuple[str, int]]:
             inside.update(id(each) for each in ast.walk(node) if each is not node)
             parts = [each.value if isinstance(each, ast.Constant) else "X" for each in node.values]
             yield "".join(map(str, parts)), node.lineno
+    known = docstrings | inside
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if id(node) not in docstrings and id(node) not in inside:
-                yield node.value, node.lineno
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
+            yield node.value, node.lineno
 
 
 def _comments_of_python(text: str) -> Iterator[tuple[int, str]]:
