@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
 
 from eks_hardware import _cdk
 from eks_hardware._cdk import Construct, Fn, LaunchTemplate
@@ -35,8 +34,8 @@ def launch_template(
     *,
     group: ResolvedNodeGroup,
     cluster: ClusterRef,
-    security_group_ids: Sequence[str],
-    placement_group_name: str | None,
+    placement_group_name: str | None = None,
+    efa_security_group_id: str | None = None,
 ) -> LaunchTemplate:
     """Define the launch template of a resolved node group; for a node-group kind of your own, too.
 
@@ -50,14 +49,15 @@ def launch_template(
         id_: its name there, part of the addresses.
         group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS adds otherwise.
         cluster: the cluster that the nodes join.
-        security_group_ids: groups of the EFA interfaces; unused without these.
-        placement_group_name: placement group of the nodes, None for none.
+        placement_group_name: placement group of the nodes.
+        efa_security_group_id: group of EFA interfaces (``EfaSecurityGroup``); needed when the group has any.
+
+    Raises:
+        ValueError: ``NODE_GROUP_EFA`` when the group has EFA interfaces and no security group for them is given.
 
     Examples:
         >>> group = resolved.node_groups[0].changed(image_id="ami-0123456789abcdef0")
-        >>> template = launch_template(
-        ...     stack, "template", group=group, cluster=cluster, security_group_ids=[], placement_group_name=None
-        ... )
+        >>> template = launch_template(stack, "template", group=group, cluster=cluster)
         >>> template.vpc_security_group_ids = [cluster.security_group_id]
     """
     return LaunchTemplate(
@@ -70,7 +70,7 @@ def launch_template(
         instance_type=group.instance_types[0] if group.instance_type_in_launch_template else None,
         user_data=_user_data(group, cluster),
         block_device_mappings=[_block_device(device) for device in group.block_devices],
-        network_interfaces=_network_interfaces(group, security_group_ids),
+        network_interfaces=_network_interfaces(scope, group, cluster, efa_security_group_id),
         placement=_cdk.LaunchTemplatePlacement(group_name=placement_group_name) if placement_group_name else None,
         capacity_reservation_specification=_capacity_reservation(group),
         instance_market_options=_cdk.LaunchTemplateInstanceMarketOptions(market_type=group.market_type)
@@ -136,20 +136,26 @@ def _block_device(device: BlockDevice) -> _cdk.LaunchTemplateBlockDeviceMappings
 
 
 def _network_interfaces(
-    group: ResolvedNodeGroup, security_group_ids: Sequence[str]
+    scope: Construct, group: ResolvedNodeGroup, cluster: ClusterRef, efa_security_group_id: str | None
 ) -> list[_cdk.LaunchTemplateNetworkInterfaces] | None:
-    """One block an interface of the catalogue's layout; None leaves the default interface and cluster group.
+    """Return one block for each interface of the type's EFA layout; None keeps the default interface and cluster group.
 
-    No public address is mentioned: EC2 refuses the field with more than one interface.
+    No block has a public address: EC2 refuses the field with more than one interface.
     """
     if not group.efa_interfaces:
         return None
+    if efa_security_group_id is None:
+        raise ValueError(
+            f"NODE_GROUP_EFA {scope.node.path}: EFA interfaces need a security group that allows all traffic from "
+            "and to itself; pass efa_security_group_id (EfaSecurityGroup makes one)"
+        )
     return [
         _cdk.LaunchTemplateNetworkInterfaces(
             network_card_index=interface.network_card_index,
             device_index=interface.device_index,
             interface_type=interface.interface_type,
-            security_groups=list(security_group_ids),
+            # EKS adds the cluster's group only to interfaces without groups of their own.
+            security_groups=[cluster.security_group_id, efa_security_group_id],
             delete_on_termination="true",
             description=f"{group.name} card {interface.network_card_index} {interface.interface_type}",
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from eks_hardware import _cdk, facts
 from eks_hardware._cdk import Construct, EksNodeGroup, ITerraformDependable, LaunchTemplate, PlacementGroup
 from eks_hardware.catalogue import load
@@ -78,15 +76,14 @@ class NodeGroup(Construct):
     ) -> None:
         super().__init__(scope, id_)
         self._resolved = resolved
-        self._cluster = cluster
         self.placement_group = None
         self.launch_template = template = launch_template(
             self,
             "launch-template",
             group=resolved,
             cluster=cluster,
-            security_group_ids=self._interface_security_groups(efa_security_group_id),
             placement_group_name=self._placement_group_name(),
+            efa_security_group_id=efa_security_group_id,
         )
         self.resource = EksNodeGroup(
             self,
@@ -192,17 +189,6 @@ class NodeGroup(Construct):
                 f"{', '.join(sorted(network.private_subnet_ids))}; add the zone to the network or choose another"
             )
         return [network.private_subnet_ids[zone] for zone in self._resolved.zone_ids]
-
-    def _interface_security_groups(self, efa_security_group_id: str | None) -> Sequence[str]:
-        if not self._resolved.efa_interfaces:
-            return ()
-        if efa_security_group_id is None:
-            raise ValueError(
-                f"NODE_GROUP_EFA {self.node.path}: EFA interfaces need a security group that allows all traffic from "
-                "and to itself; pass efa_security_group_id (EfaSecurityGroup makes one)"
-            )
-        # With groups of its own on an interface, EKS does not add the cluster's.
-        return (self._cluster.security_group_id, efa_security_group_id)
 
     def _volume_key_grants(self) -> list[_cdk.KmsGrant]:
         """Let Auto Scaling use the group's own volume keys: without a grant its nodes terminate while they start."""

@@ -7,8 +7,7 @@ from typing import Any
 
 from eks_hardware.kubernetes.charts import chart_release
 from eks_hardware.kubernetes.model import ChartRelease, ObjectRelease
-from eks_hardware.kubernetes.node_class import node_class
-from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
+from eks_hardware.kubernetes.node_pool import node_class, node_overlays, node_pool
 from eks_hardware.kubernetes.references import Reference
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedStrategy, SubnetRole
 from eks_hardware.units import seconds

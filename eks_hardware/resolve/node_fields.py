@@ -208,6 +208,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
+        """The layout that ``catalogue/efa.py`` gives the first type."""
         kind = self._first
         most = f"{kind.max_efa_interfaces} EFA interfaces on {len(kind.network_cards)} network cards"
         row = self._cite("max_efa_interfaces", "cards")
@@ -527,7 +528,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         efa_security_group_name: str | None,
         subnet_ids: Mapping[str, str],
     ) -> None:
-        super().__init__(pool, pool.instance_types or pool_types(pool, region, cluster.catalogue), cluster)
+        super().__init__(pool, pool_types(pool, region, cluster.catalogue), cluster)
         self._region = region
         self._ami_versions = ami_versions
         self._efa_security_group_name = efa_security_group_name

@@ -10,8 +10,7 @@ import pytest
 from eks_hardware.catalogue import Hardware, InstanceType, load
 from eks_hardware.kubernetes.karpenter import releases
 from eks_hardware.kubernetes.model import Bundle
-from eks_hardware.kubernetes.node_class import node_class
-from eks_hardware.kubernetes.node_pool import node_overlays, node_pool
+from eks_hardware.kubernetes.node_pool import node_class, node_overlays, node_pool
 from eks_hardware.kubernetes.references import known, references_in, replaced
 from eks_hardware.models import NodePoolSpec
 from eks_hardware.resolve import ResolvedNodePool, resolve_node_pool

@@ -42,8 +42,7 @@ def test_every_type_gets_the_layout_of_the_catalogue(stack: TerraformStack) -> N
             name,
             group=group,
             cluster=cluster,
-            security_group_ids=[CLUSTER_GROUP, EFA_GROUP],
-            placement_group_name=None,
+            efa_security_group_id=EFA_GROUP,
         )
     bodies = {body["name"]: body for body in Template.of(stack).resources("aws_launch_template").values()}
     assert len(bodies) == len(kinds)
