@@ -11,6 +11,7 @@ Adding or removing a zone leaves every other subnet where it is.
 from __future__ import annotations
 
 import ipaddress
+from functools import lru_cache
 
 _ZONE_BITS = 3
 
@@ -26,20 +27,25 @@ https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"""
 _SMALLEST_SUBNET_PREFIX = 28
 
 
+@lru_cache(maxsize=1024)
 def zone_block(cidr: str, zone_id: str) -> ipaddress.IPv4Network:
     """The eighth of a network that belongs to a zone."""
     number = int(zone_id.rpartition("-az")[2])
-    return list(ipaddress.IPv4Network(cidr).subnets(prefixlen_diff=_ZONE_BITS))[number - 1]
+    return _parts(ipaddress.IPv4Network(cidr), _ZONE_BITS)[number - 1]
+
+
+@lru_cache(maxsize=1024)
+def _parts(network: ipaddress.IPv4Network, bits: int) -> tuple[ipaddress.IPv4Network, ...]:
+    return tuple(network.subnets(prefixlen_diff=bits))
 
 
 def private(cidr: str, zone_id: str) -> str:
     """The first half of a zone's block."""
-    return str(next(zone_block(cidr, zone_id).subnets(prefixlen_diff=1)))
+    return str(_parts(zone_block(cidr, zone_id), 1)[0])
 
 
 def _second_half_eighth(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Network:
-    eighths = list(zone_block(cidr, zone_id).subnets(prefixlen_diff=3))
-    return eighths[4 + index]
+    return _parts(zone_block(cidr, zone_id), 3)[4 + index]
 
 
 def public(cidr: str, zone_id: str) -> str:
