@@ -72,7 +72,7 @@ synth: setup ## synthesize every strategy to cdktf.out
 	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 CHECKPOINT_DISABLE=1 node_modules/.bin/cdktf synth
 
 golden: setup ## rewrite the golden files after an intended change
-	$(python) -m pytest tests/synth tests/unit tests/docs/test_generated.py --update-golden $(PYTEST_ARGS)
+	$(python) -m pytest tests/synth tests/unit tests/docs/test_generated.py tests/docs/test_rules_page.py tests/properties/test_corpus.py --update-golden $(PYTEST_ARGS)
 
 schema: .venv/.installed ## rewrite the JSON Schema after a change of the models
 	$(python) -m eks_hardware.models.json_schema

@@ -19,7 +19,7 @@ Examples are parts of a strategy; laid over this one, in which nothing is found:
 ```yaml
 {base}```
 
-This page is written by `pytest tests/unit/rules/test_reference_page.py --update-golden`.
+This page is written by `pytest tests/docs/test_rules_page.py --update-golden`.
 """
 
 TITLES = {

@@ -91,7 +91,7 @@ SYNTH = tuple(
 # The tests that are most likely to notice, by the folder or module that a mutant is in.
 NEAREST: Mapping[str, Sequence[str]] = {
     "eks_hardware/resolve": ("tests/unit/resolve", "tests/unit/test_strategies.py"),
-    "eks_hardware/rules": ("tests/unit/rules", "tests/unit/test_corpus.py"),
+    "eks_hardware/rules": ("tests/unit/rules", "tests/properties/test_corpus.py"),
     "eks_hardware/cost": ("tests/unit/cost",),
     "eks_hardware/aws_names.py": ("tests/unit/test_aws_names.py",),
     "constructs": SYNTH,
