@@ -63,8 +63,8 @@ def notes(row: Any) -> Iterator[str]:
         if needed > side["count"] * _memory(kind):
             several = f"{side['count']} x " if side["count"] > 1 else ""
             yield (
-                f"`{several}{kind.name}` is too small: it has {side['count'] * _memory(kind):,.0f} GiB, and training needs "
-                f"{needed:,.0f} GiB at {_TRAINING_BYTES} bytes per parameter, without activations."
+                f"`{several}{kind.name}` is too small: it has {side['count'] * _memory(kind):,.0f} GiB, "
+                f"and training needs {needed:,.0f} GiB at {_TRAINING_BYTES} bytes per parameter, without activations."
             )
 
 
