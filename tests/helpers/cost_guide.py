@@ -58,13 +58,13 @@ def notes(row: Any) -> Iterator[str]:
     for side in (row["gpu"], row["other"]):
         kind = load().get(side["type"])
         if kind.withdrawn:
-            yield f"{kind.name}: {kind.withdrawn}"
+            yield f"`{kind.name}`: {kind.withdrawn}."
         needed = row.get("training_parameters", 0) * _TRAINING_BYTES / _GIB
         if needed > side["count"] * _memory(kind):
             several = f"{side['count']} x " if side["count"] > 1 else ""
             yield (
-                f"does not fit on {several}{kind.name}: {needed:,.0f} GiB at {_TRAINING_BYTES} bytes a parameter, "
-                f"without activations, in {side['count'] * _memory(kind):,.0f} GiB"
+                f"`{several}{kind.name}` is too small: it has {side['count'] * _memory(kind):,.0f} GiB, "
+                f"and training needs {needed:,.0f} GiB at {_TRAINING_BYTES} bytes per parameter, without activations."
             )
 
 
@@ -84,7 +84,7 @@ def _comparison(title: str, other: str) -> Iterator[str]:
         yield (
             f"| {row['workload']} | {names[0]} {_usd(row['gpu']['usd_per_hour'])} | {_usd(now[0])} "
             f"| {names[1]} {_usd(row['other']['usd_per_hour'])} | {_usd(now[1])} "
-            f"| {row['saving_percent']} % | **{saving(*now)} %** | {'; '.join(notes(row))} |"
+            f"| {row['saving_percent']} % | **{saving(*now)} %** | {' '.join(notes(row))} |"
         )
 
 
@@ -97,7 +97,7 @@ def _selections() -> Iterator[str]:
             chip = kind.accelerator
             assert chip
             change = round((now / row["usd_per_hour"] - 1) * 100, 1)
-            changed = f"{change:+g} %" if abs(change) >= 0.5 else "as it was"
+            changed = f"{change:+g} %" if abs(change) >= 0.5 else "unchanged"
             yield (
                 f"| {kind.name}{' (withdrawn)' if kind.withdrawn else ''} | {row['for'].replace('<', '&lt;')} "
                 f"| {row['memory']} "
@@ -107,7 +107,7 @@ def _selections() -> Iterator[str]:
 
 
 def _list_prices() -> Iterator[str]:
-    yield "| GPU | list price, then | on EC2 | one GPU an hour, now | hours of it for the list price |"
+    yield "| GPU | list price, then | on EC2 | one GPU per hour, now | hours of it for the list price |"
     yield "|---|--:|---|--:|--:|"
     for row in documents()["list_prices"]:
         if row["type"] is None:

@@ -715,10 +715,10 @@ GUIDE = ROOT / "docs" / "guides" / "first-pod.md"
 
 
 def examples() -> Iterator[tuple[list[dict[str, Any]], set[str]]]:
-    """The manifests of the guide, and where its next sentence says that they land."""
+    """The manifests of the guide, and the pools and groups that its next sentence says they run on."""
     text = GUIDE.read_text(encoding="utf-8")
     for found in re.finditer(r"^```yaml\n(.*?)^```\n\n(.*?)\.", text, re.MULTILINE | re.DOTALL):
-        said = re.match(r"It lands on ((?:(?: and | or |, )?`[a-z0-9-]+`)+)", found[2])
+        said = re.match(r"It runs on ((?:(?: and | or |, )?`[a-z0-9-]+`)+)", found[2])
         yield list(yaml.safe_load_all(found[1])), set(re.findall(r"`(.+?)`", said[1])) if said else set()
 
 

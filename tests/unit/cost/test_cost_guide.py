@@ -47,9 +47,10 @@ def test_what_is_wrong_with_a_comparison_is_said() -> None:
     }
     withdrawn, gpu, trainium = training["7B Model Training"]
     assert "p3.2xlarge" in withdrawn
-    assert "104 GiB" in gpu  # 7e9 x 16 bytes
-    assert gpu.endswith("in 16 GiB")
-    assert trainium.endswith("in 32 GiB")
+    assert "needs 104 GiB" in gpu  # 7e9 x 16 bytes
+    assert "has 16 GiB" in gpu
+    assert "has 32 GiB" in trainium
     assert training["13B Model Training"] == []
     (short,) = training["70B Model Training"]
-    assert short.startswith("does not fit on 2 x trn1.32xlarge: 1,043 GiB")  # 70e9 x 16 bytes, in 2 x 512 GiB
+    assert short.startswith("`2 x trn1.32xlarge` is too small: it has 1,024 GiB")  # 2 x 512 GiB
+    assert "needs 1,043 GiB" in short  # 70e9 x 16 bytes
