@@ -63,8 +63,9 @@ def _put(value: Any, route: Route, new: Resolved) -> Any:
     if not route:
         return new
     step, rest = route[0], route[1:]
-    if isinstance(value, tuple) and isinstance(step, int):
-        return (*value[:step], _put(value[step], rest, new), *value[step + 1 :])
+    if isinstance(value, tuple):
+        index = int(step)
+        return (*value[:index], _put(value[index], rest, new), *value[index + 1 :])
     if isinstance(value, Mapping):
         return MappingProxyType({**value, str(step): _put(value[str(step)], rest, new)})
     return replace(cast(Any, value), **{str(step): _put(getattr(value, str(step)), rest, new)})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from types import MappingProxyType
@@ -12,8 +12,13 @@ import pytest
 from pydantic import BaseModel
 
 from eks_hardware.models import Strategy
-from eks_hardware.resolve import Origin, Resolved, resolve
-from helpers.strategies import SHIPPED, group, shipped, strategy
+from eks_hardware.resolve import Origin, Resolved, ResolvedStrategy, resolve
+from helpers.cases import in_one_test
+from helpers.strategies import SHIPPED, SYSTEM, gpu_pool, group, pools, shipped, strategy
+
+SIZE = {"size_gib": 1200}
+DEFAULT = {"deployment": "persistent-2"}
+LUSTRE = {"fsx_lustre": SIZE}
 
 EVERYTHING = strategy(
     group(
@@ -135,3 +140,56 @@ def test_every_class_is_met() -> None:
 def test_why_of_an_unknown_field() -> None:
     with pytest.raises(KeyError):
         resolve(EVERYTHING).why("nonsense")
+
+
+PLAIN = resolve(strategy(group("g5.xlarge"), karpenter={"node_pools": [gpu_pool(accelerator="l4")]}, storage=LUSTRE))
+# What the resolved object is, a section that states the default, and the field whose reason then names the file.
+STATED: list[tuple[Callable[[ResolvedStrategy], Resolved], dict[str, Any], str]] = [
+    (
+        lambda found: found.cluster,
+        {"cluster": {"upgrade_policy": "standard", "creator_is_admin": True}},
+        "support_type",
+    ),
+    (lambda found: found.cluster, {"cluster": {"zonal_shift": False, "creator_is_admin": True}}, "zonal_shift"),
+    (lambda found: found.network, {"network": {"flow_logs": {}}}, "flow_logs"),
+    (lambda found: found.network, {"network": {"nat_gateways": "single"}}, "nat_zone_ids"),
+    (lambda found: found.kubernetes, {"kubernetes": {"teams": []}}, "teams"),
+    (
+        lambda found: found.storage.fsx_lustre or found,
+        {"storage": {"fsx_lustre": {**SIZE, **DEFAULT}}},
+        "deployment_type",
+    ),
+    (lambda found: found, {"backend": {"type": "local"}}, "backend"),
+    (lambda found: found.karpenter or found, {"karpenter": {"interruption_queue": True}}, "queue_name"),
+    (lambda found: found.node_groups[1], {"node_groups": [SYSTEM, group("g5.xlarge", workload="general")]}, "workload"),
+    (
+        lambda found: found.node_groups[1],
+        {"node_groups": [SYSTEM, group("g5.xlarge", ami={"family": "al2023"})]},
+        "ami_family",
+    ),
+    (lambda found: found.node_pools[0], pools(gpu_pool(accelerator="l4", capacity=["on-demand"])), "capacity_types"),
+]
+
+
+@in_one_test(("part", "fields", "field"), STATED, ids=[field for _, _, field in STATED])
+def test_a_value_that_the_file_states_has_the_file_as_its_reason(
+    part: Callable[[ResolvedStrategy], Resolved], fields: dict[str, Any], field: str
+) -> None:
+    """Even where the value is the default."""
+    document = {"karpenter": pools(gpu_pool(accelerator="l4"))["karpenter"], "storage": LUSTRE, **fields}
+    groups = document.pop("node_groups", [SYSTEM, group("g5.xlarge")])[1:]
+    stated = part(resolve(strategy(*groups, **document)))
+    assert stated.why(field).origin is Origin.STRATEGY
+    assert part(PLAIN).why(field).origin is not Origin.STRATEGY
+
+
+def test_reasons_follow_the_choice_that_they_are_for() -> None:
+    private = resolve(strategy(network={"private": True})).network.why("nat_zone_ids").text
+    assert private != PLAIN.network.why("nat_zone_ids").text
+    assert "private" in private
+    training = gpu_pool("training", accelerator="l4", workload="training")
+    nodes = resolve(strategy(**pools(training, gpu_pool(accelerator="a10g")))).node_pools
+    never, limited = (each.disruption for each in nodes)
+    assert (never.expire_after, limited.expire_after == "Never") == ("Never", False)
+    assert never.why("expire_after").text == never.why("consolidation_policy").text
+    assert limited.why("expire_after").text != limited.why("consolidation_policy").text
