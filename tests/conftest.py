@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from eks_hardware.testing import Template
+from helpers import answers
 from helpers.paths import GOLDEN, ROOT, SHIPPED, SPECIAL, TESTS
 from helpers.running import NOTING, Run, run_app
 from helpers.shared import Once, once_in, shared_root
@@ -55,6 +56,12 @@ _ORDER = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with what comes out now")
+    parser.addoption("--fresh", action="store_true", help="ask pyright, terraform validate and checkov again")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fresh"):
+        os.environ[answers.FRESH] = "1"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

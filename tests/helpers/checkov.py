@@ -6,6 +6,7 @@ without a word. What has a policy therefore lies beside its stack a second time,
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import re
@@ -15,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from helpers.answers import Answer
 from helpers.paths import ROOT
 
 PROGRAM = ROOT / ".venv" / "scan" / "bin" / "checkov"
+CONSTRAINTS = ROOT / "constraints-scan.txt"
 
 _STACK, _POLICIES = "cdk.tf.json", "policies.tf"
 _ARN, _REFERENCE = re.compile(r"\$\{[^}]*\.arn\}"), re.compile(r"\$\{[^}]*\}")
@@ -51,6 +54,20 @@ def scan(folder: Path) -> list[Check]:
     """Every check of every stack below a folder, in one run."""
     assert PROGRAM.is_file(), "checkov is not installed: run `make scan`"
     addresses = {file.parent: _prepared(file) for file in sorted(folder.rglob(_STACK))}
+    stacks = [
+        (file.relative_to(folder).as_posix(), file.read_text(encoding="utf-8"))
+        for file in folder.rglob("*")
+        if file.is_file()
+    ]
+    answer = Answer("checkov", [Path(__file__).read_bytes(), CONSTRAINTS.read_bytes(), *sorted(stacks)])
+    kept: Any = answer.kept()
+    if kept is None:
+        kept = _run(folder, addresses)
+        answer.keep(kept)
+    return [Check(*each) for each in kept]
+
+
+def _run(folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) -> list[tuple[object, ...]]:
     command = [str(PROGRAM), "--directory", str(folder), "--framework", "terraform", "terraform_json"]
     command += ["--skip-download", "--output", "json", "--compact"]
     # Nothing of the machine's own: no settings, no tokens of a platform, and no look for a newer release.
@@ -63,7 +80,7 @@ def scan(folder: Path) -> list[Check]:
     assert isinstance(reports, list), done.stdout[:500]
     assert not any(report["summary"]["parsing_errors"] for report in reports), done.stderr
     return [
-        _check(record, folder, addresses)
+        dataclasses.astuple(_check(record, folder, addresses))
         for report in reports
         for outcome in ("passed_checks", "failed_checks")
         for record in report["results"][outcome]

@@ -9,6 +9,8 @@ machine cannot judge, is put in a form that Terraform judges all the same:
 - the AWS provider of a module is a process of its own: they share one, and each configuration that says more than a
   region and tags is a provider of the root;
 - arguments that need a newer AWS provider are left out where the provider is older.
+
+A stack that has not changed since is not judged again (helpers/answers.py).
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any
 
 from eks_hardware import facts
 from eks_hardware.local import terraform
+from helpers.answers import Answer
 from helpers.paths import ROOT
 
 _TIMEOUT_SECONDS = 600
@@ -51,6 +54,26 @@ def validate(documents: Mapping[str, Mapping[str, Any]], folder: Path) -> Faults
     Returns:
         Faults by stack; empty where all are valid.
     """
+    program, providers = terraform.find_terraform(), terraform.prepare(ROOT)
+    versions = [program.version, providers.where, Path(__file__).read_bytes()]
+    answers = {
+        name: Answer("terraform", [*versions, json.dumps(document, sort_keys=True)])
+        for name, document in documents.items()
+    }
+    faults: Faults = {name: kept for name, answer in answers.items() if (kept := answer.kept()) is not None}
+    if new := {name: document for name, document in documents.items() if name not in faults}:
+        run = _Terraform(folder)
+        found = _validate(new, run)
+        # A fault may keep Terraform from the other stacks, or be one of this machine.
+        sure = () if run.failed else found.keys() & new.keys() if found else new.keys()
+        for name in sure:
+            answers[name].keep(found.get(name, []))
+        faults.update(found)
+    return {name: said for name, said in faults.items() if said}
+
+
+def _validate(documents: Mapping[str, Mapping[str, Any]], run: _Terraform) -> Faults:
+    folder = run.folder
     labels = {f"s{index}": name for index, name in enumerate(documents)}
     modules = {label: _module(documents[name]) for label, name in labels.items()}
     root = {
@@ -67,7 +90,6 @@ def validate(documents: Mapping[str, Mapping[str, Any]], folder: Path) -> Faults
                 used = {"aws_region": {alias: {"provider": f"aws.{alias}"}}}
                 _write(folder / f"{label}.tf.json", {"provider": {"aws": [aliased]}, "data": used})
         _write(folder / label / "cdk.tf.json", module)
-    run = _Terraform(folder)
     if problem := run.init():
         return {_stack_of(problem, labels): [problem]}
     unknown = run.unknown_arguments()
@@ -83,7 +105,8 @@ def validate(documents: Mapping[str, Mapping[str, Any]], folder: Path) -> Faults
 
 class _Terraform:
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
+        self.failed = False
         self._program = str(terraform.find_terraform().path)
         providers = terraform.prepare(ROOT)
         self._environment = {**os.environ, **providers.environment, "CHECKPOINT_DISABLE": "1"}
@@ -98,7 +121,8 @@ class _Terraform:
         with (_build() / "cache.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = self._run("init", "-backend=false", "-input=false", "-no-color")
-        return "" if done.returncode == 0 else done.stderr.strip()
+        self.failed = done.returncode != 0
+        return done.stderr.strip() if self.failed else ""
 
     def unknown_arguments(self) -> frozenset[str]:
         """Arguments that a stack may have and this provider does not know."""
@@ -113,7 +137,7 @@ class _Terraform:
     def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [self._program, *arguments],
-            cwd=self._folder,
+            cwd=self.folder,
             env=self._environment,
             capture_output=True,
             check=False,

@@ -69,14 +69,17 @@ def test_a_cluster_takes_its_objects(file: Path) -> None:
 
 @pytest.fixture(scope="module")
 def faults(documents: Documents, tmp_path_factory: pytest.TempPathFactory) -> Faults:
-    """What one run of Terraform says about all of them, and about some that are broken."""
+    """What Terraform says about all of them, and about some that are broken."""
     broken = {f"{name}{_BROKEN}": copy.deepcopy(documents[name]) for name in PARTS}
     for name, (part, fault) in PARTS.items():
         at: Any = broken[f"{name}{_BROKEN}"]
         for step in part:
             at = next(iter(at.values())) if step == "*" else at[step]
         at.update(fault)
-    return validate({**documents, **broken}, tmp_path_factory.mktemp("terraform"))
+    return {
+        **validate(documents, tmp_path_factory.mktemp("terraform")),
+        **validate(broken, tmp_path_factory.mktemp("broken")),
+    }
 
 
 def test_terraform_takes_them_all(documents: Documents, faults: Faults) -> None:
