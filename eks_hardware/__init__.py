@@ -3,8 +3,8 @@
     from eks_hardware import Cluster, Network, NodeGroup     # constructs
     from eks_hardware import NodeGroupSpec, Strategy         # a strategy file and its sections, typed
 
-Names are imported when they are asked for, so that nothing starts Node that does not need it. Import ``eks_hardware``
-before the AWS provider: the provider then loads lazily, for the resources of your own stacks too.
+Names are imported on first use, so Node starts only if a name needs it. Import ``eks_hardware`` before the AWS
+provider: the provider then loads lazily, for your own stacks too.
 
 ``eks_hardware.constructs``, ``eks_hardware.stacks`` and the data in ``eks_hardware/config`` are links to the top-level
 folders of the repository (docs/adr/0019).
@@ -129,8 +129,8 @@ __getattr__, __dir__ = _lazy_names(__name__, _MODULES)
 
 if not os.path.isdir(os.path.join(os.path.dirname(__file__), "constructs")):  # noqa: PTH112, PTH118, PTH120
     raise ImportError(
-        "eks_hardware/constructs must be a link to constructs/, but this checkout has no symbolic links; "
-        "run `git config core.symlinks true` and check out again, or install the wheel"
+        "eks_hardware/constructs must be a symbolic link to constructs/, got a plain file; run `git config "
+        "core.symlinks true` and check out again, or install the wheel"
     )
 
 _install_lazy_providers()

@@ -1,11 +1,11 @@
-"""Every import of the framework and of the AWS and Helm providers, in one place.
+"""All imports of the framework and of the AWS and Helm providers.
 
-``EKS_HARDWARE_FRAMEWORK=cdktn`` answers these imports with CDK Terrain (``_framework.py``). Moving for good changes the
-names in this file and removes that one, nothing else; ``tests/unit/test_layout.py`` holds that.
+With ``EKS_HARDWARE_FRAMEWORK=cdktn`` CDK Terrain answers these imports (``_framework.py``). A final move changes only
+the names in this file and deletes that one; ``tests/unit/test_layout.py`` checks this.
 """
 
-# ``X as X`` exports a name (PEP 484), so that each is written once. Two frameworks in one process fail late and without
-# a reason, so that is looked at before.
+# ``X as X`` exports a name (PEP 484), so each is written once. The framework is checked before the imports, because
+# mixing two frameworks in one process fails late and without a clear error.
 # ruff: noqa: E402, E501, I001
 import eks_hardware._framework
 

@@ -1,12 +1,11 @@
-"""Run on CDK Terrain (``cdktn``), the maintained fork of CDK for Terraform, without a change of the code.
+"""Run unchanged code on CDK Terrain (``cdktn``), the maintained fork of CDK for Terraform.
 
-With ``EKS_HARDWARE_FRAMEWORK=cdktn``, read by ``import eks_hardware``, an import hook answers ``cdktf`` with the module
-``cdktn`` and ``cdktf_cdktf_provider_<name>`` with ``cdktn_provider_<name>``, sub-modules too. Both names are the same
-module object, so that there is one class of each kind, whichever name it was imported by. Mixing the two frameworks
-fails when the app is synthesized, which is why the switch is for the whole process (docs/adr/0015,
-docs/guides/cdk-terrain.md).
+``import eks_hardware`` reads ``EKS_HARDWARE_FRAMEWORK``. With ``cdktn`` an import hook answers ``cdktf`` with the
+module ``cdktn``, and ``cdktf_cdktf_provider_<name>`` with ``cdktn_provider_<name>``, including sub-modules. Both names
+are the same module object, so each class exists once under both. Mixing the two frameworks fails during synthesis, so
+the switch applies to the whole process (docs/adr/0015, docs/guides/cdk-terrain.md).
 
-Only what imports the framework can fail here: commands such as ``eks-hardware validate`` need neither.
+Only imports of the framework can fail here; commands such as ``eks-hardware validate`` do not import it.
 """
 
 from __future__ import annotations
@@ -22,7 +21,8 @@ if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
     from types import ModuleType
 else:
-    # The import system asks for methods, not for base classes, and `importlib.abc` takes every command 10 ms.
+    # The import system checks for methods, not for base classes, and importing `importlib.abc` costs every command 10
+    # ms.
     Loader = MetaPathFinder = object
 
 SWITCH = "EKS_HARDWARE_FRAMEWORK"
@@ -36,11 +36,11 @@ _PREFIXES = {"cdktf_cdktf_provider_": "cdktn_provider_"}
 
 
 class FrameworkError(ImportError):
-    """The framework that was asked for cannot be used; the message says what to do."""
+    """The requested framework cannot be used; the message says what to do."""
 
 
 class _Alias(Loader):
-    """Gives a module that has another name."""
+    """A loader that returns the module of another name."""
 
     def __init__(self, real: str) -> None:
         self._real = real
@@ -59,8 +59,8 @@ class _Alias(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        # It ran when it was imported by its own name. The import system put the alias's spec on it, which would be the
-        # wrong parent for its own relative imports.
+        # The module already ran under its own name. The import system set the alias's spec on it, which is the wrong
+        # parent for the module's relative imports.
         module.__spec__ = self._spec
 
 
@@ -76,7 +76,7 @@ class _AliasFinder(MetaPathFinder):
 
 
 def on_terrain(name: str) -> str | None:
-    """Return what a module of CDK for Terraform is called in CDK Terrain; ``None`` for any other module."""
+    """Return the CDK Terrain name of a CDK for Terraform module; None for any other module."""
     root, dot, rest = name.partition(".")
     if root == CDKTF:
         return f"{CDKTN}{dot}{rest}"
@@ -87,39 +87,39 @@ def on_terrain(name: str) -> str | None:
 
 
 def chosen() -> str:
-    """Return the framework that the environment names; it may be one that does not exist."""
+    """Return the framework that the environment names, without checking it."""
     return os.environ.get(SWITCH, "").strip() or CDKTF
 
 
 def install() -> None:
-    """Install the hook, if it is asked for; once."""
-    # Ahead of the lazy provider loader, which answers to the old names.
+    """Install the hook once, if the environment requests it."""
+    # Before the lazy provider loader, which handles the old names.
     if chosen() == CDKTN and not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _AliasFinder())
 
 
 def check() -> None:
-    """Fail unless the framework that was asked for is the one that is about to be used.
+    """Fail unless the requested framework is the one that will be used.
 
     Raises:
-        FrameworkError: in one sentence, with what to do.
+        FrameworkError: with one sentence that says what to do.
     """
     name = chosen()
     if name not in FRAMEWORKS:
-        raise FrameworkError(f"{SWITCH} is {name!r}: set it to {' or '.join(FRAMEWORKS)}, or unset it")
+        raise FrameworkError(f"{SWITCH} must be {' or '.join(FRAMEWORKS)}, got {name!r}; correct or unset it")
     loaded = sys.modules.get(CDKTF)
     if name == CDKTN:
         if not any(isinstance(finder, _AliasFinder) for finder in sys.meta_path):
-            raise FrameworkError(f"{SWITCH}={CDKTN} was set after eks_hardware was imported: set it before")
+            raise FrameworkError(f"{SWITCH}={CDKTN} was set after eks_hardware was imported; set it before")
         if loaded is not None and loaded is not sys.modules.get(CDKTN):
             raise FrameworkError(
-                f"{CDKTF} was imported before eks_hardware, so that {SWITCH}={CDKTN} comes too late: "
-                f"import eks_hardware first, or import from {CDKTN} instead of {CDKTF}"
+                f"{CDKTF} was imported before eks_hardware, so {SWITCH}={CDKTN} has no effect; import eks_hardware "
+                f"first, or import from {CDKTN} instead of {CDKTF}"
             )
     elif loaded is None:
         if CDKTN in sys.modules:
             raise FrameworkError(
-                f"this app imports {CDKTN}, which does not mix with {CDKTF}: set {SWITCH}={CDKTN} for eks_hardware"
+                f"this app imports {CDKTN}, which cannot be mixed with {CDKTF}; set {SWITCH}={CDKTN} for eks_hardware"
             )
         if PathFinder.find_spec(CDKTF) is None:
-            raise FrameworkError(f"{CDKTF} is not installed: install it, or set {SWITCH}={CDKTN} to use {CDKTN}")
+            raise FrameworkError(f"{CDKTF} is not installed; install it, or set {SWITCH}={CDKTN} to use {CDKTN}")

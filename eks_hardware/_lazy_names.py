@@ -1,11 +1,11 @@
-"""Packages whose names are imported when they are asked for, so that nothing starts Node that does not need it."""
+"""Packages that import their names on first use, so Node starts only if a name needs it."""
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 
-# Not from `typing`, which with `pathlib` would take as long to import as all the rest.
+# Not from `typing`: with `pathlib` its import takes as long as everything else together.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def lazy_names(package: str, modules: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package, by the names that each of its modules has, divided by blanks."""
+    """Return ``__getattr__`` and ``__dir__`` of a package; ``modules`` has each module's names, separated by spaces."""
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 
     def get(name: str) -> Any:

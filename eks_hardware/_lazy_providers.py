@@ -1,16 +1,16 @@
 """Load the AWS provider package one sub-module at a time, in Python and in Node.
 
 ``cdktf_cdktf_provider_aws/__init__.py`` imports its 2,210 sub-modules: 10 s and 0.6 GB for a single resource
-(https://github.com/hashicorp/terraform-cdk/issues/3753). Every generated sub-module registers its own types with jsii,
-so that an import hook can give the package an empty root that imports a sub-module when it is asked for: what
-jsii-pacmak generates itself since 1.135 (https://github.com/aws/jsii/pull/5110).
+(https://github.com/hashicorp/terraform-cdk/issues/3753). Every generated sub-module registers its own types with jsii.
+An import hook can therefore give the package an empty root that imports sub-modules on first use, as jsii-pacmak itself
+generates since 1.135 (https://github.com/aws/jsii/pull/5110).
 
-The Node process behind jsii loads the same package whole, in 1.4 s and 0.6 GB. ``lazy_providers.js``, named in
-``NODE_OPTIONS`` before jsii starts its process, makes Node take the package's ``lib/lazy-index.js``.
+The Node process of jsii also loads the whole package, in 1.4 s and 0.6 GB. ``lazy_providers.js`` makes Node use the
+package's ``lib/lazy-index.js`` instead. It is named in ``NODE_OPTIONS`` before jsii starts its process.
 
-At exit Python would go through all objects once more, 0.4 s for an app: ``gc.freeze`` keeps it from that.
+At exit Python would traverse all objects once more, 0.4 s for an app; ``gc.freeze`` prevents this.
 
-Set ``EKS_HARDWARE_EAGER_PROVIDERS=1`` to switch all of it off.
+Set ``EKS_HARDWARE_EAGER_PROVIDERS=1`` to turn all of this off.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from importlib.abc import Loader, MetaPathFinder
     from types import ModuleType
 else:
-    # The import system asks for methods, not for base classes, and `importlib.abc` takes every command 10 ms.
+    # The import system checks for methods, not for base classes, and importing `importlib.abc` costs every command 10
+    # ms.
     Loader = MetaPathFinder = object
 
 EAGER_SWITCH = "EKS_HARDWARE_EAGER_PROVIDERS"
@@ -41,7 +42,7 @@ _EAGER_MARK = b"Loading modules to ensure their types are registered with the js
 
 
 class _LazyRoot(Loader):
-    """Executes nothing but a module ``__getattr__`` in place of the package's ``__init__.py``."""
+    """A loader that executes only a module ``__getattr__`` in place of the package's ``__init__.py``."""
 
     def create_module(self, spec: ModuleSpec) -> None:  # noqa: ARG002
         return None
@@ -84,24 +85,24 @@ class _LazyProviderFinder(MetaPathFinder):
 
 
 def install() -> None:
-    """Install the hooks once; a provider that is already imported stays as it is."""
+    """Install the hooks once; a provider that is already imported is not changed."""
     if not any(isinstance(finder, _LazyProviderFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, _LazyProviderFinder())
         if not is_eager():
             atexit.register(gc.freeze)
-    if "jsii" in sys.modules:  # its process may not have started yet
+    if "jsii" in sys.modules:  # jsii's process may not have started yet
         _hook_node()
 
 
 def is_eager() -> bool:
-    """Whether the switch turns everything of the fast path off."""
+    """Return whether the switch turns off everything in this module."""
     return os.environ.get(EAGER_SWITCH, "") not in ("", "0")
 
 
 def _hook_node() -> None:
-    """Name the hook in ``NODE_OPTIONS``, after what is there.
+    """Append the hook to ``NODE_OPTIONS``.
 
-    Quotes as Node reads them: https://nodejs.org/api/cli.html#node_optionsoptions
+    Quotes follow Node's syntax: https://nodejs.org/api/cli.html#node_optionsoptions
     """
     options = os.environ.get("NODE_OPTIONS", "")
     escaped = _NODE_HOOK.replace("\\", "\\\\").replace('"', '\\"')
@@ -109,7 +110,7 @@ def _hook_node() -> None:
     if is_eager() or option in options or not os.path.isfile(_NODE_HOOK):  # noqa: PTH113
         return
     if "semi-space" not in options.replace("_", "-"):
-        # Young objects of one synth need no more, and 16 MiB, the default, is kept three times: 20 MB less. Allowed in
-        # NODE_OPTIONS since Node 18.9 (https://github.com/nodejs/node/pull/44436).
+        # Young objects of one synth need no more. V8 reserves the default of 16 MiB three times, so this saves 20 MB.
+        # Allowed in NODE_OPTIONS since Node 18.9 (https://github.com/nodejs/node/pull/44436).
         option = f"--max-semi-space-size=4 {option}"
     os.environ["NODE_OPTIONS"] = f"{options} {option}".strip()

@@ -1,4 +1,4 @@
-"""The Node process that jsii runs the framework in."""
+"""The Node process in which jsii runs the framework."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from importlib import import_module
 from eks_hardware._lazy_providers import is_eager
 
 SILENCED_NODE = 20
-"""jsii answers an end-of-life Node with a box on stderr, which cdktf shows as an error. This one works."""
+"""With an end-of-life Node, jsii prints a box on stderr, which cdktf shows as an error. Such a Node still works."""
 SILENCE_VARIABLE = "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION"
 
 NODE_IS_MISSING = "node is not on the PATH: install Node.js 20 or newer, https://nodejs.org"
@@ -20,8 +20,8 @@ NODE_IS_MISSING = "node is not on the PATH: install Node.js 20 or newer, https:/
 def start_node() -> None:
     """Start jsii's Node process in the background: it boots while Python reads the strategies.
 
-    Whoever imports ``constructs`` next waits for the same import, so that jsii is used by one thread at a time. What
-    goes wrong is said there.
+    The next import of ``constructs`` waits for this import, so only one thread at a time uses jsii. That import also
+    reports errors.
     """
     os.environ.setdefault(SILENCE_VARIABLE, str(SILENCED_NODE))
     if is_eager() or node() is None:
@@ -30,7 +30,7 @@ def start_node() -> None:
 
 
 def node() -> str | None:
-    """Return the program that jsii runs; ``None`` where there is none."""
+    """Return the path of the program that jsii runs; None if there is none."""
     return shutil.which(os.environ.get("JSII_NODE", "node"))
 
 

@@ -1,7 +1,7 @@
-"""Names that AWS limits: deterministic, and shortened with a hash of the full name when too long.
+"""Names with AWS length limits: deterministic, and shortened with a hash of the full name when too long.
 
-The hash keeps two long names apart that share their first characters; the same strategy always gives the
-same names, so nothing is replaced by a second run.
+The hash distinguishes long names that share their first characters. The same strategy always has the same names, so a
+second run replaces nothing.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _HASH_LENGTH = 8
 
 
 def limited(*parts: str, limit: int, separator: str = "-") -> str:
-    """Join parts; a result longer than ``limit`` keeps its last part and ends in a hash.
+    """Join parts; a result longer than ``limit`` characters keeps its last part and ends in a hash.
 
-    The last part says what the thing is (``karpenter-node``), so the first ones are cut.
+    The last part names the purpose (``karpenter-node``), so the first ones are cut.
 
     >>> limited("demo", "us-west-2", "cluster", limit=64)
     'demo-us-west-2-cluster'
@@ -54,9 +54,9 @@ def limited(*parts: str, limit: int, separator: str = "-") -> str:
 
 
 def security_group(cluster_name: str, purpose: str) -> str:
-    """Name of a security group.
+    """Return the name of a security group.
 
-    EC2 refuses names that begin as its ids do:
+    EC2 refuses names that start like security group ids:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_CreateSecurityGroup.html (GroupName)
 
     >>> security_group("sg-demo", "efa")
@@ -67,7 +67,7 @@ def security_group(cluster_name: str, purpose: str) -> str:
 
 
 def told_apart(readable: str, whole: str) -> str:
-    """``readable`` with a hash of ``whole``, for keys whose readable part alone is not unique.
+    """Return ``readable`` with a hash of ``whole``, for keys whose readable part is not unique.
 
     >>> told_apart("admin", "arn:aws:iam::111122223333:role/admin")
     'admin-076ded81'

@@ -1,4 +1,4 @@
-"""The data files of ``config/``: strategies, overlays, and every table of facts."""
+"""The data files of ``config/``: strategies, overlays, and all tables of facts."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ Content = TypeVar("Content")
 T_co = TypeVar("T_co", covariant=True)
 
 FOLDER = Path(__file__).parent / "config"
-"""``config/`` of a checkout, reached through a link, or the copy of it in an installed package."""
+"""``config/`` of a checkout, through a symbolic link, or its copy in an installed package."""
 
 
 @cache
 def read(name: str, folder: Path = FOLDER) -> Any:
-    """Parse a JSON file, by its path below ``config/`` or below another folder with the same layout, once."""
+    """Parse a JSON file once, by its path below ``config/`` or another folder with the same layout."""
     return json.loads((folder / name).read_bytes())
 
 
 @dataclass(frozen=True)
 class DataFile(Generic[Content]):
-    """A JSON file of ``config/``. Calling it returns its content, which is parsed once and must not be changed.
+    """A JSON file of ``config/``. Call it for its content, which is parsed once and must not be changed.
 
     Examples:
         >>> table: DataFile[dict[str, str]] = DataFile("policy/ranking.json")
@@ -35,17 +35,17 @@ class DataFile(Generic[Content]):
     name: str
 
     def __call__(self, folder: Path | None = None) -> Content:
-        """The content of the file, or of the file of that name in another folder that is laid out alike."""
-        # Facts are read in inner loops, where a name alone is the faster key.
+        """Return the content of the file, or of the same file in another folder with the same layout."""
+        # Inner loops read facts, and a name alone is the faster cache key.
         content: Content = read(self.name) if folder is None else read(self.name, folder)
         return content
 
 
 @dataclass(frozen=True)
 class Cited(Generic[T_co]):
-    """A value of a data file with its source: the file, the place in it, who says so, and the day that it was read.
+    """A value of a data file with its source: file, place in the file, origin and date.
 
-    As text it is its source.
+    ``str()`` returns the source.
     """
 
     value: T_co
@@ -55,15 +55,16 @@ class Cited(Generic[T_co]):
         return self.source
 
     def __getitem__(self: Cited[Mapping[str, Any]], key: str) -> Cited[Any]:
-        """A value of a row, with the row's place."""
+        """Return a value of a row, with the row's source."""
         return Cited(self.value[key], self.source)
 
 
 @cache
 def cite(name: str, *keys: str) -> Cited[Any]:
-    """Read a value of a data file with its place: code that reads it this way cannot name another row.
+    """Read a value of a data file with its place, so the cited row is always the row that is read.
 
-    The deepest ``source`` and ``as_of`` on the way to the value count. ``KeyError`` for a value that the file lacks.
+    The innermost ``source`` and ``as_of`` on the way to the value apply. Raises ``KeyError`` if the file lacks the
+    value.
 
     Examples:
         >>> cite("facts/eks.json", "subnet_addresses", "reserved_by_aws").source.split(", ")[0]

@@ -1,6 +1,6 @@
-"""The Terraform provider mirror that ``make setup`` recorded, where a plain ``cdktf deploy`` finds it.
+"""The Terraform provider mirror that ``make setup`` recorded, linked where a plain ``cdktf deploy`` finds it.
 
-Nothing here imports the framework or the demo, so that an app can call ``link_mirror`` for next to nothing.
+This module imports neither the framework nor the demo, so calling ``link_mirror`` costs an app almost nothing.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import contextlib
 from pathlib import Path
 
 BUILD = Path(".build") / "terraform"
-"""What is generated for Terraform, below the project folder."""
+"""Folder of files generated for Terraform, below the project folder."""
 RECORD = BUILD / "plugins"
-"""A link to the recorded mirror, below the project folder."""
+"""Link to the recorded mirror, below the project folder."""
 
 
 def link_mirror(outdir: Path, root: Path | None = None) -> None:
-    """Let Terraform find the recorded mirror of a project, without any variable or configuration.
+    """Let Terraform find a project's recorded mirror, without variables or configuration.
 
-    Terraform looks for a mirror in ``terraform.d/plugins`` of its working folder, which for cdktf is the folder of the
-    stack in ``outdir`` (``cdktf.out``). Does nothing when no mirror is recorded, and never raises.
+    Terraform looks for a mirror in ``terraform.d/plugins`` of its working folder. For cdktf this is the folder of the
+    stack in ``outdir`` (``cdktf.out``). Does nothing if no mirror is recorded; never raises.
     """
     with contextlib.suppress(OSError):
         record = (root or Path.cwd()) / RECORD
@@ -28,11 +28,11 @@ def link_mirror(outdir: Path, root: Path | None = None) -> None:
             if usable:
                 link(place, record.resolve())
             elif place.is_symlink():
-                place.unlink()  # of an earlier setup
+                place.unlink()  # from an earlier setup
 
 
 def link(place: Path, target: Path) -> None:
-    """Point a symbolic link at a folder; something that is no link stays."""
+    """Point a symbolic link at a folder; keep anything that is not a link."""
     if place.is_symlink():
         if place.readlink() == target:
             return

@@ -1,4 +1,4 @@
-"""One strategy, one stack: stacks, the app that makes them of strategy files, and what a team adds to both."""
+"""The stacks of a strategy, the app that creates them from strategy files, and extensions of both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "strategy_stacks",
 ]
 
-# The framework starts Node: names are imported on first use, so a wrong file is reported without it.
+# The framework starts Node. Names are imported on first use, so a wrong file is reported without starting it.
 _MODULES = {
     "app": "main strategies",
     "backend": "define_backend remote_state",

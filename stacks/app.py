@@ -1,4 +1,4 @@
-"""The CDKTF app: every strategy becomes a stack, or two."""
+"""The CDKTF app: every strategy becomes one or two stacks."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 
 def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedStrategy, tuple[Finding, ...]]]:
-    """Load, check and resolve the strategies that the environment names; each with its warnings.
+    """Load, check and resolve the strategies that the environment names; return each with its warnings.
 
     Args:
-        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default of the process.
+        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default those of the process.
 
     Raises:
-        StrategyError: with every finding of every file.
+        StrategyError: with all errors of all files.
 
     Examples:
         >>> found = strategies({"EKS_HARDWARE_STRATEGIES": "config/strategies/development.yaml"})
@@ -49,14 +49,15 @@ def strategies(environ: Mapping[str, str] | None = None) -> list[tuple[ResolvedS
 
 
 def main(environ: Mapping[str, str] | None = None, *, extension: Extension | None = None) -> int:
-    """Synthesize every strategy into the folder that the CDKTF command line names; returns an exit code.
+    """Synthesize every strategy into the folder that the CDKTF command line names; return an exit code.
 
     Args:
-        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default of the process.
-        extension: what is added to every strategy.
+        environ: ``EKS_HARDWARE_STRATEGIES`` and ``EKS_HARDWARE_OVERLAY``; by default those of the process.
+        extension: additions to every strategy.
 
     Examples:
-        The last line of a ``main.py`` is ``raise SystemExit(main())``. What is wrong is printed, and nothing made:
+        The last line of a ``main.py`` is ``raise SystemExit(main())``. If a file has errors, they are printed and
+        nothing is synthesized:
 
         >>> main({"EKS_HARDWARE_STRATEGIES": "no-such-folder"})
         1
@@ -71,7 +72,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
     if node() is None:
         print(f"error: {NODE_IS_MISSING}", file=sys.stderr)
         return 1
-    # The framework is only needed now: a wrong file is reported before it.
+    # The framework is loaded only now, so a wrong file is reported before.
     try:
         from eks_hardware._cdk import Annotations, App
     except FrameworkError as error:
@@ -85,7 +86,7 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
         stack = strategy_stacks(app, each, extension=extension)[0]
         stacks.append(stack)
         for warning in warnings:
-            # The command line shows what the app writes to stderr as an error; a warning has its own way.
+            # The command line shows the app's stderr as errors, so warnings do not use it.
             Annotations.of(stack).add_warning(str(warning))
     app.synth()
     outdir = Path(app.outdir)
@@ -100,10 +101,10 @@ def main(environ: Mapping[str, str] | None = None, *, extension: Extension | Non
 
 
 def _deliver_manifests(stack: HardwareStack, folder: Path) -> None:
-    """Write what the strategy puts on its cluster, or remove it where Terraform installs it now."""
+    """Write the strategy's manifests, or remove them if Terraform installs the charts now."""
     resolved = stack.resolved
     if resolved.kubernetes.delivery == "manifests":
-        # The folder belongs to the app: nothing in it is anyone else's.
+        # The folder belongs to the app; it contains no other files.
         write(stack.bundle, folder, name=resolved.name, region=resolved.region, known=known(resolved), force=True)
     else:
         remove(folder)

@@ -1,4 +1,4 @@
-"""Where a stack keeps its state, and how another stack reads it."""
+"""The backend of a stack, and the data source through which another stack reads its outputs."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def define_backend(stack: TerraformStack, backend: Backend) -> None:
 
     Args:
         stack: the stack.
-        backend: its defaults are filled in (``ResolvedStrategy.backend``).
+        backend: the backend with its defaults filled in (``ResolvedStrategy.backend``).
 
     Examples:
         >>> define_backend(stack, resolved.backend)
     """
     if isinstance(backend, models.S3BackendSpec):
         S3Backend(stack, **_s3(backend))
-        # The binding knows neither of these two.
+        # The binding lacks these two settings.
         if backend.lock:
             stack.add_override("terraform.backend.s3.use_lockfile", True)
         if backend.role_arn:
@@ -47,18 +47,18 @@ def define_backend(stack: TerraformStack, backend: Backend) -> None:
 def remote_state(scope: Construct, id_: str, backend: Backend) -> RemoteState:
     """Define a data source that reads the outputs of the stack with this backend.
 
-    CDKTF's own references into another stack lose the role that a state in S3 is read with, and their outputs are
-    sensitive and named after addresses.
+    CDKTF's own cross-stack references ignore the role that a state in S3 is read with. Their outputs are sensitive and
+    named after addresses.
 
     Creates: data source ``terraform_remote_state``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the address.
-        backend: where the other stack keeps its state (``ResolvedStrategy.backend``).
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform address.
+        backend: backend of the other stack (``ResolvedStrategy.backend``).
 
     Examples:
-        In a stack of yours, the outputs of a strategy's stack:
+        In your own stack, the outputs of a strategy's stack:
 
         >>> state = remote_state(stack, "hardware", resolved.backend)
         >>> endpoint = state.get_string("cluster_endpoint")

@@ -1,4 +1,4 @@
-"""What a team adds to every strategy."""
+"""A team's additions to every strategy."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eks_hardware.kubernetes import Bundle
 from eks_hardware.resolve import ResolvedNodeGroup, ResolvedStrategy
 
 if TYPE_CHECKING:
-    # They start Node: a wrong strategy file is reported without it.
+    # These imports start Node; a wrong strategy file is reported without it.
     from eks_hardware._cdk import Construct
     from eks_hardware.constructs.node_groups import NodeEnvironment, Nodes
     from eks_hardware.constructs.platform import Platform
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Extension:
-    """Adds to the stacks of every strategy: override the methods that you need, each does nothing by itself.
+    """Additions to the stacks of every strategy: override the methods that you need; by default each does nothing.
 
-    They are called for each strategy, in the order below. The charts of an extension are delivered as
-    ``kubernetes.delivery`` says: Helm releases in the same stack or in a second one, or written files.
+    The app calls the methods for each strategy, in the order below. ``kubernetes.delivery`` also applies to an
+    extension's charts: Helm releases in the same stack or in a second one, or written files.
 
     Examples:
         >>> class Ours(Extension):
@@ -34,7 +34,7 @@ class Extension:
     """
 
     def change(self, resolved: ResolvedStrategy) -> ResolvedStrategy:
-        """Change what was derived, before anything is defined (``eks_hardware.resolve.change``).
+        """Change derived values before anything is defined (``eks_hardware.resolve.change``).
 
         Args:
             resolved: the strategy.
@@ -44,7 +44,7 @@ class Extension:
     def node_group(
         self, scope: Construct, id_: str, *, resolved: ResolvedNodeGroup, environment: NodeEnvironment
     ) -> Nodes:
-        """Define the nodes of a group: a managed node group, or a kind of yours.
+        """Define the nodes of a group: a managed node group, or your own kind.
 
         Args:
             scope: the platform.
@@ -57,24 +57,25 @@ class Extension:
         return managed_node_group(scope, id_, resolved=resolved, environment=environment)
 
     def resources(self, stack: HardwareStack, platform: Platform) -> None:
-        """Define resources of yours, once those of the strategy are there and before any chart.
+        """Define your own resources, after those of the strategy and before any chart.
 
         Args:
             stack: the stack of the strategy.
-            platform: its resources; ``add_nodes`` and ``add_release_parts`` let charts wait for yours.
+            platform: the strategy's resources; ``add_nodes`` and ``add_release_parts`` make charts wait for your
+                resources.
         """
 
     def releases(self, bundle: Bundle, resolved: ResolvedStrategy) -> Bundle:  # noqa: ARG002
-        """Change what is installed on the cluster: ``bundle.plus(ChartRelease(...))``.
+        """Change the charts and objects to install: ``bundle.plus(ChartRelease(...))``.
 
         Args:
-            bundle: what follows from the strategy.
+            bundle: charts and objects of the strategy.
             resolved: the strategy.
         """
         return bundle
 
     def overrides(self, stack: HardwareStack) -> None:
-        """Override attributes of resources, once everything is defined (``eks_hardware.constructs.resources``).
+        """Override attributes of resources, after everything is defined (``eks_hardware.constructs.resources``).
 
         Args:
             stack: the stack of the strategy.

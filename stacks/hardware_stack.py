@@ -1,4 +1,4 @@
-"""One strategy, one stack."""
+"""The stack of one strategy."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from eks_hardware.stacks.extension import Extension
 
 
 class HardwareStack(TerraformStack):
-    """Defines the stack of one strategy: provider, backend, platform, Helm releases and outputs.
+    """The stack of one strategy: provider, backend, platform, Helm releases and outputs.
 
-    With ``kubernetes.stack: separate`` the releases are in a :class:`KubernetesStack`; with ``delivery: manifests``
-    there are none, and no Helm provider.
+    With ``kubernetes.stack: separate`` the releases are in a :class:`KubernetesStack`. With ``delivery: manifests``
+    there are no releases and no Helm provider.
 
     Creates: what :class:`Platform` and :class:`HelmReleases` create.
 
     Args:
         scope: the app.
         resolved: the strategy; its name is the stack's id.
-        extension: what is added to the strategy.
+        extension: additions to the strategy.
 
     Raises:
-        ValueError: ``RELEASE_TOKEN`` when values of a chart contain what only Terraform knows, and something else
-            installs it.
+        ValueError: ``RELEASE_TOKEN`` if chart values contain a Terraform attribute and this stack does not install the
+            chart.
 
     Examples:
         >>> hardware = HardwareStack(app, resolved=resolved)
@@ -44,9 +44,9 @@ class HardwareStack(TerraformStack):
     """
 
     resolved: ResolvedStrategy
-    """The strategy, as the extension changed it."""
+    """The strategy, as changed by the extension."""
     bundle: Bundle
-    """What is installed on the cluster, whoever installs it."""
+    """Charts and objects on the cluster, however they are installed."""
     platform: Platform
     """All resources of the strategy."""
     releases: HelmReleases | None
@@ -84,7 +84,7 @@ class HardwareStack(TerraformStack):
             else None,
             default_tags=[AwsProviderDefaultTags(tags=dict(provider.default_tags))],
         )
-        # The binding pins its own release; the stack asks for a range (docs/adr/0004).
+        # The binding pins its own release; the stack allows a range of versions (docs/adr/0004).
         self.add_override("terraform.required_providers.aws", {"source": "hashicorp/aws", "version": provider.version})
 
     def _kubernetes(self, resolved: ResolvedStrategy, releases: Bundle) -> HelmReleases | None:
@@ -117,21 +117,21 @@ class HardwareStack(TerraformStack):
             "configure_kubectl": f"aws eks update-kubeconfig --region {resolved.region} --name {resolved.name}",
         }
         if resolved.kubernetes_backend:
-            # The second stack reads it, and the endpoint, from this one's state.
+            # The second stack reads this output and the endpoint from this stack's state.
             outputs["cluster_certificate_authority"] = cluster.ref.certificate_authority
         if platform.karpenter:
             outputs["karpenter_controller_role_arn"] = platform.karpenter.controller_role_arn
-        # A second stack, and whoever completes written files, looks up a reference by its name.
+        # The second stack looks up a reference by its name, and so do people who fill in written files.
         outputs |= {reference.value: value for reference, value in references(platform).items()}
         for name, value in outputs.items():
             TerraformOutput(self, name, value=value)
 
 
 def _refuse_tokens(releases: Bundle) -> None:
-    """Values that only Terraform knows reach the cluster only through Terraform, from the stack that has them."""
+    """Refuse values that only Terraform knows where another stack or tool installs the charts."""
     for release in releases.releases:
         if holds_token(release.values if isinstance(release, ChartRelease) else release.objects):
             raise ValueError(
-                f"RELEASE_TOKEN {release.name}: it holds an attribute of a Terraform resource, which only delivery: "
-                "helm in the same stack fills in; write plain text, or a Reference such as @{vpc_id}"
+                f"RELEASE_TOKEN {release.name}: a value must be plain text or a Reference such as @{vpc_id}, got an "
+                "attribute of a Terraform resource; only delivery: helm in the same stack can resolve it"
             )

@@ -13,20 +13,20 @@ from eks_hardware.stacks.per_strategy import strategy_stacks
 
 
 def terraform_json(resolved: ResolvedStrategy, *, extension: Extension | None = None) -> tuple[Mapping[str, Any], ...]:
-    """Synthesize the stacks of a strategy, that of its charts last.
+    """Synthesize the stacks of a strategy, the stack of its charts last.
 
-    Each resource has its path of construct ids in ``//.metadata.path``.
+    The path of each resource's construct ids is in ``//.metadata.path``.
 
     Args:
         resolved: the strategy.
-        extension: what is added to it.
+        extension: additions to the strategy.
 
     Examples:
         >>> (hardware,) = terraform_json(resolved)
         >>> sorted(hardware["resource"]["aws_eks_node_group"])[-1]
         'platform_nodes-system_D5FF72E4'
     """
-    # An app makes empty folders as soon as it is there.
+    # An app creates empty folders when it is constructed.
     with TemporaryDirectory() as folder:
         return tuple(
             stack.to_terraform() for stack in strategy_stacks(App(outdir=folder), resolved, extension=extension)

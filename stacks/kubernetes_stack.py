@@ -1,4 +1,4 @@
-"""The charts of one strategy, in a stack of their own."""
+"""A separate stack for the charts of one strategy."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from eks_hardware.stacks.hardware_stack import HardwareStack
 
 
 class KubernetesStack(TerraformStack):
-    """Defines the second stack of a strategy, ``<name>-kubernetes``: Helm provider and releases, nothing of AWS.
+    """The second stack of a strategy, ``<name>-kubernetes``: Helm provider and releases, no AWS resources.
 
-    It reads the first stack's outputs from its state, and is deployed after it and destroyed before it.
+    It reads the first stack's outputs from that stack's state. Deploy it after the first stack and destroy it before.
 
     Creates: ``helm_release``; data source ``terraform_remote_state``.
 
     Args:
         scope: the app.
-        resolved: the strategy; it says ``kubernetes.stack: separate``.
-        hardware: the first stack, whose bundle is installed.
+        resolved: the strategy, with ``kubernetes.stack: separate``.
+        hardware: the first stack; its bundle is installed.
 
     Raises:
-        ValueError: ``KUBERNETES_STACK`` when the strategy has no second stack.
+        ValueError: ``KUBERNETES_STACK`` if the strategy has no second stack.
 
     Examples:
         >>> from eks_hardware.models import KubernetesSpec
@@ -39,7 +39,9 @@ class KubernetesStack(TerraformStack):
     def __init__(self, scope: Construct, *, resolved: ResolvedStrategy, hardware: HardwareStack) -> None:
         super().__init__(scope, f"{resolved.name}-kubernetes")
         if resolved.kubernetes_backend is None:
-            raise ValueError(f"KUBERNETES_STACK {resolved.name}: set kubernetes.stack: separate to have a second stack")
+            raise ValueError(
+                f"KUBERNETES_STACK {resolved.name}: the strategy has no second stack; set kubernetes.stack: separate"
+            )
         define_backend(self, resolved.kubernetes_backend)
         state = remote_state(self, "hardware", resolved.backend)
         cluster_helm_provider(

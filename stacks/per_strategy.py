@@ -1,4 +1,4 @@
-"""One strategy, one stack or two."""
+"""The one or two stacks of a strategy."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eks_hardware.stacks.kubernetes_stack import KubernetesStack
 def strategy_stacks(
     scope: Construct, resolved: ResolvedStrategy, *, extension: Extension | None = None
 ) -> tuple[HardwareStack] | tuple[HardwareStack, KubernetesStack]:
-    """Define the stack of a strategy and, where it wants one and has charts, the stack of its charts.
+    """Define the stack of a strategy and, with ``kubernetes.stack: separate`` and any charts, the stack of its charts.
 
     Args:
         scope: the app.
         resolved: the strategy (``eks_hardware.resolve.resolve``).
-        extension: what is added to it.
+        extension: additions to the strategy.
 
     Examples:
         >>> (hardware,) = strategy_stacks(app, resolved)

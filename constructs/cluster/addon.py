@@ -20,21 +20,22 @@ from eks_hardware.resolve import ResolvedAddon
 
 
 class Addon(Construct):
-    """Defines an EKS add-on and, if it calls AWS, its role through Pod Identity.
+    """An EKS add-on and, if it calls AWS, its Pod Identity role.
 
-    The association is a separate resource, created first, so that the add-on's pods start with credentials.
+    The Pod Identity association is a separate resource, created before the add-on. The add-on's pods therefore have
+    credentials when they start.
 
     Creates: ``aws_eks_addon``; with a role ``aws_iam_role``, ``aws_iam_role_policy_attachment`` or
     ``aws_iam_role_policy``, ``aws_eks_pod_identity_association``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
-        resolved: the add-on (``eks_hardware.resolve.resolve_cluster`` has them in ``addons``).
-        cluster_name: cluster to install it on (may be a token).
-        configuration: the complete configuration, if it contains references; by default the resolved one.
-        after: what must exist first, such as nodes for CoreDNS.
-        iam: path and permissions boundary of its role.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        resolved: the add-on, from ``addons`` of ``eks_hardware.resolve.resolve_cluster``.
+        cluster_name: cluster to install the add-on on (may be a token).
+        configuration: complete configuration, needed if it contains references; by default the resolved one.
+        after: resources to create first, such as nodes for CoreDNS.
+        iam: path and permissions boundary of the role.
 
     Examples:
         >>> addons = {addon.name: addon for addon in resolve(strategy).cluster.addons}
@@ -71,12 +72,12 @@ class Addon(Construct):
             addon_name=resolved.name,
             addon_version=resolved.version,
             configuration_values=json.dumps(values, sort_keys=True, default=dict) if values else None,
-            # An adopted cluster may carry a self-managed copy, and a pod may have been edited by hand.
+            # An adopted cluster may have a self-managed copy, or someone may have edited its pods.
             resolve_conflicts_on_create="OVERWRITE",
             resolve_conflicts_on_update="OVERWRITE",
             depends_on=[*after, *identity] or None,
         )
-        # The add-on itself comes after its identity.
+        # The add-on itself depends on its identity.
         self.ready = (self.resource,)
 
     def _identity(

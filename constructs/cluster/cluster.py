@@ -20,10 +20,10 @@ from eks_hardware.resolve.mappings import merged
 
 
 class Cluster(Construct):
-    """Defines an EKS cluster with API authentication, secrets encryption and control-plane logs.
+    """An EKS cluster with API authentication, secrets encryption and control-plane logs.
 
-    Add-ons that nodes need to become Ready are created with the cluster, the others by :meth:`add_addons_after`, once
-    there are nodes for their pods. EKS installs nothing by itself (``bootstrap_self_managed_addons`` is false).
+    The cluster comes with the add-ons that nodes need to become Ready. :meth:`add_addons_after` creates the others,
+    once there are nodes for their pods. EKS installs no add-ons itself (``bootstrap_self_managed_addons`` is false).
 
     Creates: ``aws_eks_cluster``, ``aws_iam_role`` with ``aws_iam_role_policy_attachment`` and ``aws_iam_role_policy``,
     ``aws_cloudwatch_log_group``, ``aws_kms_key`` and ``aws_kms_alias``, ``aws_eks_access_entry``,
@@ -31,14 +31,14 @@ class Cluster(Construct):
     ``aws_eks_pod_identity_association``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the cluster (``eks_hardware.resolve.resolve_cluster``).
-        network: where its interfaces and nodes live.
-        iam: path and permissions boundary of its roles.
+        network: VPC and subnets of the control plane's interfaces and the nodes.
+        iam: path and permissions boundary of the roles.
 
     Examples:
-        In a VPC of yours, from a section of a strategy:
+        In your own VPC, from a section of a strategy:
 
         >>> from eks_hardware.models import ClusterSpec
         >>> made = Cluster.from_config(
@@ -55,7 +55,7 @@ class Cluster(Construct):
     """
 
     ref: ClusterRef
-    """The cluster as other constructs take it."""
+    """Reference to the cluster for other constructs."""
     resource: EksCluster
     """The Terraform resource, to depend on or to override."""
     role: Role
@@ -63,17 +63,17 @@ class Cluster(Construct):
     log_group: CloudwatchLogGroup
     """The log group of the control plane."""
     secrets_key: SecretsKey | None
-    """The key of Kubernetes secrets; None if you name your own key or secrets are not encrypted."""
+    """The KMS key of Kubernetes secrets; None if you name your own key or secrets are not encrypted."""
     cluster_name: str
-    """Name of the cluster (a token: what uses it is created after the cluster)."""
+    """Name of the cluster (a token: resources that use it are created after the cluster)."""
     endpoint: str
     """URL of the Kubernetes API (token)."""
     cluster_security_group_id: str
-    """The security group that EKS makes and puts on every node (token)."""
+    """The security group that EKS creates and attaches to every node (token)."""
     ready: tuple[ITerraformDependable, ...]
-    """Depend on these to wait for access to the API and for the add-ons that nodes need."""
+    """Depend on these to wait for API access and for the add-ons that nodes need."""
     before_charts: tuple[ITerraformDependable, ...]
-    """Depend on these to wait for the add-ons that run on nodes and that pods may use."""
+    """Depend on these to wait for add-ons that run on nodes and that pods may need."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class Cluster(Construct):
             settings=iam,
         )
         encryption = self._encryption()
-        # If the log group does not exist yet, EKS creates it, and Terraform then fails to.
+        # If the log group does not exist yet, EKS creates it, and Terraform then fails to create it.
         cluster = self.resource = self._define([self.log_group, *self.role.permissions, *encryption])
         # Read once: each read of an attribute is a request to Node.
         self.cluster_name, self.endpoint = cluster.name, cluster.endpoint
@@ -137,7 +137,7 @@ class Cluster(Construct):
         network: NetworkRef,
         iam: IamSettings | None = None,
     ) -> Cluster:
-        """Define a cluster from its section of a strategy alone.
+        """Define a cluster from its section of a strategy.
 
         Args:
             config: the section ``cluster``.
@@ -150,7 +150,7 @@ class Cluster(Construct):
 
     @property
     def addons(self) -> Mapping[str, Addon]:
-        """The add-ons that are defined so far, by name."""
+        """The add-ons defined so far, by name."""
         return dict(self._addons)
 
     @property
@@ -159,10 +159,10 @@ class Cluster(Construct):
         return self.resource.arn
 
     def add_addons_after(self, nodes: Sequence[ITerraformDependable]) -> None:
-        """Define the add-ons whose pods need nodes, after those nodes.
+        """Define the add-ons whose pods need nodes, and make them depend on those nodes.
 
         Args:
-            nodes: untainted node groups, or anything else that runs pods.
+            nodes: untainted node groups, or anything else that can run pods.
         """
         for addon in self._resolved.addons:
             if not addon.before_nodes:
@@ -205,7 +205,7 @@ class Cluster(Construct):
             control_plane_scaling_config=_cdk.EksClusterControlPlaneScalingConfig(tier=tier)
             if tier != "standard"
             else None,
-            # Both are only read when a cluster is made; a later change would replace it.
+            # EKS reads both only when it creates a cluster; a later change would replace the cluster.
             lifecycle=_cdk.TerraformResourceLifecycle(
                 ignore_changes=[
                     "access_config[0].bootstrap_cluster_creator_admin_permissions",
@@ -272,7 +272,7 @@ class Cluster(Construct):
         return defined
 
     def _with_pod_subnets(self, addon: ResolvedAddon) -> dict[str, Any]:
-        """The VPC CNI's configuration with an ENIConfig a zone, named as nodes' zone label names it."""
+        """Return the VPC CNI's configuration with one ENIConfig per zone, named as in the nodes' zone label."""
         if not self._resolved.custom_networking:
             return dict(addon.configuration)
         subnets = {

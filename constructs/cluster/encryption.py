@@ -8,16 +8,16 @@ from eks_hardware.iam_policies.cluster import secrets_key_policy
 
 
 class SecretsKey(Construct):
-    """Defines a customer-managed key with a policy, an alias and yearly rotation; deleted, it is kept for 30 days.
+    """A customer-managed key with a policy, an alias and yearly rotation; its deletion takes 30 days.
 
     Creates: ``aws_kms_key``, ``aws_kms_alias``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
-        cluster_name: cluster whose secrets it encrypts, for the description.
-        alias: name of the key, with ``alias/`` in front.
-        partition: AWS partition, ``aws`` but for GovCloud and China.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        cluster_name: cluster whose secrets the key encrypts, for the description.
+        alias: alias of the key, with the prefix ``alias/``.
+        partition: AWS partition: ``aws``, or that of GovCloud or China.
 
     Examples:
         >>> key = SecretsKey(stack, "secrets", cluster_name="shared", alias="alias/shared-secrets", partition="aws")

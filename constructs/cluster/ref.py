@@ -1,4 +1,4 @@
-"""A cluster as other constructs see it."""
+"""A reference to a cluster, for other constructs."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from eks_hardware._cdk import Construct, DataAwsEksCluster, ITerraformDependable
 
 @dataclass(frozen=True)
 class ClusterRef:
-    """Refers to an EKS cluster; every value but the name may be a token.
+    """A reference to an EKS cluster; every value except the name may be a token.
 
     Attributes:
         name: name of the cluster.
-        security_group_id: the security group that EKS makes and puts on every node.
+        security_group_id: the security group that EKS creates and attaches to every node.
         endpoint: URL of the Kubernetes API.
-        certificate_authority: base64 certificate of the API.
-        service_cidr: network of Kubernetes services.
-        before_nodes: what nodes need to become Ready (add-ons, their identities), destroyed after them.
+        certificate_authority: the API's certificate in base64.
+        service_cidr: CIDR of Kubernetes services.
+        before_nodes: resources that nodes need to become Ready (add-ons and their identities), destroyed after the
+            nodes.
 
     Examples:
         >>> shared = ClusterRef.from_existing(stack, "shared-cluster", name="shared")
@@ -40,8 +41,8 @@ class ClusterRef:
         Creates: data source ``aws_eks_cluster``.
 
         Args:
-            scope: the construct or stack that the data source belongs to.
-            id_: its name there, part of the address.
+            scope: parent construct or stack of the data source.
+            id_: construct id, part of the Terraform address.
             name: name of the cluster.
         """
         found = DataAwsEksCluster(scope, id_, name=name)

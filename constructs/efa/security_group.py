@@ -6,19 +6,19 @@ from eks_hardware._cdk import Construct, SecurityGroup, VpcSecurityGroupEgressRu
 
 
 class EfaSecurityGroup(Construct):
-    """Defines the security group of EFA interfaces: all traffic from and to itself.
+    """The security group of EFA interfaces: all traffic from and to itself.
 
-    EFA needs both directions by the group itself; an egress rule to 0.0.0.0/0 does not cover it. The group carries
-    no ``kubernetes.io/cluster/<name>`` tag: exactly one group of a node may, and the cluster's already does.
-    Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security,
+    EFA needs rules in both directions that name the group itself; an egress rule to 0.0.0.0/0 is not enough. The group
+    has no ``kubernetes.io/cluster/<name>`` tag: exactly one security group of a node may have it, and the cluster's
+    already does. Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security,
     https://github.com/eksctl-io/eksctl/issues/8556
 
     Creates: ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,
     ``aws_vpc_security_group_egress_rule``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         name: name of the security group.
         vpc_id: VPC of the nodes (may be a token).
 

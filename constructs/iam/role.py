@@ -21,11 +21,11 @@ _ACCOUNT_IDS: MutableMapping[TerraformStack, str] = WeakKeyDictionary()
 
 @dataclass(frozen=True)
 class IamSettings:
-    """What every role and policy of a stack shares.
+    """Settings that all roles and policies of a stack share.
 
     Attributes:
         path: IAM path.
-        permissions_boundary_arn: boundary that an organization demands, None for none.
+        permissions_boundary_arn: permissions boundary that your organization requires; None for none.
 
     Examples:
         >>> IamSettings(path="/platform/", permissions_boundary_arn="arn:aws:iam::111122223333:policy/boundary").path
@@ -37,18 +37,18 @@ class IamSettings:
 
 
 class Role(Construct):
-    """Defines an IAM role with managed policies.
+    """An IAM role with managed policies.
 
     Creates: ``aws_iam_role``, ``aws_iam_role_policy_attachment`` for each policy.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         name: name of the role, at most 64 characters.
         assume_role_policy: trust policy as JSON (``eks_hardware.iam_policies.document``).
-        policy_arns: managed policies; each is attached under the last part of its ARN (a second of that name under a
-            hash too).
-        description: what the role is for.
+        policy_arns: managed policies. The construct id of an attachment is the last part of the policy's ARN; a second
+            policy of the same name also gets a hash.
+        description: purpose of the role.
         settings: path and permissions boundary.
 
     Examples:
@@ -98,31 +98,31 @@ class Role(Construct):
         self._attachments: dict[str, TerraformResource] = {}
         for arn in policy_arns:
             name = arn.rpartition("/")[2]
-            # Policies in two paths, or AWS's and the account's, can have the same name.
+            # Policies with different paths, or an AWS policy and one of the account, can have the same name.
             self.attach(told_apart(name, arn) if name in self._attachments else name, arn)
 
     @property
     def permissions(self) -> tuple[TerraformResource, ...]:
-        """What must exist before the role can be used, and be destroyed after whatever uses it."""
+        """Resources that must exist before the role is used, and outlive the resources that use it."""
         return tuple(self._attachments.values())
 
     def attach(self, id_: str, policy_arn: str) -> None:
-        """Attach one more managed policy.
+        """Attach another managed policy.
 
         Args:
-            id_: name of the attachment, part of its address.
+            id_: construct id of the attachment, part of the Terraform address.
             policy_arn: the policy (may be a token).
         """
         self._attachments[id_] = IamRolePolicyAttachment(self, id_, role=self.role_name, policy_arn=policy_arn)
 
 
 def account_id(scope: Construct) -> str:
-    """Look up the account that Terraform runs in (token); one data source a stack.
+    """Look up the account that Terraform runs in (token); creates one data source per stack.
 
     Creates: data source ``aws_caller_identity``.
 
     Args:
-        scope: a construct of the stack.
+        scope: any construct of the stack.
 
     Examples:
         >>> policy_arn = f"arn:aws:iam::{account_id(stack)}:policy/boundary"

@@ -1,4 +1,4 @@
-"""Karpenter's AWS side on a cluster that someone else owns."""
+"""Karpenter's AWS resources on a cluster that another stack or tool owns."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from eks_hardware.kubernetes.references import Reference
 
 
 class AdoptedKarpenter(Construct):
-    """Defines what node pools need in AWS on a cluster that someone else owns, and Karpenter if it is not there.
+    """Node pools' AWS resources on a cluster that another stack or tool owns, with Karpenter's if needed.
 
-    The cluster authenticates with access entries (mode ``API`` or ``API_AND_CONFIG_MAP``), and has the add-on
+    The cluster must use access entries (authentication mode ``API`` or ``API_AND_CONFIG_MAP``) and have the add-on
     ``eks-pod-identity-agent``.
 
-    Creates: the resources of :class:`Karpenter`, unless ``node_role_name`` says that Karpenter is there; and what
-    pools name: ``aws_security_group`` with ``aws_vpc_security_group_ingress_rule`` and
-    ``aws_vpc_security_group_egress_rule`` for those with EFA, ``aws_placement_group``.
+    Creates: the resources of :class:`Karpenter`, unless ``node_role_name`` says that Karpenter is installed; for pools
+    with EFA ``aws_security_group`` with ``aws_vpc_security_group_ingress_rule`` and
+    ``aws_vpc_security_group_egress_rule``, and ``aws_placement_group``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
-        adoption: the cluster and the pools (``eks_hardware.adoption``).
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        adoption: cluster and pools, from an adoption file (``eks_hardware.adoption``).
         cluster: the cluster.
-        node_role_name: role of the nodes of a Karpenter that is there, with an access entry of the cluster.
-        iam: path and permissions boundary of roles and policies; by default as the file says.
+        node_role_name: node role of the installed Karpenter; the cluster must have an access entry for it.
+        iam: path and permissions boundary of roles and policies; by default those of the adoption file.
 
     Examples:
         >>> cluster = ClusterRef.from_existing(stack, "cluster", name=adoption.name)
@@ -36,7 +36,7 @@ class AdoptedKarpenter(Construct):
     """
 
     karpenter: Karpenter | None
-    """Karpenter, if it is made here."""
+    """Karpenter, if this construct creates it."""
 
     def __init__(
         self,
@@ -72,7 +72,7 @@ class AdoptedKarpenter(Construct):
 
     @property
     def references(self) -> dict[Reference, str]:
-        """What charts and objects refer to, for ``HelmReleases``."""
+        """Values of the references in charts and objects, for ``HelmReleases``."""
         if self.karpenter:
             return self.karpenter.references
         return {Reference.CLUSTER_NAME: self._cluster.name, Reference.KARPENTER_NODE_ROLE: self._node_role_name or ""}

@@ -1,4 +1,4 @@
-"""Karpenter's AWS side."""
+"""Karpenter's AWS resources."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eks_hardware.models import KarpenterSpec
 from eks_hardware.resolve import ResolvedKarpenter, ResolvedNodePool, resolve_karpenter, resolve_node_pool
 from eks_hardware.resolve.network import DISCOVERY_TAG
 
-# Karpenter must act before a message is stale: https://karpenter.sh/docs/reference/cloudformation/
+# Karpenter must act before a message is out of date: https://karpenter.sh/docs/reference/cloudformation/
 _MESSAGE_RETENTION_SECONDS = 300
 
 
 class Karpenter(Construct):
-    """Defines what Karpenter needs in AWS: two roles, an interruption queue with its rules, a discovery tag.
+    """Karpenter's AWS resources: two roles, an interruption queue with its rules, and a discovery tag.
 
-    The controller gets its permissions through Pod Identity, in policies that each stay below IAM's size limit.
+    The controller has its permissions through Pod Identity, in several policies that are each below IAM's size limit.
 
     Creates: ``aws_iam_role`` and ``aws_iam_policy`` with ``aws_iam_role_policy_attachment``,
     ``aws_eks_pod_identity_association``, ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with
@@ -33,18 +33,19 @@ class Karpenter(Construct):
     private network.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: Karpenter's names and settings (``eks_hardware.resolve.resolve_karpenter``).
         cluster: the cluster.
-        cluster_name: its name as plain text, for condition keys of policies.
+        cluster_name: the cluster's name as plain text, for condition keys of policies.
         region: AWS region.
-        node_pools: the pools; Karpenter does not create placement groups itself.
-        tag_security_group: put the discovery tag on the cluster security group; not where pools name theirs by id.
+        node_pools: the node pools; Karpenter does not create their placement groups.
+        tag_security_group: put the discovery tag on the cluster security group; False where pools name security groups
+            by id.
         iam: path and permissions boundary of the roles and policies.
 
     Examples:
-        For a cluster that exists already:
+        For an existing cluster:
 
         >>> from eks_hardware.models import KarpenterSpec
         >>> pool = {"name": "cpu", "instance_types": ["c7i.4xlarge"], "limits": {"cpu": 64}}
@@ -62,7 +63,7 @@ class Karpenter(Construct):
     controller_role_arn: str
     """ARN of the controller's role (token)."""
     node_role_name: str
-    """Name of the role of Karpenter's nodes, for ``spec.role`` of an EC2NodeClass (token)."""
+    """Name of the node role, for ``spec.role`` of an EC2NodeClass (token)."""
     instance_profile_name: str | None
     """Name of the nodes' instance profile, for ``spec.instanceProfile`` in a private network (token)."""
     queue_name: str | None
@@ -107,7 +108,7 @@ class Karpenter(Construct):
         )
         self.controller_role_arn = self._define_controller_role(cluster, cluster_name, documents, iam).role_arn
         if tag_security_group:
-            # Exactly one security group has the tag: Karpenter puts every one that it finds on its nodes.
+            # Only one security group may have the tag: Karpenter attaches every tagged group to its nodes.
             _cdk.Ec2Tag(
                 self, "discovery-tag", resource_id=cluster.security_group_id, key=DISCOVERY_TAG, value=cluster_name
             )
@@ -125,7 +126,7 @@ class Karpenter(Construct):
         region: str,
         iam: IamSettings | None = None,
     ) -> Karpenter:
-        """Define Karpenter's AWS side for a cluster that is defined elsewhere.
+        """Define Karpenter's AWS resources for a cluster that is defined elsewhere.
 
         Args:
             config: the section ``karpenter``.
@@ -135,7 +136,7 @@ class Karpenter(Construct):
         )
         catalogue = load()
         node_pools = [
-            # Nothing that is made here follows from a pool's zones.
+            # None of the resources here depends on a pool's zones.
             resolve_node_pool(pool, cluster_name=cluster_name, region=region, zone_ids=pool.zones, catalogue=catalogue)
             for pool in config.node_pools
         ]
@@ -152,7 +153,7 @@ class Karpenter(Construct):
 
     @property
     def references(self) -> dict[Reference, str]:
-        """What charts and objects of Karpenter refer to, with the values of this one (tokens)."""
+        """Values of the references in Karpenter's chart and objects (tokens)."""
         values = {
             Reference.CLUSTER_NAME: self._cluster_name,
             Reference.KARPENTER_NODE_ROLE: self.node_role_name,
@@ -240,7 +241,7 @@ class Karpenter(Construct):
 
 
 def define_placement_groups(scope: Construct, node_pools: Sequence[ResolvedNodePool]) -> None:
-    """Define the placement groups that some pools name."""
+    """Define the placement groups that the pools name."""
     for pool in node_pools:
         if pool.placement_group_name:
             _cdk.PlacementGroup(

@@ -1,4 +1,4 @@
-"""What runs on the cluster, installed by the Helm provider."""
+"""Charts and objects on the cluster, installed by the Helm provider."""
 
 from eks_hardware.constructs.kubernetes.adopted import adopted_releases
 from eks_hardware.constructs.kubernetes.platform import platform_releases, references

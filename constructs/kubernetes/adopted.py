@@ -1,4 +1,4 @@
-"""What the charts of adopted node pools need of their AWS side."""
+"""Helm releases of adopted node pools, with the AWS resources that they need."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from eks_hardware.kubernetes.model import Bundle
 
 
 def adopted_releases(scope: Construct, id_: str, *, bundle: Bundle, adopted: AdoptedKarpenter) -> HelmReleases:
-    """Define the releases of node pools on a cluster that someone else owns.
+    """Define the releases of node pools on a cluster that another stack or tool owns.
 
-    Each is created after everything on the AWS side, and destroyed before it: Karpenter terminates the nodes while its
-    role, its queue and what the nodes use still exist.
+    Each release is created after all AWS resources and destroyed before them. Karpenter then terminates its nodes while
+    its role, its queue and the nodes' resources still exist.
 
     Args:
-        scope: the construct or stack that they belong to.
-        id_: their name there, part of the addresses.
-        bundle: what is installed (``eks_hardware.kubernetes.karpenter_bundle``).
-        adopted: the AWS side.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        bundle: charts and objects to install (``eks_hardware.kubernetes.karpenter_bundle``).
+        adopted: the AWS resources.
 
     Examples:
         >>> adopted = AdoptedKarpenter(stack, "karpenter", adoption=adoption, cluster=cluster)

@@ -1,4 +1,4 @@
-"""What the charts of a whole cluster need of its AWS side."""
+"""Helm releases of a whole cluster, with the AWS resources that they need."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from eks_hardware.kubernetes.references import Reference
 
 
 def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: Platform) -> HelmReleases:
-    """Define the releases of a cluster that is defined in the same stack.
+    """Define the releases of a cluster that the same stack defines.
 
-    Every release needs access to the API and untainted nodes, and most need add-ons. Karpenter, and with it its
-    NodePools, also needs everything that it and its nodes use: roles and policies, queue, access entry, security
-    groups, placement groups, file systems. The network follows: nodes depend on its routes and endpoints.
+    Every release needs access to the API and untainted nodes, and most need add-ons. Karpenter and its NodePools also
+    need all resources that Karpenter and its nodes use: roles and policies, queue, access entry, security groups,
+    placement groups, file systems. The network is included, because nodes depend on its routes and endpoints.
 
     Args:
-        scope: the construct or stack that they belong to.
-        id_: their name there, part of the addresses.
-        bundle: what is installed.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        bundle: charts and objects to install.
         platform: the cluster.
 
     Examples:
@@ -28,7 +28,7 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
         >>> releases = platform_releases(stack, "kubernetes", bundle=bundle(resolved), platform=platform)
         >>> releases.releases["karpenter"].add_override("timeout", 1200)
     """
-    # Every resource below a part: what is added to it later cannot be forgotten here.
+    # All resources below a part, so that resources added to it later are included.
     release_needs = {
         each.name: [needed for part in platform.release_parts(each.name) for needed in find_all(part)]
         for each in bundle.releases
@@ -45,7 +45,7 @@ def platform_releases(scope: Construct, id_: str, *, bundle: Bundle, platform: P
 
 
 def references(platform: Platform) -> dict[Reference, str]:
-    """Look up the values of references, as far as the platform has them (tokens).
+    """Look up the values of references, for the parts that the platform has (tokens).
 
     Args:
         platform: the cluster.

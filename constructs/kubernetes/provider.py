@@ -12,16 +12,16 @@ from eks_hardware._cdk import (
 )
 from eks_hardware.resolve import ResolvedProvider
 
-# The version that every AWS CLI with `get-token` answers in since client-go dropped v1alpha1 (Kubernetes 1.24):
+# The version that every AWS CLI with `get-token` returns since client-go dropped v1alpha1 (Kubernetes 1.24):
 # https://registry.terraform.io/providers/hashicorp/helm/latest/docs#exec-plugins
 _EXEC_API_VERSION = "client.authentication.k8s.io/v1beta1"
 
 
 def _token_arguments(provider: ResolvedProvider, *, cluster_name: str, region: str) -> list[str]:
-    """The arguments of ``aws`` that print a token of the principal that Terraform works as.
+    """Return the arguments of ``aws`` that print a token of the principal that Terraform uses.
 
-    ``get-token`` has no option for an external id: the rule KUBERNETES_EXTERNAL_ID refuses such a role.
-    Source: https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html
+    ``get-token`` has no option for an external id; the rule KUBERNETES_EXTERNAL_ID refuses such a role. Source:
+    https://docs.aws.amazon.com/cli/latest/reference/eks/get-token.html
     """
     arguments = ["eks", "get-token", "--cluster-name", cluster_name, "--region", region, "--output", "json"]
     if provider.assume_role:
@@ -41,19 +41,19 @@ def cluster_helm_provider(
     endpoint: str,
     certificate_authority: str,
 ) -> HelmProvider:
-    """Define the Helm provider of a cluster, one for a stack.
+    """Define the Helm provider of a cluster, one per stack.
 
-    It asks the AWS CLI for a token whenever it talks to the API: a token in the configuration would be written to the
-    plan, and be stale after 15 minutes, before a first apply has made the nodes.
+    The provider runs the AWS CLI for a token whenever it calls the API. A token in the configuration would be written
+    to the plan. It would also expire after 15 minutes, before a first apply has created the nodes.
 
     Args:
         scope: the stack.
-        id_: its name there.
-        provider: how Terraform talks to AWS: profile, role.
+        id_: construct id.
+        provider: AWS provider settings (profile, role).
         cluster_name: the cluster's name as plain text.
         region: AWS region.
         endpoint: URL of the Kubernetes API (may be a token, unknown until the first apply).
-        certificate_authority: its certificate in base64 (may be a token).
+        certificate_authority: the API's certificate in base64 (may be a token).
 
     Examples:
         >>> helm = cluster_helm_provider(
@@ -79,7 +79,7 @@ def cluster_helm_provider(
             ),
         ),
     )
-    # The binding pins its own release; the stack asks for a range (docs/adr/0011).
+    # The binding pins its own release; the stack allows a range of versions (docs/adr/0011).
     TerraformStack.of(scope).add_override(
         "terraform.required_providers.helm", {"source": "hashicorp/helm", "version": provider.helm_version}
     )

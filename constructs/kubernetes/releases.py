@@ -11,34 +11,36 @@ from eks_hardware.kubernetes.references import Reference
 from eks_hardware.kubernetes.terraform_text import terraform_text
 from eks_hardware.kubernetes.yaml_text import yaml_text
 
-# Helm keeps them as secrets in the cluster; the provider's default keeps all of them. 10 is the default of `helm`.
+# Helm keeps revisions as secrets in the cluster; the provider's default keeps all of them. 10 is the default of `helm`.
 _REVISIONS = 10
 
 
 class HelmReleases(Construct):
-    """Defines a Helm release for each release of a bundle, in an order that also works backwards.
+    """A Helm release for each release of a bundle, in an order that also works for uninstalling.
 
-    A release depends on those it comes after and on what ``needs`` and ``release_needs`` name: Terraform makes these
-    before it, and destroys them after it. So ``destroy`` first uninstalls the objects, Karpenter's NodePools among
-    them, while Karpenter, its role, its queue, its nodes and their way to AWS are all still there.
+    A release depends on the releases it comes after and on the resources in ``needs`` and ``release_needs``. Terraform
+    creates these before the release and destroys them after it. ``destroy`` therefore uninstalls the objects, including
+    Karpenter's NodePools, while Karpenter, its role, its queue, its nodes and their network path to AWS still exist.
 
-    How long that takes, read in the provider (2.17.0, 3.1.2) and in the Helm library it is built with (3.18.5):
+    How long that takes, from the source of the provider (2.17.0, 3.1.2) and its Helm library (3.18.5):
 
-    * ``wait`` and ``timeout`` also apply to uninstalling: the provider passes both to Helm's ``Uninstall``, which
-      deletes in the background and then asks every 2 s until each object of the release is gone.
-    * Helm has no order for custom resources: they come last, alphabetically, both ways. All of a release are deleted
-      before the first is waited for, so this order does not matter.
-    * A NodePool is gone at once; its NodeClaims, which it owns, are then collected. An EC2NodeClass has a finalizer
-      that Karpenter takes away when no NodeClaim names it any more: waiting for it is waiting for the nodes. Pods
-      that may not be evicted delay this unless their pool has a ``termination_grace_period``.
-    * When the time is over, the destroy fails, but Helm has already forgotten the release. See that
-      ``kubectl get nodeclaims`` is empty before the next ``destroy``, which goes on to Karpenter.
+    * ``wait`` and ``timeout`` also apply to uninstalling. The provider passes both to Helm's ``Uninstall``, which
+      deletes in the background and checks every 2 s until each object of the release is gone.
+    * Helm does not order custom resources. It handles them last, alphabetically, when it installs and when it
+      uninstalls. It deletes all custom resources of a release before it waits for the first one, so this order does not
+      matter.
+    * A NodePool is deleted immediately; Kubernetes then garbage-collects the NodeClaims it owns. Karpenter removes the
+      finalizer of an EC2NodeClass when no NodeClaim references it any more, so waiting for the EC2NodeClass means
+      waiting for the nodes. Pods that may not be evicted delay this unless their pool has a
+      ``termination_grace_period``.
+    * After the timeout the destroy fails, but Helm has already removed the release. Check that ``kubectl get
+      nodeclaims`` is empty before the next ``destroy``, which continues with Karpenter.
 
-    ``atomic`` undoes a failed installation: the provider 3.x does not keep a failed one in the state, and the next
-    apply would find its name taken. It also drops a release from the state when it cannot reach the API
-    (https://github.com/hashicorp/terraform-provider-helm/issues/1669): ``upgrade_install`` takes it up again.
-    Each release states its version, the local chart too: without one ``upgrade_install`` would ask the cluster while
-    planning, also before there is one.
+    ``atomic`` rolls back a failed installation: provider 3.x does not keep a failed release in the state, and the next
+    apply would find the name in use. The provider also drops a release from the state when it cannot reach the API
+    (https://github.com/hashicorp/terraform-provider-helm/issues/1669); ``upgrade_install`` adopts it again. Every
+    release has a version, including the local chart. Without a version, ``upgrade_install`` queries the cluster during
+    the plan, even when the cluster does not exist yet.
 
     Sources: https://github.com/hashicorp/terraform-provider-helm/blob/v3.1.2/helm/resource_helm_release.go,
     https://github.com/helm/helm/blob/v3.18.5/pkg/action/uninstall.go,
@@ -46,22 +48,22 @@ class HelmReleases(Construct):
     https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/controllers/nodeclass/controller.go (finalize),
     https://github.com/kubernetes-sigs/karpenter/blob/v1.14.0/pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go
 
-    Creates: ``helm_release``; the chart of our own objects is copied beside the stack.
+    Creates: ``helm_release``; copies the chart of our own objects into the stack's folder.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
-        bundle: what is installed (``eks_hardware.kubernetes.bundle``).
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        bundle: charts and objects to install (``eks_hardware.kubernetes.bundle``).
         references: the value of each reference (tokens).
-        needs: what every release needs, to be installed and to be uninstalled.
-        addons: what each release that ``waits_for_addons`` needs too.
-        release_needs: what single releases need in addition, by name.
+        needs: resources that every release needs, to be installed and to be uninstalled.
+        addons: further resources that releases with ``waits_for_addons`` need.
+        release_needs: further resources that single releases need, by release name.
 
     Raises:
-        ValueError: ``KUBERNETES_REFERENCE`` when a release has a reference that ``references`` lacks.
+        ValueError: ``KUBERNETES_REFERENCE`` if a release contains a reference that ``references`` lacks.
 
     Examples:
-        On a cluster that exists already:
+        On an existing cluster:
 
         >>> keda = ChartRelease(
         ...     name="keda",
@@ -105,7 +107,7 @@ class HelmReleases(Construct):
 
     @property
     def releases(self) -> Mapping[str, Release]:
-        """The Terraform resources by name of release, to depend on or to override."""
+        """The Terraform resources by release name, to depend on or to override."""
         return dict(self._releases)
 
     def _define(self, release: ChartRelease | ObjectRelease) -> Release:
@@ -134,7 +136,7 @@ class HelmReleases(Construct):
             max_history=_REVISIONS,
             depends_on=[
                 *(self._releases[name] for name in release.after),
-                # A release that comes after another also waits for what the other waited for.
+                # A release also waits for everything that the release before it waited for.
                 *(() if release.after else self._needs),
                 *self._addons_of(release),
                 *self._release_needs.get(release.name, ()),
@@ -152,8 +154,8 @@ class HelmReleases(Construct):
         def expression(reference: Reference) -> str:
             if reference not in self._references:
                 raise ValueError(
-                    f"KUBERNETES_REFERENCE {self.node.path}: release {name} holds {reference.text}; pass a value for "
-                    "it in references"
+                    f"KUBERNETES_REFERENCE {self.node.path}: release {name} contains {reference.text}; pass a value "
+                    "for it in references"
                 )
             return self._references[reference]
 

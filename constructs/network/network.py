@@ -20,10 +20,10 @@ _ANYWHERE = "0.0.0.0/0"
 
 
 class Network(Construct):
-    """Defines the VPC of a cluster, or refers to an existing one.
+    """The VPC of a cluster, or a reference to an existing one.
 
-    Subnets, route tables and NAT gateways are keyed by zone id, so adding a zone moves nothing. The default
-    security group is emptied; S3 has a gateway endpoint.
+    Subnets, route tables and NAT gateways are keyed by zone id, so adding a zone replaces none of them. The default
+    security group has no rules. S3 has a gateway endpoint.
 
     Creates: ``aws_vpc``, ``aws_subnet``, ``aws_route_table`` with ``aws_route`` and ``aws_route_table_association``,
     ``aws_internet_gateway``, ``aws_nat_gateway`` with ``aws_eip``, ``aws_vpc_endpoint``,
@@ -33,8 +33,8 @@ class Network(Construct):
     nothing, or ``aws_ec2_tag``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the network (``eks_hardware.resolve.resolve_network``).
         iam: path and permissions boundary of the flow logs' role.
 
@@ -53,7 +53,7 @@ class Network(Construct):
     """
 
     ref: NetworkRef
-    """The network as other constructs take it."""
+    """Reference to the network for other constructs."""
     vpc_id: str
     """Id of the VPC (token)."""
 
@@ -106,11 +106,11 @@ class Network(Construct):
         region: str,
         iam: IamSettings | None = None,
     ) -> Network:
-        """Define a network from its section of a strategy alone, for a cluster that is defined elsewhere.
+        """Define a network from its section of a strategy, for a cluster that is defined elsewhere.
 
         Args:
             config: the section ``network``.
-            cluster_name: cluster that it is for; subnets are tagged with it.
+            cluster_name: cluster that uses the network; subnets are tagged with its name.
             region: AWS region.
         """
         zones = choose(config, (), region, load())
@@ -122,19 +122,22 @@ class Network(Construct):
         """The VPC, to depend on or to override.
 
         Raises:
-            ValueError: ``NETWORK_EXISTING`` when the VPC is someone else's.
+            ValueError: ``NETWORK_EXISTING`` if the construct refers to an existing VPC.
         """
         if self._resolved.existing:
-            raise ValueError(f"NETWORK_EXISTING {self.node.path}: the VPC is not made here; change it where it is")
+            raise ValueError(
+                f"NETWORK_EXISTING {self.node.path}: this construct refers to an existing VPC; change the VPC where "
+                "it is defined"
+            )
         return self._vpc
 
     @property
     def subnets(self) -> Mapping[str, Subnet]:
-        """The subnets by role and zone (``private-usw2-az1``); none in a VPC that is someone else's."""
+        """The subnets by role and zone (``private-usw2-az1``); empty for an existing VPC."""
         return {f"{role.value}-{zone}": each for role, zones in self._subnets.items() for zone, each in zones.items()}
 
     def _id(self, resource: Subnet | RouteTable) -> str:
-        """The id of a resource, read once."""
+        """Return the id of a resource, read once."""
         if resource not in self._ids:
             self._ids[resource] = resource.id
         return self._ids[resource]
@@ -157,7 +160,7 @@ class Network(Construct):
         return Subnet(
             self,
             resolved.key,
-            # The pod network must be associated with the VPC before it can have a subnet.
+            # The pod CIDR must be associated with the VPC before subnets are created in it.
             vpc_id=self._pod_network().vpc_id if is_pod else self.vpc_id,
             cidr_block=resolved.cidr,
             availability_zone_id=resolved.zone_id,
@@ -281,7 +284,7 @@ class Network(Construct):
     def _endpoint_rules(self, group_id: str) -> Iterator[TerraformResource]:
         for key, cidr in (("vpc", self._resolved.cidr), ("pods", self._resolved.pod_cidr)):
             if cidr is not None:
-                # Without the rule nobody reaches the endpoints.
+                # Without this rule no traffic reaches the endpoints.
                 yield _cdk.VpcSecurityGroupIngressRule(
                     self,
                     f"endpoint-from-{key}",
@@ -309,8 +312,8 @@ class Network(Construct):
             assume_role_policy=assumed_by_service("vpc-flow-logs.amazonaws.com", account_id=account_id(self)),
             settings=iam,
         )
-        # https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html; the group exists already,
-        # so logs:CreateLogGroup is left out.
+        # https://docs.aws.amazon.com/vpc/latest/userguide/flow-logs-iam-role.html, without logs:CreateLogGroup: the
+        # group already exists.
         actions = ["logs:CreateLogStream", "logs:DescribeLogStreams", "logs:PutLogEvents"]
         permissions = _cdk.IamRolePolicy(
             self,
@@ -319,7 +322,7 @@ class Network(Construct):
             role=role.role_name,
             policy=policy(
                 allow("WriteFlowLogs", actions, [f"{logs.arn}:*"]),
-                # Has no resource-level permissions below the account's groups.
+                # This action cannot be limited to single log groups.
                 allow("FindLogGroup", ["logs:DescribeLogGroups"], ["*"]),
             ),
         )

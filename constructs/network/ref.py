@@ -1,4 +1,4 @@
-"""A network as other constructs see it."""
+"""A reference to a network, for other constructs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from eks_hardware._cdk import ITerraformDependable
 
 @dataclass(frozen=True)
 class NetworkRef:
-    """Refers to a VPC and its subnets by zone id; values may be tokens.
+    """A reference to a VPC and its subnets by zone id; values may be tokens.
 
     Attributes:
         vpc_id: the VPC.
-        private_subnet_ids: subnets for nodes.
-        control_plane_subnet_ids: subnets for the control plane's interfaces, in two zones or more.
-        pod_subnet_ids: subnets for pods with custom networking, empty without.
-        egress: what nodes need before they can reach AWS (routes, endpoints), destroyed after them.
+        private_subnet_ids: subnets of nodes.
+        control_plane_subnet_ids: subnets of the control plane's interfaces, in two or more zones.
+        pod_subnet_ids: subnets of pods with custom networking; empty without it.
+        egress: resources that nodes need to reach AWS (routes, endpoints), destroyed after the nodes.
 
     Examples:
         >>> theirs = NetworkRef.from_existing(
@@ -43,12 +43,12 @@ class NetworkRef:
         control_plane_subnet_ids: Mapping[str, str] | None = None,
         pod_subnet_ids: Mapping[str, str] | None = None,
     ) -> NetworkRef:
-        """Refer to a VPC that someone else owns.
+        """Refer to an existing VPC.
 
         Args:
             vpc_id: the VPC.
-            private_subnet_ids: subnets for nodes by zone id.
-            control_plane_subnet_ids: subnets for the control plane's interfaces; by default the private ones.
-            pod_subnet_ids: subnets for pods with custom networking; by default none.
+            private_subnet_ids: subnets of nodes by zone id.
+            control_plane_subnet_ids: subnets of the control plane's interfaces; by default the private ones.
+            pod_subnet_ids: subnets of pods with custom networking; by default none.
         """
         return cls(vpc_id, private_subnet_ids, control_plane_subnet_ids or private_subnet_ids, pod_subnet_ids or {})

@@ -1,4 +1,4 @@
-"""Node groups for NVIDIA GPU, Trainium, Inferentia and CPU: managed ones, and kinds of your own."""
+"""Node groups for NVIDIA GPU, Trainium, Inferentia and CPU: managed node groups, and your own kinds."""
 
 from eks_hardware.constructs.node_groups.kind import NodeEnvironment, NodeGroupKind, Nodes, managed_node_group
 from eks_hardware.constructs.node_groups.launch_template import launch_template

@@ -1,4 +1,4 @@
-"""Kinds of node groups: what a platform defines for a group of its strategy."""
+"""Kinds of node groups: the constructs that a platform defines for a group of its strategy."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from eks_hardware.resolve import ResolvedNodeGroup
 
 @dataclass(frozen=True, kw_only=True)
 class NodeEnvironment:
-    """What nodes of a platform share, whatever kind they are.
+    """Settings that all nodes of a platform share, whatever their kind.
 
     Attributes:
-        cluster: the cluster they join; nodes depend on its ``before_nodes``.
-        network: their subnets by zone id; nodes depend on its ``egress``.
-        role: the role of managed nodes. EKS gives it access when the first managed node group is created.
-        efa_security_group_id: security group of EFA interfaces, None where no group of the strategy has any.
+        cluster: the cluster that the nodes join; nodes depend on its ``before_nodes``.
+        network: the nodes' subnets by zone id; nodes depend on its ``egress``.
+        role: role of managed nodes. EKS grants it access when the first managed node group is created.
+        efa_security_group_id: security group of EFA interfaces; None if no group of the strategy has EFA.
         iam: path and permissions boundary of every role.
 
     Examples:
@@ -38,7 +38,7 @@ class NodeEnvironment:
 
 
 class Nodes(Protocol):
-    """Describes what any kind of node group has: :class:`NodeGroup`, or a construct of yours.
+    """The interface of every kind of node group: :class:`NodeGroup`, or your own construct.
 
     Examples:
         >>> nodes: Nodes = Platform(stack, "platform", resolved=resolved).nodes["system"]
@@ -53,10 +53,10 @@ class Nodes(Protocol):
 
 
 class NodeGroupKind(Protocol):
-    """Describes a function, or a construct's class, that defines the nodes of one group of a strategy.
+    """A function or construct class that defines the nodes of one group of a strategy.
 
     Examples:
-        A kind that is the usual one, but for a setting:
+        The default kind with one setting changed:
 
         >>> def patient(scope, id_, *, resolved, environment):
         ...     group = managed_node_group(scope, id_, resolved=resolved, environment=environment)
@@ -74,7 +74,7 @@ class NodeGroupKind(Protocol):
             scope: the platform.
             id_: ``nodes-`` and the name of the group.
             resolved: the group.
-            environment: what the nodes of the platform share.
+            environment: settings that all nodes of the platform share.
         """
         ...
 
@@ -82,16 +82,16 @@ class NodeGroupKind(Protocol):
 def managed_node_group(
     scope: Construct, id_: str, *, resolved: ResolvedNodeGroup, environment: NodeEnvironment
 ) -> NodeGroup:
-    """Define a managed node group: the kind that a platform takes unless told otherwise.
+    """Define a managed node group, the default kind of a platform.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the group.
-        environment: what the nodes of the platform share.
+        environment: settings that all nodes of the platform share.
 
     Examples:
-        Another group in addition to those of a strategy:
+        Another group in addition to the strategy's groups:
 
         >>> from eks_hardware.catalogue import load
         >>> from eks_hardware.models import NodeGroupSpec

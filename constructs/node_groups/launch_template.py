@@ -11,7 +11,7 @@ from eks_hardware.resolve import BlockDevice, ResolvedNodeGroup
 from eks_hardware.resolve.mappings import merged
 from eks_hardware.resolve.user_data import bottlerocket_toml, node_config
 
-# Marks for the cluster's details in the user data of your own image.
+# Placeholders for the cluster's details in the user data of your own image.
 _NAME, _ENDPOINT, _CERTIFICATE, _SERVICE_CIDR = (
     f"@eks-hardware:{each}@" for each in ("name", "endpoint", "certificate", "service-cidr")
 )
@@ -37,23 +37,23 @@ def launch_template(
     placement_group_name: str | None = None,
     efa_security_group_id: str | None = None,
 ) -> LaunchTemplate:
-    """Define the launch template of a resolved node group; for a node-group kind of your own, too.
+    """Define the launch template of a resolved node group, also for your own kind of node group.
 
-    EKS refuses some settings in a node group's template (instance profile, subnet, spot options, shutdown behaviour):
-    none of them is set. https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
+    EKS refuses some settings in a node group's launch template: instance profile, subnet, Spot options, shutdown
+    behavior. The template sets none of them. https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
 
     Creates: ``aws_launch_template``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
-        group: the group; with an ``image_id`` the user data says how to join the cluster, which EKS adds otherwise.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        group: the group. With an ``image_id`` the user data contains the cluster's details; otherwise EKS adds them.
         cluster: the cluster that the nodes join.
-        placement_group_name: placement group of the nodes.
-        efa_security_group_id: group of EFA interfaces (``EfaSecurityGroup``); needed when the group has any.
+        placement_group_name: placement group of the nodes; None for none.
+        efa_security_group_id: security group of EFA interfaces (``EfaSecurityGroup``); required if the group has EFA.
 
     Raises:
-        ValueError: ``NODE_GROUP_EFA`` when the group has EFA interfaces and no security group for them is given.
+        ValueError: ``NODE_GROUP_EFA`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
 
     Examples:
         >>> group = resolved.node_groups[0].changed(image_id="ami-0123456789abcdef0")
@@ -92,7 +92,7 @@ def launch_template(
 
 
 def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
-    """User data in base64. EKS adds the cluster's details to its own images, but not to yours."""
+    """Return user data in base64. EKS adds the cluster's details for its own images, but not for yours."""
     bottlerocket = group.ami_family == "bottlerocket"
     if group.image_id is None and not group.user_data and not group.shell:
         return None
@@ -101,8 +101,8 @@ def _user_data(group: ResolvedNodeGroup, cluster: ClusterRef) -> str | None:
     text = bottlerocket_toml(settings) if bottlerocket else node_config(settings, group.shell)
     if group.image_id is None:
         return _base64(text)
-    # Only Terraform knows the references, so it replaces the marks. Everything else is passed in base64:
-    # CDKTF's functions take no text with quotes, and with Fn.raw_string no references.
+    # Only Terraform can resolve the references, so it replaces the placeholders. The rest is passed in base64: CDKTF's
+    # functions accept no text with quotes, and Fn.raw_string accepts no references.
     expression = Fn.base64decode(_base64(text))
     for mark, value in (
         (_NAME, cluster.name),
@@ -127,7 +127,7 @@ def _block_device(device: BlockDevice) -> _cdk.LaunchTemplateBlockDeviceMappings
             volume_type=device.volume_type,
             iops=device.iops,
             throughput=device.throughput_mibps,
-            # The provider takes these booleans as text.
+            # The provider expects these booleans as strings.
             encrypted="true",
             delete_on_termination="true",
             kms_key_id=device.kms_key_arn,
@@ -146,15 +146,15 @@ def _network_interfaces(
         return None
     if efa_security_group_id is None:
         raise ValueError(
-            f"NODE_GROUP_EFA {scope.node.path}: EFA interfaces need a security group that allows all traffic from "
-            "and to itself; pass efa_security_group_id (EfaSecurityGroup makes one)"
+            f"NODE_GROUP_EFA {scope.node.path}: EFA interfaces need a security group that allows all traffic from and "
+            "to itself; pass efa_security_group_id (EfaSecurityGroup creates one)"
         )
     return [
         _cdk.LaunchTemplateNetworkInterfaces(
             network_card_index=interface.network_card_index,
             device_index=interface.device_index,
             interface_type=interface.interface_type,
-            # EKS adds the cluster's group only to interfaces without groups of their own.
+            # EKS adds the cluster's security group only to interfaces that set no security groups.
             security_groups=[cluster.security_group_id, efa_security_group_id],
             delete_on_termination="true",
             description=f"{group.name} card {interface.network_card_index} {interface.interface_type}",

@@ -16,27 +16,27 @@ _AUTO_SCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleF
 
 
 class NodeGroup(Construct):
-    """Defines a managed node group with its launch template: NVIDIA GPU, Trainium, Inferentia or CPU.
+    """A managed node group with its launch template: NVIDIA GPU, Trainium, Inferentia or CPU.
 
     Creates: ``aws_eks_node_group``, ``aws_launch_template``; with EFA ``aws_placement_group`` unless the group has a
-    reservation; with a volume key of its own ``aws_kms_grant``; with an autoscaler two data sources that read the
-    size it chose.
+    reservation; with its own volume key ``aws_kms_grant``; with an autoscaler two data sources that read the current
+    size.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the group (``eks_hardware.resolve.resolve_node_group``).
-        cluster: the cluster it joins.
-        network: the subnets it spreads over, by zone id.
+        cluster: the cluster that the nodes join.
+        network: the subnets of the nodes, by zone id.
         role: the role of its nodes.
-        efa_security_group_id: group of EFA interfaces (``EfaSecurityGroup``); needed when the group has any.
+        efa_security_group_id: security group of EFA interfaces (``EfaSecurityGroup``); required if the group has EFA.
 
     Raises:
-        ValueError: ``NODE_GROUP_ZONE`` when the network has no private subnet in one of the group's zones,
-            ``NODE_GROUP_EFA`` when the group has EFA interfaces and no security group for them is given.
+        ValueError: ``NODE_GROUP_ZONE`` if the network lacks a private subnet in one of the group's zones,
+            ``NODE_GROUP_EFA`` if the group has EFA interfaces and ``efa_security_group_id`` is None.
 
     Examples:
-        In a cluster that exists already:
+        In an existing cluster:
 
         >>> from eks_hardware.models import NodeGroupSpec
         >>> group = NodeGroup.from_config(
@@ -97,7 +97,7 @@ class NodeGroup(Construct):
             ami_type=None if resolved.image_id else resolved.ami_type,
             capacity_type=resolved.capacity_type,
             instance_types=None if resolved.instance_type_in_launch_template else list(resolved.instance_types),
-            # A number, never $Latest: a new version then shows in the plan.
+            # A number, never $Latest: the plan then shows a new version.
             launch_template=_cdk.EksNodeGroupLaunchTemplate(
                 id=template.id, version=template.get_string_attribute("latest_version")
             ),
@@ -118,7 +118,7 @@ class NodeGroup(Construct):
             depends_on=[*cluster.before_nodes, *role.permissions, *network.egress, *self._volume_key_grants()],
         )
         if resolved.update_strategy:
-            # The binding does not know it yet.
+            # The binding lacks this attribute.
             self.resource.add_override("update_config.update_strategy", resolved.update_strategy)
         self.ready = (self.resource,)
 
@@ -136,19 +136,19 @@ class NodeGroup(Construct):
         role: Role,
         efa_security_group_id: str | None = None,
     ) -> NodeGroup:
-        """Define a group from its section of a strategy alone, in a cluster that is defined elsewhere.
+        """Define a group from its section of a strategy, in a cluster that is defined elsewhere.
 
-        Its zones are those of the network, or those that the config lists; an EFA group takes the first. The rules of
-        ``eks-hardware validate`` look at whole strategies, not at this one section.
+        Its zones are those of the network, or those that the config lists; an EFA group uses the first one. The rules
+        of ``eks-hardware validate`` are not checked: they need a whole strategy.
 
         Args:
             config: an item of the section ``node_groups``.
-            kubernetes_version: of the cluster, such as ``1.35``.
+            kubernetes_version: Kubernetes version of the cluster, such as ``1.35``.
             cluster_name: name of the cluster as plain text.
 
         Raises:
-            ValueError: ``NODE_GROUP_ZONE`` when the network has no private subnets, or none in a zone of the group,
-                ``NODE_GROUP_EFA`` when the group wants EFA and its types have none.
+            ValueError: ``NODE_GROUP_ZONE`` if the network has no private subnets, or none in a zone of the group,
+                ``NODE_GROUP_EFA`` if the group requests EFA and its types do not support it.
         """
         if not network.private_subnet_ids:
             raise ValueError(f"NODE_GROUP_ZONE {id_}: the network has no private subnets; name one for each zone")
@@ -163,8 +163,8 @@ class NodeGroup(Construct):
         )
         if config.efa and not resolved.efa_interfaces:
             raise ValueError(
-                f"NODE_GROUP_EFA {id_}: {', '.join(resolved.instance_types)} has no EFA; choose a type that has, or "
-                "set efa to False"
+                f"NODE_GROUP_EFA {id_}: {', '.join(resolved.instance_types)} does not support EFA; choose a type that "
+                "does, or set efa to False"
             )
         return cls(
             scope,
@@ -191,7 +191,7 @@ class NodeGroup(Construct):
         return [network.private_subnet_ids[zone] for zone in self._resolved.zone_ids]
 
     def _volume_key_grants(self) -> list[_cdk.KmsGrant]:
-        """Let Auto Scaling use the group's own volume keys: without a grant its nodes terminate while they start."""
+        """Grant Auto Scaling the use of the group's own volume keys; without a grant its nodes terminate at launch."""
         keys = dict.fromkeys(device.kms_key_arn for device in self._resolved.block_devices if device.kms_key_arn)
         return [
             _cdk.KmsGrant(
@@ -212,12 +212,12 @@ class NodeGroup(Construct):
         return self.placement_group.name
 
     def _desired_size(self) -> float:
-        """The desired size; where an autoscaler owns it, what is running now, within the bounds.
+        """Return the desired size. With an autoscaler this is the current size, limited to min and max.
 
-        Ignoring changes instead would fail as soon as ``min`` is raised above what is running
-        (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879). The Auto Scaling group is looked up
-        by the tags that EKS puts on it and by names that are known while planning: a reference to the cluster would put
-        the look-up off to the apply, where ``for_each`` is refused. Before the first apply it finds nothing.
+        Ignoring changes instead would fail as soon as ``min`` is raised above the current size
+        (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879). The Auto Scaling group is looked up by
+        EKS's tags and by names that are known during the plan. A reference to the cluster would defer the lookup to the
+        apply, and Terraform does not allow that for ``for_each``. Before the first apply the lookup finds nothing.
         """
         resolved = self._resolved
         if not resolved.autoscaled:

@@ -18,17 +18,17 @@ from eks_hardware.resolve import ResolvedStorage, ResolvedStrategy
 
 
 class Platform(Construct):
-    """Defines everything that a strategy asks for in AWS, in the order that AWS needs.
+    """All AWS resources of a strategy, created in the order that AWS requires.
 
     Creates: what :class:`Network`, :class:`Cluster`, :class:`Role`, :class:`EfaSecurityGroup`, :class:`NodeGroup`,
-    :class:`Karpenter`, :class:`PodIdentityRole`, :class:`LustreFileSystem` and :class:`ElasticFileSystem` create, as
-    far as the strategy asks for them.
+    :class:`Karpenter`, :class:`PodIdentityRole`, :class:`LustreFileSystem` and :class:`ElasticFileSystem` create, where
+    the strategy needs them.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the strategy (``eks_hardware.resolve.resolve``).
-        define_node_group: defines the nodes of each group; by default a managed node group.
+        define_node_group: function that defines the nodes of each group; by default a managed node group.
 
     Examples:
         >>> platform = Platform(stack, "platform", resolved=resolved)
@@ -42,21 +42,21 @@ class Platform(Construct):
     cluster: Cluster
     """The control plane."""
     node_environment: NodeEnvironment
-    """What nodes of the platform share: for nodes that you define yourself."""
+    """Settings that all nodes of the platform share, for nodes that you define yourself."""
     node_role: Role
     """The role of managed nodes."""
     efa: EfaSecurityGroup | None
-    """The security group of EFA interfaces, if any group or pool has some."""
+    """The security group of EFA interfaces, if any group or pool has EFA."""
     karpenter: Karpenter | None
-    """Karpenter's AWS side, if the strategy asks for it."""
+    """Karpenter's AWS resources, if the strategy has Karpenter."""
     service_roles: Mapping[str, PodIdentityRole]
-    """Roles of charts that call AWS, by the key of the chart; Karpenter's is its own."""
+    """Roles of charts that call AWS, by chart key, without Karpenter's."""
     lustre: LustreFileSystem | None
-    """The Lustre file system, if the strategy asks for it."""
+    """The Lustre file system, if the strategy has one."""
     efs: ElasticFileSystem | None
-    """The EFS file system, if the strategy asks for it."""
+    """The EFS file system, if the strategy has one."""
     ready_nodes: Sequence[ITerraformDependable]
-    """Depend on these to wait for nodes that any pod may run on."""
+    """Depend on these to wait for nodes that can run any pod."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Platform(Construct):
         self.cluster.add_addons_after(self.ready_nodes)
         self._define_pod_roles(resolved, iam)
         self._define_file_systems(resolved.storage)
-        # What Karpenter and its nodes use.
+        # Resources that Karpenter and its nodes use.
         of_karpenter = (self.karpenter, self.efa, self.lustre, self.efs)
         self._release_parts: dict[str, Sequence[Construct]] = {
             **{key: [role] for key, role in self.service_roles.items()},
@@ -152,41 +152,41 @@ class Platform(Construct):
 
     @property
     def nodes(self) -> Mapping[str, Nodes]:
-        """The nodes by name of their group, of whatever kind; those of :meth:`add_nodes`, too."""
+        """The nodes by group name, of every kind, including those of :meth:`add_nodes`."""
         return dict(self._nodes)
 
     def release_parts(self, name: str) -> Sequence[Construct]:
-        """The parts of the AWS side that a Helm release uses, created before it and destroyed after it.
+        """Return the parts of the AWS side that a Helm release uses; they are created before it and destroyed after it.
 
         Args:
-            name: of the release.
+            name: name of the release.
         """
         return self._release_parts.get(name, ())
 
     def add_nodes(self, name: str, nodes: Nodes) -> None:
-        """Let Helm releases wait for nodes that the strategy does not know.
+        """Make Helm releases wait for nodes that are not in the strategy.
 
-        Call it before the releases are defined (``Extension.resources`` is).
+        Call it before the releases are defined; ``Extension.resources`` is.
 
         Args:
-            name: of their group.
-            nodes: made with :attr:`node_environment`.
+            name: name of the node group.
+            nodes: nodes created with :attr:`node_environment`.
 
         Raises:
-            ValueError: ``NODE_GROUP_NAME`` when there is a group of that name.
+            ValueError: ``NODE_GROUP_NAME`` if the name is in use.
         """
         if name in self._nodes:
-            raise ValueError(f"NODE_GROUP_NAME {self.node.path}: there is a group {name} already; choose another name")
+            raise ValueError(f"NODE_GROUP_NAME {self.node.path}: there is already a group {name}; choose another name")
         self._nodes[name] = nodes
         self.ready_nodes = (*self.ready_nodes, *nodes.ready)
 
     def add_release_parts(self, name: str, *parts: Construct) -> None:
-        """Let a Helm release wait for parts that it uses, and destroy them after it.
+        """Make a Helm release wait for parts that it uses, and destroy them after it.
 
-        Call it before the releases are defined (``Extension.resources`` is).
+        Call it before the releases are defined; ``Extension.resources`` is.
 
         Args:
-            name: of the release, one of the strategy's or one that you add.
-            parts: constructs; every resource below them counts.
+            name: name of the release, from the strategy or your own.
+            parts: constructs; the release depends on every resource below them.
         """
         self._release_parts[name] = [*self.release_parts(name), *parts]

@@ -1,4 +1,4 @@
-"""An IAM role that a service account gets through EKS Pod Identity."""
+"""An IAM role of a service account, through EKS Pod Identity."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from eks_hardware.resolve import ServicePolicy, ServiceRole
 
 
 class PodIdentityRole(Construct):
-    """Defines the role of a chart's service account, with policies of its own.
+    """The role of a chart's service account, with its own policies.
 
     Creates: ``aws_iam_role``, ``aws_iam_policy`` and ``aws_iam_role_policy_attachment`` for each policy,
     ``aws_eks_pod_identity_association``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
-        resolved: the role (``eks_hardware.resolve.resolve_kubernetes`` has them in ``service_roles``).
-        cluster: the cluster that the service account is on.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
+        resolved: the role, from ``service_roles`` of ``eks_hardware.resolve.resolve_kubernetes``.
+        cluster: cluster of the service account.
         region: AWS region.
         iam: path and permissions boundary of the role and its policies.
 
@@ -50,7 +50,7 @@ class PodIdentityRole(Construct):
     role_arn: str
     """ARN of the role (token)."""
     ready: tuple[TerraformResource, ...]
-    """What the chart depends on, so that its pods have credentials from start to end."""
+    """Let the chart depend on these: its pods then have credentials from their start until they are deleted."""
 
     def __init__(
         self,
@@ -111,13 +111,13 @@ class PodIdentityRole(Construct):
         region: str,
         iam: IamSettings | None = None,
     ) -> PodIdentityRole:
-        """Define the role of a service account of yours, with one policy.
+        """Define the role of your own service account, with one policy.
 
         Args:
             name: name of the role and its policy, at most 64 characters.
-            namespace: of the service account.
-            service_account: its name; the chart makes it, without annotations.
-            statements: of the policy (``eks_hardware.iam_policies.document.allow``); ``{partition}``, ``{region}``
+            namespace: namespace of the service account.
+            service_account: name of the service account; the chart creates it, without annotations.
+            statements: policy statements (``eks_hardware.iam_policies.document.allow``); ``{partition}``, ``{region}``
                 and ``{account}`` in them are replaced.
         """
         policy = ServicePolicy("permissions", name, tuple(statements))

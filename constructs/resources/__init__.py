@@ -1,4 +1,4 @@
-"""Every Terraform resource of a construct by its path, to override what no argument says."""
+"""Look up any Terraform resource of a construct by its path, to override attributes that no argument sets."""
 
 from eks_hardware.constructs.resources.lookup import resource, resources
 

@@ -9,9 +9,9 @@ from eks_hardware.suggestions import did_you_mean
 
 
 def find_all(scope: Construct) -> list[TerraformResource]:
-    """Find every Terraform resource from a construct downwards.
+    """Find every Terraform resource of a construct, including the construct itself.
 
-    This takes two requests to Node, while the path and the type of each resource take three more.
+    This takes two requests to Node. The path and the type of each resource take three more.
     """
     return [each for each in scope.node.find_all() if isinstance(each, TerraformResource)]
 
@@ -19,12 +19,12 @@ def find_all(scope: Construct) -> list[TerraformResource]:
 def resources(scope: Construct, type_: str | None = None) -> Mapping[str, TerraformResource]:
     """Find every Terraform resource below a construct, by its path from there.
 
-    Paths are made of construct ids, as addresses are: they stay what they are from release to release
-    (``tests/golden`` shows those of every shipped strategy).
+    Paths consist of construct ids, as addresses do. They do not change between releases (``tests/golden`` shows those
+    of every shipped strategy).
 
     Args:
         scope: a stack, a platform, or any other construct.
-        type_: only resources of this type, such as ``aws_launch_template``; by default all.
+        type_: resource type to return, such as ``aws_launch_template``; by default all.
 
     Examples:
         >>> platform = Platform(stack, "platform", resolved=resolved)
@@ -46,10 +46,10 @@ def resource(scope: Construct, path: str) -> TerraformResource:
 
     Args:
         scope: a stack, a platform, or any other construct.
-        path: construct ids from there, with a slash between; the path of a construct means its main resource.
+        path: construct ids below the scope, separated by slashes; the path of a construct means its main resource.
 
     Raises:
-        ValueError: ``RESOURCE_UNKNOWN`` when there is none.
+        ValueError: ``RESOURCE_UNKNOWN`` if there is no such resource.
 
     Examples:
         >>> platform = Platform(stack, "platform", resolved=resolved)
@@ -60,5 +60,5 @@ def resource(scope: Construct, path: str) -> TerraformResource:
     for each in (path, f"{path}/Resource"):
         if each in found:
             return found[each]
-    near = did_you_mean(path, [each.removesuffix("/Resource") for each in found]) if found else "it has none"
+    near = did_you_mean(path, [each.removesuffix("/Resource") for each in found]) if found else "it has no resources"
     raise ValueError(f"RESOURCE_UNKNOWN {path}: there is no such resource below {scope.node.path or 'the app'}; {near}")

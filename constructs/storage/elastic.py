@@ -9,19 +9,19 @@ from eks_hardware.resolve import ResolvedEfs
 
 
 class ElasticFileSystem(Construct):
-    """Defines an encrypted EFS file system with a mount target in every zone of the nodes.
+    """An encrypted EFS file system with a mount target in every zone of the nodes.
 
-    Only the cluster's security group, which every node is in, reaches the mount targets.
+    Only the cluster's security group, which every node has, can reach the mount targets.
 
     Creates: ``aws_efs_file_system``, ``aws_efs_mount_target`` for each zone, ``aws_security_group``,
     ``aws_vpc_security_group_ingress_rule``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the file system (``eks_hardware.resolve.resolve_storage``).
-        network: has a private subnet in each of its zones.
-        cluster: whose nodes mount it.
+        network: network with a private subnet in each zone of the file system.
+        cluster: cluster whose nodes mount the file system.
 
     Examples:
         >>> from eks_hardware.models import Efs, StorageSpec

@@ -17,21 +17,21 @@ from eks_hardware.resolve import ResolvedFsxLustre
 
 
 class LustreFileSystem(Construct):
-    """Defines an FSx for Lustre file system that the cluster's nodes reach.
+    """An FSx for Lustre file system that the cluster's nodes can reach.
 
-    Its servers talk to each other and to the nodes on Lustre's ports, in both directions; the nodes are in the
-    cluster's security group. A persistent file system leaves a backup when it is destroyed.
-    Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
+    Its servers communicate with each other and with the nodes on Lustre's ports, in both directions. The nodes are in
+    the cluster's security group. A persistent file system leaves a backup when it is destroyed. Source:
+    https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
 
     Creates: ``aws_fsx_lustre_file_system``, ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,
     ``aws_vpc_security_group_egress_rule``.
 
     Args:
-        scope: the construct or stack that it belongs to.
-        id_: its name there, part of the addresses.
+        scope: parent construct or stack.
+        id_: construct id, part of the Terraform addresses.
         resolved: the file system (``eks_hardware.resolve.resolve_storage``).
-        network: has a private subnet in the file system's zone.
-        cluster: whose nodes mount it.
+        network: network with a private subnet in the zone of the file system.
+        cluster: cluster whose nodes mount the file system.
 
     Examples:
         >>> from eks_hardware.models import FsxLustre, StorageSpec
@@ -47,9 +47,9 @@ class LustreFileSystem(Construct):
     file_system_id: str
     """Id of the file system (token)."""
     dns_name: str
-    """Name that clients mount (token)."""
+    """DNS name that clients mount (token)."""
     mount_name: str
-    """Lustre's name of the file system, part of what clients mount (token)."""
+    """Lustre's mount name of the file system, part of the path that clients mount (token)."""
 
     def __init__(
         self, scope: Construct, id_: str, *, resolved: ResolvedFsxLustre, network: NetworkRef, cluster: ClusterRef
@@ -73,10 +73,10 @@ class LustreFileSystem(Construct):
             per_unit_storage_throughput=resolved.throughput_mibps_per_tib,
             file_system_type_version=resolved.lustre_version,
             kms_key_id=resolved.kms_key_arn,
-            # Backups do not exist for scratch file systems.
+            # Scratch file systems have no backups.
             skip_final_backup=resolved.deployment_type == "SCRATCH_2",
             tags={"Name": resolved.name},
-            # FSx refuses a file system whose security group does not let its own traffic through.
+            # FSx refuses a file system if its security group blocks the group's own traffic.
             depends_on=list(self._rules(resolved.ports, servers=group.id, nodes=cluster.security_group_id)),
         )
         self.file_system_id = self.resource.id
@@ -92,7 +92,7 @@ class LustreFileSystem(Construct):
             (egress, "to-itself", "Lustre to itself", servers, servers),
             (ingress, "from-nodes", "Lustre from nodes", servers, nodes),
             (egress, "to-nodes", "Lustre to nodes", servers, nodes),
-            # Servers call clients back; a node's own traffic out is open already.
+            # Servers open connections to clients; a node's outbound traffic is already allowed.
             (ingress, "nodes-from-servers", "Lustre from its servers", nodes, servers),
         )
         for low, high in ports:
