@@ -132,6 +132,7 @@ def _refuse_tokens(releases: Bundle) -> None:
     for release in releases.releases:
         if holds_token(release.values if isinstance(release, ChartRelease) else release.objects):
             raise ValueError(
-                f"RELEASE_TOKEN {release.name}: a value must be plain text or a Reference such as @{vpc_id}, got an "
-                "attribute of a Terraform resource; only delivery: helm in the same stack can resolve it"
+                f"RELEASE_TOKEN {release.name}: a value must be plain text or a Reference such as "
+                "@{vpc_id}, got an attribute of a Terraform resource; only delivery: helm in the same stack can "
+                "resolve it"
             )

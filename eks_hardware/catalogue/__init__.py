@@ -1,7 +1,7 @@
-"""The hardware catalogue: what an EC2 instance type is, where it is offered and what it costs.
+"""The hardware catalogue: properties, offerings and prices of EC2 instance types.
 
-Data files of ``config/catalogue`` hold the facts, each with its source; ``build.py`` makes the two generated ones
-(docs/guides/add-an-instance-family.md).
+The data files of ``config/catalogue`` contain the facts, each with its source. ``build.py`` writes the two generated
+files (docs/guides/add-an-instance-family.md).
 """
 
 from __future__ import annotations

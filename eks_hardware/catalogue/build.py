@@ -1,7 +1,7 @@
 """Build the generated data files of the catalogue.
 
-``catalogue/instances.json`` and ``catalogue/offerings.json`` are EC2's answers, as the moto wheel carries them (the
-committed files are made so) or from AWS itself. Only a build from AWS touches ``prices/on_demand.json``.
+``catalogue/instances.json`` and ``catalogue/offerings.json`` contain EC2's responses, either from the moto package (the
+committed files) or from AWS. Only a build from AWS changes ``prices/on_demand.json``.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.catalogue import Correction
 
 Row = dict[str, Any]
-"""What EC2 answers, or a row that is being made of it."""
+"""An EC2 response, or a row that is built from it."""
 
-# Left out of a row when they are what most types have; `instances.json` states them in its head.
+# Rows leave these out when they have the usual value; the head of `instances.json` lists the usual values.
 DEFAULTS: Row = {
     "bare_metal": False,
     "burstable": False,
@@ -37,19 +37,19 @@ DEFAULTS: Row = {
     "max_efa_interfaces": 0,
 }
 _MACHINE = {"i386", "x86_64", "arm64"}  # architectures that an EKS node can have
-_ZONE_ID = re.compile(r"([a-z0-9]+-az)(\d)")  # a local or wavelength zone id has more parts
+_ZONE_ID = re.compile(r"([a-z0-9]+-az)(\d)")  # the id of a local or wavelength zone has more parts
 _SIZE = re.compile(r"(metal)?-?(?:(\d*)(x?large|xl|medium|small|micro|nano))?")
 
 
 class BuildError(RuntimeError):
-    """Raised when the source cannot be read or does not fit the format of the tables."""
+    """The source cannot be read or does not fit the format of the tables."""
 
 
 @dataclass
 class Ec2Data:
-    """What EC2 answered, and where and when (ISO 8601, or ``undated``) it was asked.
+    """EC2's responses, with their source and date (ISO 8601, or ``undated``).
 
-    Zone ids and on-demand prices (USD an hour, None if not asked) are by region and type.
+    Zone ids and On-Demand prices (USD per hour, None if not requested) are by region and type.
     """
 
     source: str
@@ -61,7 +61,7 @@ class Ec2Data:
 
 @dataclass
 class Built:
-    """The rendered files by name, and what a person should look at."""
+    """The rendered files by name, and warnings for a person to check."""
 
     files: dict[str, str]
     warnings: list[str] = field(default_factory=list)
@@ -71,7 +71,7 @@ class Built:
 
 
 def from_moto() -> Ec2Data:
-    """Read the EC2 answers that the installed moto wheel carries; moto itself is not imported."""
+    """Read the EC2 responses in the installed moto package, without importing moto."""
     spec = find_spec("moto")
     if spec is None or spec.origin is None:
         raise BuildError("moto is not installed: pip install 'eks-hardware[local]'")
@@ -96,10 +96,10 @@ def from_moto() -> Ec2Data:
 
 
 def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None = None) -> Ec2Data:
-    """Ask AWS with a ``boto3.Session``, in all regions that are enabled in the account.
+    """Request data from AWS with a ``boto3.Session``, in all regions that the account has enabled.
 
     Needs ec2:DescribeRegions, ec2:DescribeInstanceTypes, ec2:DescribeInstanceTypeOfferings and, for prices,
-    pricing:GetProducts. Nothing is changed in the account.
+    pricing:GetProducts. Changes nothing in the account.
     """
     home = session.region_name or "us-east-1"
     regions = session.client("ec2", region_name=home).describe_regions()["Regions"]
@@ -122,7 +122,7 @@ def from_aws(session: Any, *, prices: bool = True, today: datetime.date | None =
 
 
 def _aws_prices(session: Any, region: str) -> dict[str, float]:
-    # The price list is served from a few regions only; us-east-1 answers for all of them.
+    # Only a few regions serve the price list; us-east-1 has the prices of all regions.
     wanted = {
         "regionCode": region,
         "operatingSystem": "Linux",
@@ -145,7 +145,7 @@ def _aws_prices(session: Any, region: str) -> dict[str, float]:
     return found
 
 
-# --- from EC2's answers to rows
+# --- from EC2's responses to rows
 
 
 def _accelerator(item: Row) -> Row | None:
@@ -164,7 +164,7 @@ def _accelerator(item: Row) -> Row | None:
         (device,) = devices
         row = {
             "name": device["Name"],
-            "manufacturer": device.get("Manufacturer", "AWS"),  # a NeuronDevice names no manufacturer
+            "manufacturer": device.get("Manufacturer", "AWS"),  # a NeuronDevice has no manufacturer
             "count": device["Count"],
             "memory_mib_each": device["MemoryInfo"]["SizeInMiB"],
         }
@@ -177,7 +177,7 @@ def _accelerator(item: Row) -> Row | None:
 
 
 def _cards(network: Row) -> list[Row]:
-    """Network cards, neighbours that are alike in one row."""
+    """Return network cards, with equal neighbors combined in one row."""
     cards: list[Row] = []
     for card in sorted(network["NetworkCards"], key=lambda card: int(card["NetworkCardIndex"])):
         index = card["NetworkCardIndex"]
@@ -194,13 +194,13 @@ def _cards(network: Row) -> list[Row]:
 
 
 def row_of(item: Row) -> Row:
-    """Turn one DescribeInstanceTypes item into a row of ``instances.json``, defaults included."""
+    """Convert one DescribeInstanceTypes item to a row of ``instances.json``, defaults included."""
     network = item["NetworkInfo"]
     machines = [name for name in item["ProcessorInfo"]["SupportedArchitectures"] if name in _MACHINE]
     row: Row = {
         "vcpus": item["VCpuInfo"]["DefaultVCpus"],
         "memory_mib": item["MemoryInfo"]["SizeInMiB"],
-        "architecture": machines[-1],  # "i386" stands before "x86_64"
+        "architecture": machines[-1],  # "i386" is listed before "x86_64"
         "bare_metal": item["BareMetal"],
         "burstable": item["BurstablePerformanceSupported"],
         "current_generation": item["CurrentGeneration"],
@@ -234,20 +234,20 @@ def _correct(rows: Mapping[str, Row], corrections: Iterable[Correction], warning
                 place = place[step]
             if place.get(leaf) != correction["api"]:
                 warnings.append(
-                    f"corrections.json: {name} {correction['field']} is no longer {correction['api']!r} "
-                    f"but {place.get(leaf)!r}; check whether the correction is still needed"
+                    f"corrections.json: {name} {correction['field']} is now {place.get(leaf)!r}, was "
+                    f"{correction['api']!r}; check whether the correction is still needed"
                 )
             place[leaf] = correction["value"]
             rows[name].setdefault("notes", []).append(correction["reason"])
 
 
 def family_of(name: str) -> str:
-    """``p6-b200.48xlarge`` -> ``p6-b200``."""
+    """Return the family of a type: ``p6-b200.48xlarge`` -> ``p6-b200``."""
     return name.partition(".")[0]
 
 
 def size_order(name: str) -> tuple[str, float, str]:
-    """Sort key that puts ``2xlarge`` before ``12xlarge`` and metal last."""
+    """Return a sort key that puts ``2xlarge`` before ``12xlarge`` and metal last."""
     family, _, size = name.partition(".")
     units = {"nano": 0.05, "micro": 0.1, "small": 0.2, "medium": 0.25, "large": 0.5, "xlarge": 1.0, "xl": 1.0}
     found = _SIZE.fullmatch(size)
@@ -270,7 +270,7 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
             offered.setdefault(name, {})[region] = "".join(sorted({match[2] for match in found}))
             numbers.update(match[2] for match in found)
         if len(prefixes) != 1:
-            warnings.append(f"offerings.json: {region} left out, zone ids are not of one prefix: {prefixes}")
+            warnings.append(f"offerings.json: {region} left out, its zone ids have different prefixes: {prefixes}")
             continue
         regions[region] = {"prefix": prefixes.pop(), "zones": "".join(sorted(numbers))}
     rows = {
@@ -281,7 +281,7 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
     }
     if (FOLDER / facts.offerings.name).is_file():
         gone = facts.offerings()["regions"].keys() - regions.keys()
-        warnings += [f"offerings.json: {region} left out, it was not asked" for region in sorted(gone)]
+        warnings += [f"offerings.json: {region} left out, its offerings were not requested" for region in sorted(gone)]
     head = {
         "_about": "Generated by build.py. Zone ids of a type: the region's prefix and each digit.",
         "source": data.source.replace("DescribeInstanceTypes", "DescribeInstanceTypeOfferings"),
@@ -292,7 +292,7 @@ def _offerings(data: Ec2Data, names: Iterable[str], warnings: list[str]) -> str:
 
 
 def _prices(data: Ec2Data, names: Iterable[str]) -> str:
-    """The price table with every figure AWS gave; other figures stay as they are."""
+    """Return the price table with the figures of this build; other figures are not changed."""
     table = facts.on_demand_prices()
     known: dict[str, dict[str, tuple[str, float]]] = {}
     for name, by_source in table["types"].items():
@@ -320,17 +320,17 @@ def _prices(data: Ec2Data, names: Iterable[str]) -> str:
 
 
 def render(head: Mapping[str, Any], section: str, rows: Mapping[str, Any]) -> str:
-    """Write a table: one line per entry of the head, then one line per row, so that a diff reads as a table."""
+    """Write a table with one line per entry of the head and one line per row, which makes diffs readable."""
     lines = [f"{json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
     body = ",\n".join(f"  {json.dumps(key)}: {json.dumps(row)}" for key, row in rows.items())
     return "\n".join(["{", *lines, f"{json.dumps(section)}: {{", body, "}", "}", ""])
 
 
 def build(data: Ec2Data) -> Built:
-    """Make the generated files from what EC2 answered.
+    """Build the generated files from EC2's responses.
 
     Raises:
-        BuildError: an answer does not fit the tables.
+        BuildError: a response does not fit the tables.
     """
     warnings: list[str] = []
     patterns = [row["pattern"] for row in facts.selection()["families"]]
@@ -375,7 +375,7 @@ def build(data: Ec2Data) -> Built:
 
 
 def stale(built: Built, folder: Path = FOLDER) -> list[str]:
-    """Names of the built files that differ from those in ``folder``."""
+    """Return the names of the built files that differ from those in ``folder``."""
     return [
         name
         for name, text in built.files.items()
@@ -384,10 +384,10 @@ def stale(built: Built, folder: Path = FOLDER) -> list[str]:
 
 
 def write(built: Built, folder: Path = FOLDER) -> list[str]:
-    """Write the files that differ; return their names."""
+    """Write the files that differ, and return their names."""
     changed = stale(built, folder)
     for name in changed:
-        # Replace in one step: a reader never sees half a file.
+        # Replace in one step, so that readers never see an incomplete file.
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         fresh = file.with_name(f".{file.name}.new")

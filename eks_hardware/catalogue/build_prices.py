@@ -1,12 +1,12 @@
-"""Build the price tables that come from a copy of AWS's price files.
+"""Build the price tables from a copy of AWS's price files.
 
     python -m eks_hardware.catalogue.build_prices FOLDER
 
-``FOLDER`` is ``data/`` of a checkout of https://github.com/yeo/ec2.shop, which keeps AWS's files as they are. It writes
-``prices/reserved.json`` and ``prices/volumes.json`` of ``config/``; nothing else is touched.
+``FOLDER`` is ``data/`` of a checkout of https://github.com/yeo/ec2.shop, which stores AWS's files unchanged. The
+command writes ``prices/reserved.json`` and ``prices/volumes.json`` of ``config/``, and no other files.
 
-A reserved price comes with the on-demand price of its day: once that has changed, the reserved price is outdated, and
-nobody may use it.
+Each reserved price is stored with the On-Demand price of the same day. When the On-Demand price changes, the reserved
+price is outdated and must not be used.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from eks_hardware.catalogue.store import Catalogue, load
 from eks_hardware.data import FOLDER
 
 _CPU_FAMILIES = ("c[67][agi]", "m[67][agi]", "r[67][agi]")
-"""General-purpose families that EKS node groups commonly have; others have no reserved price here."""
+"""General-purpose families that EKS node groups commonly use; the table has no reserved prices of other families."""
 
 _TERMS = ("1y", "3y")
 _REFERENCE_REGION = "us-east-1"
 
-# AWS's price files name regions in words.
+# AWS's price files use region names.
 _REGIONS = {
     "Africa (Cape Town)": "af-south-1",
     "Asia Pacific (Hong Kong)": "ap-east-1",
@@ -61,7 +61,7 @@ _REGIONS = {
     "US West (Oregon)": "us-west-2",
 }
 
-# What a volume is billed for -> what AWS's file calls it. Throughput is listed per GiB/s.
+# The billed unit of a volume -> its name in AWS's file. Throughput is priced per GiB/s.
 _VOLUMES = {
     "gp3": {
         "gib_month": "Storage General Purpose gp3 GB Mo",
@@ -78,9 +78,9 @@ _VOLUMES = {
 
 
 def reserved(folder: Path, catalogue: Catalogue, *, as_of: str) -> str:
-    """The table of reserved prices (standard, no upfront, Linux, shared tenancy), from ``data/ec2`` of a checkout.
+    """Return the table of reserved prices (standard, no upfront, Linux, shared tenancy) from a checkout's ``data/ec2``.
 
-    ``as_of`` is the day of the files, as those of on-demand prices state it.
+    ``as_of`` is the date of the files, as recorded for On-Demand prices.
     """
     rows: dict[str, dict[str, dict[str, float]]] = {}
     for region in catalogue.regions:
@@ -111,7 +111,7 @@ def _wanted(name: str, catalogue: Catalogue) -> bool:
 
 
 def _compact(row: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
-    """A row with the on-demand price of one region: the reference, or the first where it is not sold there."""
+    """Return a row with the On-Demand price of one region: the reference, or the first if it is not sold there."""
     on_demand = row["on_demand"]
     region = _REFERENCE_REGION if _REFERENCE_REGION in on_demand else min(on_demand)
     return {
@@ -121,7 +121,7 @@ def _compact(row: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
 
 
 def volumes(file: Path, regions: Iterable[str]) -> str:
-    """The table of EBS prices of gp3 and io2 volumes in some regions, from ``data/ebs/ebs.json`` of a checkout."""
+    """Return the table of EBS prices of gp3 and io2 volumes by region, from ``data/ebs/ebs.json`` of a checkout."""
     table = json.loads(file.read_bytes())
     by_region = {_REGIONS[words]: prices for words, prices in table["regions"].items() if words in _REGIONS}
     rows: dict[str, dict[str, dict[str, float]]] = {}

@@ -8,15 +8,15 @@ from eks_hardware.catalogue.model import EfaInterface, NetworkCard
 
 
 def efa_layout(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInterface, ...]:
-    """Lay out the interfaces that give a node all its EFA bandwidth and one IP-carrying interface.
+    """Return the interfaces that give a node its full EFA bandwidth and one interface with an IP address.
 
-    The primary interface (card 0, device 0) carries IP and can never be ``efa-only``. Each card takes at most
-    one EFA interface: beside the primary on card 0, as the first device on every further card. Where card 0
-    takes a single interface, the primary itself has to be of type ``efa``.
+    The primary interface (card 0, device 0) has an IP address and can never be ``efa-only``. Each card supports at most
+    one EFA interface: next to the primary interface on card 0, and as the first device on other cards. If card 0
+    supports a single interface, the primary interface must be of type ``efa``.
 
     Args:
         cards: the type's network cards, by index.
-        maximum: EFA interfaces the type allows; 0 for a type without EFA.
+        maximum: maximum EFA interfaces of the type; 0 without EFA.
 
     Returns:
         The interfaces, primary first; empty for a type without EFA.
@@ -38,10 +38,10 @@ def efa_layout(cards: Sequence[NetworkCard], maximum: int) -> tuple[EfaInterface
 
 
 def efa_count(layout: Sequence[EfaInterface]) -> int:
-    """How many interfaces of a layout carry EFA traffic."""
+    """Return the number of interfaces of a layout that support EFA traffic."""
     return sum(each.is_efa for each in layout)
 
 
 def address_count(layout: Sequence[EfaInterface]) -> int:
-    """How many interfaces of a node with a layout have IP addresses; one without a layout."""
+    """Return the number of interfaces with an IP address of a node with this layout; 1 without a layout."""
     return max(1, sum(each.interface_type != "efa-only" for each in layout))

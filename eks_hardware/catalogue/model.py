@@ -1,6 +1,6 @@
-"""What the catalogue says about an EC2 instance type: plain, frozen data.
+"""The catalogue's data about an EC2 instance type: plain and frozen.
 
-``None`` always means that no source was found, never "no" and never zero.
+``None`` always means that no source was found, never "no" or zero.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from eks_hardware.suggestions import question
 
 
 class Hardware(str, Enum):
-    """The kind of hardware a workload is written for.
+    """The kind of hardware that a workload is written for.
 
     Examples:
         >>> load().get("trn1.32xlarge").hardware
@@ -40,10 +40,10 @@ class NetworkCard:
 
     Attributes:
         index: network card index, from 0.
-        max_interfaces: network interfaces the card takes.
-        interface_types: what may be attached: ``interface``, ``efa``, ``efa-only``.
-        peak_gbps: peak bandwidth in Gbps as the API gives it. Do not add the cards up: some families repeat
-            the total of the instance on every card.
+        max_interfaces: maximum network interfaces of the card.
+        interface_types: interface types that the card supports: ``interface``, ``efa``, ``efa-only``.
+        peak_gbps: peak bandwidth in Gbps according to the API. Do not add up the cards: some families list the total of
+            the instance on every card.
 
     Examples:
         >>> len(load().get("p5.48xlarge").network_cards)
@@ -57,17 +57,17 @@ class NetworkCard:
 
     @property
     def supports_efa(self) -> bool:
-        """Whether an EFA interface can be attached to this card."""
+        """Whether the card supports an EFA interface."""
         return "efa-only" in self.interface_types
 
 
 @dataclass(frozen=True)
 class EfaInterface:
-    """One network interface of a node with EFA, as a launch template or EC2NodeClass writes it.
+    """A network interface of a node with EFA, as in a launch template or EC2NodeClass.
 
     Attributes:
-        network_card_index: network card, from 0.
-        device_index: device on that card, from 0.
+        network_card_index: network card index, from 0.
+        device_index: device index on that card, from 0.
         interface_type: ``interface`` (IP, no EFA), ``efa`` (IP and EFA) or ``efa-only`` (EFA, no IP address).
 
     Examples:
@@ -88,24 +88,24 @@ class EfaInterface:
 
 @dataclass(frozen=True)
 class Accelerator:
-    """The accelerators of an instance type; all of a type are alike.
+    """The accelerators of an instance type; all accelerators of a type are the same.
 
     Attributes:
         kind: ``gpu``, ``neuron``, ``gaudi``, ``inference``, ``fpga`` or ``media``.
-        manufacturer: as the EC2 API writes it: ``NVIDIA``, ``AWS``, ``AMD``, ...
-        name: as the EC2 API writes it: ``H100``, ``RTX PRO Server 6000``.
-        label_name: the value of Karpenter's ``instance-gpu-name`` or ``instance-accelerator-name`` label.
-        count: devices in the instance; 1 where it gets a fraction of one device.
-        memory_gib_each: memory in GiB of a device, or of the fraction.
+        manufacturer: as in the EC2 API: ``NVIDIA``, ``AWS``, ``AMD``, ...
+        name: as in the EC2 API: ``H100``, ``RTX PRO Server 6000``.
+        label_name: value of Karpenter's ``instance-gpu-name`` or ``instance-accelerator-name`` label.
+        count: devices of the instance; 1 if it has a fraction of one device.
+        memory_gib_each: memory in GiB of one device, or of the fraction.
         memory_gib_total: memory in GiB of all devices of the instance.
         compute_capability: CUDA compute capability, NVIDIA only.
-        bf16: whether bfloat16 is computed in hardware.
-        fp8: whether 8-bit floating point is computed in hardware.
+        bf16: whether the hardware computes bfloat16.
+        fp8: whether the hardware computes 8-bit floating point.
         flash_attention_2: whether FlashAttention-2 runs on it (compute capability 8.0 or later).
         mig: whether the EKS guide lists the family for Multi-Instance GPU.
-        neuron_cores: physical NeuronCores of the whole instance, Neuron only. Two of Trainium2's make one
-            logical core by default, so pods see half as many.
-        fraction: the share of one GPU that a fractional type gets (0.125 to 0.5).
+        neuron_cores: physical NeuronCores of the whole instance, Neuron only. On Trainium2 two of them form one logical
+            core by default, so pods see half as many.
+        fraction: share of one GPU that a fractional type has (0.125 to 0.5).
 
     Examples:
         >>> h100 = load().get("p5.48xlarge").accelerator
@@ -131,7 +131,7 @@ class Accelerator:
 
 @dataclass(frozen=True)
 class InstanceStore:
-    """The local disks of an instance type, gone when the instance stops.
+    """The local disks of an instance type; their data is lost when the instance stops.
 
     Attributes:
         total_gb: capacity of all disks in GB (10^9 bytes).
@@ -152,13 +152,13 @@ class InstanceStore:
 
 @dataclass(frozen=True)
 class Price:
-    """An on-demand price: Linux, shared tenancy.
+    """An On-Demand price: Linux, shared tenancy.
 
     Attributes:
         usd_per_hour: US dollars per instance hour.
-        as_of: day, or month, that the figure is of (ISO 8601).
-        source: where it was read.
-        note: why it may be off, for a figure that was carried over or inferred.
+        as_of: day or month of the price (ISO 8601).
+        source: where the price was read.
+        note: why the price may be inaccurate, for a price that was carried over or inferred.
 
     Examples:
         >>> price = load().price("g6.xlarge", "us-west-2")
@@ -181,28 +181,28 @@ class InstanceType:
         family: ``p5``.
         vcpus: default vCPUs.
         memory_gib: host memory in GiB.
-        architecture: ``x86_64`` or ``arm64``, as EKS and Kubernetes node labels need them.
-        bare_metal: whether it has no hypervisor.
+        architecture: ``x86_64`` or ``arm64``, as in EKS and Kubernetes node labels.
+        bare_metal: whether the instance has no hypervisor.
         hardware: the kind of hardware.
-        accelerator: its accelerators, if any.
+        accelerator: accelerators, if any.
         network_cards: network cards, by index.
-        ipv4_per_interface: IPv4 addresses of one network interface.
-        max_interfaces: network interfaces of all cards together.
+        ipv4_per_interface: maximum IPv4 addresses of one network interface.
+        max_interfaces: maximum network interfaces of all cards together.
         efa_interfaces: the interfaces of a node that uses EFA on every card; empty without EFA.
-        max_efa_interfaces: EFA interfaces the type allows; 0 without EFA.
+        max_efa_interfaces: maximum EFA interfaces of the type; 0 without EFA.
         instance_store: local disks, if any.
-        usage_classes: how it is sold: ``on-demand``, ``spot``, ``capacity-block``.
-        placement_strategies: placement groups it can join: ``cluster``, ``partition``, ``spread``.
-        quota_code_on_demand: Service Quotas code (service ``ec2``) of running on-demand vCPUs.
-        quota_code_spot: the same for spot; None where AWS documents no such quota.
-        ami_types: EKS ``amiType`` values that work, preferred first; ``("CUSTOM",)`` where only your own AMI
-            does, empty where no EKS AMI carries the driver.
-        minimum_nvidia_driver: oldest NVIDIA driver branch, where that rules out an EKS AMI.
-        burstable: whether it runs on CPU credits.
-        current_generation: whether AWS counts it as current.
-        withdrawn: a sentence with dates if it can no longer be had.
-        notes: what a user should know, one sentence each.
-        source: where the row comes from.
+        usage_classes: purchase options: ``on-demand``, ``spot``, ``capacity-block``.
+        placement_strategies: supported placement groups: ``cluster``, ``partition``, ``spread``.
+        quota_code_on_demand: Service Quotas code (service ``ec2``) of running On-Demand vCPUs.
+        quota_code_spot: the same for Spot; None if AWS documents no such quota.
+        ami_types: EKS ``amiType`` values that work, preferred first; ``("CUSTOM",)`` if only your own AMI works, empty
+            if no EKS AMI includes the driver.
+        minimum_nvidia_driver: oldest NVIDIA driver branch that works, if this excludes an EKS AMI.
+        burstable: whether the type uses CPU credits.
+        current_generation: whether AWS lists the type as current generation.
+        withdrawn: a sentence with dates if the type is no longer available.
+        notes: facts that users should know, one sentence each.
+        source: source of the row.
 
     Examples:
         >>> kind = load().get("g6.xlarge")
@@ -238,12 +238,12 @@ class InstanceType:
 
     @property
     def supports_efa(self) -> bool:
-        """Whether the type has EFA."""
+        """Whether the type supports EFA."""
         return self.max_efa_interfaces > 0
 
     @property
     def supports_capacity_block(self) -> bool:
-        """Whether EC2 Capacity Blocks for ML are sold for it."""
+        """Whether EC2 sells Capacity Blocks for ML with this type."""
         return "capacity-block" in self.usage_classes
 
     @property
@@ -253,11 +253,11 @@ class InstanceType:
 
 
 class UnknownInstanceTypeError(KeyError):
-    """Raised for a name that is not in the catalogue.
+    """The name is not in the catalogue.
 
     Attributes:
-        name: the name that was asked for.
-        suggestions: names it may have been meant to be, nearest first.
+        name: the requested name.
+        suggestions: similar names, most similar first.
 
     Examples:
         >>> try:

@@ -1,6 +1,7 @@
-"""How fast an accelerator computes and reads its memory at most, and what share of that real runs reach.
+"""Peak compute and memory bandwidth of accelerators, and the share of the peak that real runs reach.
 
-The figures are in ``config/performance/accelerators.json``, each with its source; ``None`` means that none was found.
+The figures are in ``config/performance/accelerators.json``, each with its source; ``None`` means that no source was
+found.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ _MEMORY_TOLERANCE_GIB = 1.0
 
 @dataclass(frozen=True)
 class Performance:
-    """What bounds the speed of one accelerator.
+    """The limits on the speed of one accelerator.
 
     Attributes:
         tflops: peak by number format (``fp16``, ``bf16``, ``fp8``, ``int8``, ``tf32``, ``fp32``) in TFLOPS (TOPS for
-            ``int8``), dense: never the figure "with sparsity". A format that it does not compute is missing.
+            ``int8``), dense: never the figure "with sparsity". Formats that it does not compute are missing.
         bandwidth_gb_per_second: bandwidth of its own memory in GB/s (10^9 bytes).
-        link: what joins it to the others of the instance: ``NVLink``, ``NeuronLink-v2``, ``PCIe``, ...
-        link_gb_per_second: bandwidth of that link in GB/s as the vendor counts it; NVLink and PCIe in both
-            directions together.
+        link: link to the other accelerators of the instance: ``NVLink``, ``NeuronLink-v2``, ``PCIe``, ...
+        link_gb_per_second: bandwidth of that link in GB/s as the vendor counts it; for NVLink and PCIe both directions
+            together.
     """
 
     tflops: Mapping[str, float | None]
@@ -38,10 +39,10 @@ class Performance:
     link_gb_per_second: float | None
 
     def compute_format(self, weights: str) -> str | None:
-        """Return the number format that a model with such weights is computed in; None for an unknown accelerator.
+        """Return the number format in which a model with such weights is computed; None for an unknown accelerator.
 
-        Weights of 4 and 8 bits are expanded to 16 before they are multiplied, except for FP8 where the hardware has
-        it (https://docs.vllm.ai/en/latest/features/quantization/). Without BF16, 16 bits are FP16.
+        Weights of 4 and 8 bits are expanded to 16 bits before multiplication, except FP8 on hardware that supports it
+        (https://docs.vllm.ai/en/latest/features/quantization/). Without BF16, the 16-bit format is FP16.
         """
         if not self.tflops:
             return None
@@ -50,7 +51,7 @@ class Performance:
         return "bf16" if "bf16" in self.tflops else "fp16"
 
     def peak_tflops(self, weights: str) -> float | None:
-        """Return the dense peak in TFLOPS for a model whose weights have a format: ``bf16``, ``fp8``, ``int4``, ..."""
+        """Return the dense peak in TFLOPS for a model with weights in a format: ``bf16``, ``fp8``, ``int4``, ..."""
         computed_in = self.compute_format(weights)
         return None if computed_in is None else self.tflops.get(computed_in)
 
@@ -59,18 +60,18 @@ _UNKNOWN = Performance({}, None, None, None)
 
 
 def performance(accelerator: Accelerator) -> Performance:
-    """Return what is known of an accelerator's speed; for one without a row, every figure is unknown."""
+    """Return the known performance of an accelerator; all figures of an accelerator without a row are unknown."""
     if accelerator.fraction is not None:
-        return _UNKNOWN  # no source says what share of the GPU's speed a fraction of it gets
+        return _UNKNOWN  # no source gives the share of the GPU's speed that a fraction has
     rows = _rows().get(accelerator.name, ())
     return next((known for memory_gib, known in rows if _is_of(accelerator, memory_gib)), _UNKNOWN)
 
 
 def utilization(step: str, kind: str) -> UtilizationRow | None:
-    """Return the share of the peak that is reached; None where nothing is published.
+    """Return the share of the peak that is reached; None if no figure is published.
 
     Args:
-        step: ``training`` and ``prefill``, of the peak compute; ``decode``, of the memory bandwidth.
+        step: ``training`` and ``prefill`` for the peak compute, ``decode`` for the memory bandwidth.
         kind: kind of accelerator: ``gpu``, ``neuron``.
     """
     rows = facts.performance()["utilization"]

@@ -1,4 +1,4 @@
-"""Look-ups in the catalogue."""
+"""Lookups in the catalogue."""
 
 from __future__ import annotations
 
@@ -42,20 +42,20 @@ _MIB = 1024
 _SUGGESTIONS = 3
 _WILD = set("*?[")
 _ABSENT_WHERE_NONE = ("accelerator", "instance_store")
-"""Fields that the row of a type lacks where the type has none."""
+"""Fields that a type's row leaves out if the type has no value for them."""
 
 
 @lru_cache(maxsize=1024)
 def label_name(name: str) -> str:
-    """Karpenter's label value for an accelerator name: ``RTX PRO Server 6000`` -> ``rtx-pro-server-6000``."""
+    """Return Karpenter's label value for an accelerator name: ``RTX PRO Server 6000`` -> ``rtx-pro-server-6000``."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
 class Catalogue:
-    """The instance types of a data folder. Rows become objects when they are asked for.
+    """The instance types of a data folder. Rows are converted to objects on first use.
 
     Args:
-        folder: where the data files are.
+        folder: folder of the data files.
 
     Examples:
         >>> catalogue = load()
@@ -80,17 +80,17 @@ class Catalogue:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Every type name, by family and size."""
+        """All type names, by family and size."""
         return tuple(self._rows)
 
     @cached_property
     def families(self) -> tuple[str, ...]:
-        """Every family name, sorted."""
+        """All family names, sorted."""
         return tuple(sorted(self._names_by_family))
 
     @property
     def source(self) -> str:
-        """Where the rows come from, unless a row says otherwise."""
+        """Default source of the rows."""
         return self._table["source"]
 
     # --- types
@@ -99,7 +99,7 @@ class Catalogue:
         """Return a type.
 
         Raises:
-            UnknownInstanceTypeError: with suggestions.
+            UnknownInstanceTypeError: the catalogue lacks the type; the error has suggestions.
         """
         found = self.find(name)
         if found is None:
@@ -107,7 +107,7 @@ class Catalogue:
         return found
 
     def find(self, name: str) -> InstanceType | None:
-        """Return a type, or None for a name that is not in the catalogue."""
+        """Return a type, or None if the catalogue lacks it."""
         if name not in self._types:
             if name not in self._rows:
                 return None
@@ -115,10 +115,10 @@ class Catalogue:
         return self._types[name]
 
     def suggest(self, name: str) -> tuple[str, ...]:
-        """Return names that ``name`` may have been meant to be, nearest first.
+        """Return type names similar to ``name``, most similar first.
 
-        A known family with an unknown size suggests sizes of that family; an unknown family suggests families
-        spelled alike that have the size.
+        For a known family with an unknown size, these are sizes of that family. For an unknown family, these are
+        families with a similar name that have the size.
         """
         name = name.strip().lower()
         if name in self._rows:
@@ -138,19 +138,19 @@ class Catalogue:
         region: str | None = None,
         hardware: Hardware | str | None = None,
     ) -> tuple[InstanceType, ...]:
-        """Return the types that meet every condition given, by family and size.
+        """Return the types that meet all given conditions, by family and size.
 
         Args:
             family: family name, ``g6e``.
             accelerator: accelerator name in any spelling: ``H100``, ``trainium2``, ``rtx pro 4500``.
             efa: True for types with EFA, False for types without.
-            region: only types offered there; an unknown region offers none.
+            region: only types that the region offers; an unknown region offers none.
             hardware: kind of hardware.
         """
         wanted = None if accelerator is None else label_name(accelerator)
         kind = None if hardware is None else Hardware(hardware)
         chosen = []
-        # Nearly every question is about one family.
+        # Most calls select one family.
         for name in self._rows if family is None else self._names_by_family.get(family, ()):
             row = self._rows[name]
             if wanted is not None and ("accelerator" not in row or label_name(row["accelerator"]["name"]) != wanted):
@@ -173,11 +173,11 @@ class Catalogue:
 
     @cached_property
     def accelerators(self) -> tuple[str, ...]:
-        """Label names of every accelerator in the catalogue, sorted."""
+        """Label names of all accelerators in the catalogue, sorted."""
         names = {row["accelerator"]["name"] for row in self._rows.values() if "accelerator" in row}
         return tuple(sorted(map(label_name, names)))
 
-    # --- where
+    # --- offerings
 
     @cached_property
     def _offerings(self) -> Offerings:
@@ -185,11 +185,11 @@ class Catalogue:
 
     @property
     def regions(self) -> tuple[str, ...]:
-        """Every region with known offerings, sorted."""
+        """All regions with known offerings, sorted."""
         return tuple(self._offerings["regions"])
 
     def zone_ids(self, region: str) -> tuple[str, ...]:
-        """Zone ids of a region, as far as any type is offered there; empty for a region that is not known."""
+        """Return the zone ids of a region that offer any type; empty for an unknown region."""
         zones = self._offerings["regions"].get(region)
         return () if zones is None else tuple(zones["prefix"] + digit for digit in zones["zones"])
 
@@ -204,20 +204,20 @@ class Catalogue:
         return found
 
     def offered(self, type_name: str, region: str) -> tuple[str, ...]:
-        """Zone ids of ``region`` in which the type is offered; empty where it is not.
+        """Return the zone ids of ``region`` that offer the type; empty if none does.
 
-        An offering says that AWS sells the type there, not that there is capacity.
+        An offering means that AWS sells the type there, not that capacity is available.
         """
         return self._zones_by_region(type_name).get(region, ())
 
     def offered_regions(self, type_name: str) -> tuple[str, ...]:
-        """Regions in which the type is offered, sorted."""
+        """Return the regions that offer the type, sorted."""
         return tuple(self._zones_by_region(type_name))
 
-    # --- how much
+    # --- prices
 
     def price(self, type_name: str, region: str) -> Price | None:
-        """The on-demand price (Linux, shared tenancy), or None where no source has it."""
+        """Return the On-Demand price (Linux, shared tenancy), or None if no source has it."""
         table = facts.on_demand_prices(self._folder)
         for key, by_region in table["types"].get(type_name, {}).items():
             if region in by_region:
@@ -225,19 +225,18 @@ class Catalogue:
                 return Price(by_region[region], source["as_of"], source["source"], source.get("note"))
         return None
 
-    # --- where it stands
+    # --- citations
 
     def cite(self, kind: InstanceType, table: str, *fields: str) -> Cited[Any]:
-        """Read what a row says of a type, with its place: who reads it this way cannot name another row.
+        """Read a row's value for a type with its place, so the cited row is always the row that is read.
 
         Args:
             kind: a type of this catalogue.
             table: ``instances``, ``accelerators`` or ``ami_types``.
-            fields: of the row, by their names in the file.
+            fields: field names of the row in the file.
 
         Returns:
-            The value of the field, None where a type has neither accelerator nor local disks; of several fields a
-            mapping.
+            The value of the field, None for a type without accelerator or local disks; a mapping for several fields.
 
         Raises:
             KeyError: the row has no such field.
@@ -265,14 +264,14 @@ class Catalogue:
         return Cited(value, f"catalogue/{table}.json row {name} ({names}), {said}")
 
     def cite_offering(self, type_name: str, zone_id: str) -> Cited[tuple[str, ...]] | None:
-        """Read the zone ids that offer a type in the region of one of them, with their place; None where it is none."""
+        """Read the zone ids that offer a type in a zone's region, with their place; None if the zone lacks the type."""
         for region, zone_ids in self._zones_by_region(type_name).items():
             if zone_id in zone_ids:
                 row = f"catalogue/offerings.json row {type_name} ({region})"
                 return Cited(zone_ids, f"{row}, {self._offerings['source']}")
         return None
 
-    # --- rows to objects
+    # --- from rows to objects
 
     def _build(self, name: str) -> InstanceType:
         row = cast("FullInstanceRow", {**self._table["defaults"], **self._rows[name]})
@@ -330,8 +329,8 @@ def _family_facts(
 
 
 def _matching(rows: Iterable[_Row], family: str) -> _Row | None:
-    """The first row with a pattern for a family."""
-    # Most patterns are names: only the others are worth a regular expression.
+    """Return the first row with a pattern that matches a family."""
+    # Most patterns are plain names; regular expressions are needed only for the others.
     return next(
         (
             row
@@ -370,7 +369,7 @@ def _accelerator(device: Device, chip: AcceleratorRow | None, mig: bool | None) 
 
 
 def _closeness(size: str) -> Callable[[str], tuple[float, float]]:
-    """Sort key: sizes whose unit is spelled alike first, then the nearest number."""
+    """Return a sort key: sizes with the same unit first, then by numeric distance."""
 
     def parts(text: str) -> tuple[str, float]:
         digits = re.search(r"\d+", text)
@@ -387,5 +386,5 @@ def _closeness(size: str) -> Callable[[str], tuple[float, float]]:
 
 @cache
 def load() -> Catalogue:
-    """Return the catalogue that ships with the package; read once."""
+    """Return the catalogue of the package; it is read once."""
     return Catalogue()

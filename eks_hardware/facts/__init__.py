@@ -1,8 +1,8 @@
-"""Every data file of ``config/``: facts about AWS and software, the catalogue, prices, quotas and policy.
+"""All data files of ``config/``: facts about AWS and software, the catalogue, prices, quotas and policy.
 
-``facts.eks()["versions"]`` is a section of ``config/facts/eks.json``. Each file says in ``_about`` what it holds, each
-section names its source and the day it was read, and code never repeats a fact. The types are in
-:mod:`eks_hardware.facts.schemas`, which only type checkers and tests import.
+``facts.eks()["versions"]`` is a section of ``config/facts/eks.json``. ``_about`` describes the contents of a file, each
+section has its source and date, and code never repeats a fact. The types are in :mod:`eks_hardware.facts.schemas`,
+which only type checkers and tests import.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def addons() -> dict[str, Addon]:
 
 
 def autoscaler_image(kubernetes_version: str) -> str | None:
-    """Return the image tag of Cluster Autoscaler for a Kubernetes minor; None where no release is recorded."""
+    """Return the image tag of Cluster Autoscaler for a Kubernetes minor version; None if no release is recorded."""
     return charts()["cluster_autoscaler_images"]["by_minor"].get(kubernetes_version)
 
 
@@ -96,16 +96,16 @@ def chart(key: str) -> Chart:
 
 
 def chart_keys(key: str) -> ChartValues:
-    """Return the recorded value keys of a chart: ``version`` they belong to, and ``keys`` nested as the values are.
+    """Return the recorded value keys of a chart: their chart ``version``, and ``keys`` nested like the chart's values.
 
-    A leaf is None; ``"*"`` is anything below.
+    A leaf is None; ``"*"`` means anything below.
     """
     found: ChartValues = data.read(f"facts/chart_values/{key}.json")
     return found
 
 
 def endpoint_services() -> tuple[str, ...]:
-    """Return the services that have an interface endpoint in some region, as its name has them: ``ecr.api``."""
+    """Return the services with an interface endpoint in any region, as in endpoint names: ``ecr.api``."""
     return tuple(_endpoint_services()["services"])
 
 

@@ -1,4 +1,4 @@
-"""From a strategy to everything that follows from it: the one place where anything is derived."""
+"""The derivation of all values from a strategy; nothing is derived anywhere else."""
 
 from eks_hardware.resolve.change import change
 from eks_hardware.resolve.cluster import resolve_cluster

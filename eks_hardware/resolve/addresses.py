@@ -1,15 +1,15 @@
-"""The IP budget: how many addresses of each subnet the maximum number of nodes takes, and how many there are.
+"""The IP budget: how many addresses of each subnet the maximum number of nodes uses, and how many exist.
 
 With the CNI's prefix delegation:
 
-- each interface that carries IP takes one address; an ``efa-only`` interface has none;
-- pods get their addresses from prefixes of 16 (/28). A node holds one prefix from the start, and one more as soon as
-  its first pod runs, because a free one is kept warm; with ``kubelet.max_pods`` in the strategy it is as many as that
-  number of pods needs;
-- with pod subnets, prefixes and the interfaces that hold them are in those.
+- Each interface with an IP address uses one address; an ``efa-only`` interface has none.
+- Pods get their addresses from prefixes of 16 (/28). A node has one prefix from the start, and a second one as soon as
+  its first pod runs, because the CNI keeps a free one warm. With ``kubelet.max_pods`` in the strategy, a node has as
+  many prefixes as that number of pods needs.
+- With pod subnets, prefixes and their interfaces are in the pod subnets.
 
-A /28 has to be free as a whole: addresses that are left between others are of no use to it, so that a subnet is full
-of prefixes somewhat earlier than the sum says.
+A /28 must be free as a whole; single free addresses between others cannot be used. A subnet therefore runs out of
+prefixes slightly earlier than the sum says.
 
 Sources: https://github.com/aws/amazon-vpc-cni-k8s/blob/master/docs/prefix-and-ip-target.md,
 https://docs.aws.amazon.com/vpc/latest/userguide/subnet-sizing.html
@@ -34,14 +34,14 @@ from eks_hardware.resolve.pool_types import node_capacity, pool_types
 from eks_hardware.resolve.storage import storage_addons
 from eks_hardware.units import amount
 
-# Pods of a node that use its own address: the CNI's and kube-proxy's
+# Pods of a node that use the node's own address: the CNI's and kube-proxy's
 # (https://github.com/awslabs/amazon-eks-ami/blob/main/templates/shared/runtime/eni-max-pods.txt).
 _HOST_NETWORK_PODS = 2
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The maximum nodes of a group or pool, spread evenly over its zones; None where their number is unknown."""
+    """The maximum nodes of a group or pool, spread evenly over its zones; None if their number is unknown."""
 
     of: NodeGroupSpec | NodePoolSpec
     types: tuple[InstanceType, ...]
@@ -51,7 +51,7 @@ class _Nodes:
 
 @dataclass(frozen=True)
 class Share:
-    """What the nodes of one group or pool in a subnet's zone take from it: their own addresses, and those of pods."""
+    """Addresses that the nodes of one group or pool use in a subnet, for themselves and for pods."""
 
     of: NodeGroupSpec | NodePoolSpec
     nodes: int
@@ -65,7 +65,7 @@ class Share:
 
 @dataclass(frozen=True)
 class SubnetBudget:
-    """A subnet with everything that takes addresses from it: nodes, pods, and others by what they are."""
+    """A subnet with everything that uses its addresses: nodes, pods, and other resources by kind."""
 
     role: SubnetRole
     zone_id: str
@@ -75,38 +75,39 @@ class SubnetBudget:
 
     @property
     def usable(self) -> int:
-        """Addresses that AWS does not keep for itself."""
+        """Addresses that AWS does not reserve."""
         return usable(ipaddress.IPv4Network(self.cidr).prefixlen)
 
     @property
     def rest(self) -> int:
-        """What is taken by others than nodes."""
+        """Addresses that resources other than nodes use."""
         return sum(self.others.values())
 
     @property
     def own(self) -> int:
-        """What the node groups' own interfaces take at max, and the rest. Limits of pools are not counted.
+        """Addresses that the node groups' own interfaces use at max, and other resources.
 
-        A limit guards against a runaway, and is seldom a number of nodes that somebody wants.
+        Limits of pools are not counted: they protect against runaway scaling, and are seldom an intended number of
+        nodes.
         """
         return self.rest + sum(each.nodes * each.own for each in self.shares if isinstance(each.of, NodeGroupSpec))
 
     @property
     def total(self) -> int:
-        """What groups and pools take at max with pods on every node, and the rest."""
+        """Addresses that groups and pools use at max, with pods on every node, and other resources."""
         return self.rest + sum(each.total for each in self.shares)
 
 
 def usable(prefix: int) -> int:
-    """Addresses of a subnet that instances can have."""
+    """Return the number of addresses of a subnet that instances can use."""
     reserved: int = facts.eks()["subnet_addresses"]["reserved_by_aws"]
     return max(int(2 ** (32 - prefix)) - reserved, 0)
 
 
 def nodes_at_limit(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int | None:
-    """Nodes that a pool's limits allow, of a type of middle size; None where no limit says so.
+    """Return the nodes of a medium-sized type that a pool's limits allow; None without such a limit.
 
-    Of the smallest type it would be many more, but Karpenter takes larger nodes where the pods fill them.
+    The smallest type would allow many more nodes, but Karpenter launches larger ones if pods fill them.
     """
     limits = {str(name): amount(value) for name, value in pool.limits.items() if not str(value).startswith("-")}
     counts: list[int] = []
@@ -120,7 +121,7 @@ def nodes_at_limit(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int | N
 
 
 def strategy_budgets(strategy: Strategy, catalogue: Catalogue) -> tuple[SubnetBudget, ...]:
-    """The budget of every subnet of a strategy; groups and pools whose types are not all known are left out."""
+    """Return the budget of every subnet of a strategy; groups and pools with unknown types are left out."""
     region, network = strategy.region, strategy.network
     if network.existing:
         return ()
@@ -158,7 +159,8 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
         here = -(-each.count // len(each.zone_ids))
         pods = max((_for_pods(each, places, cni) for places in _places(each)), default=0)
         of_nodes = Share(each.of, here, _own(each), 0 if pod_cidr else pods)
-        # The primary interface is in the nodes' subnet; another one is in that of the pods, with an address of its own.
+        # The primary interface is in the nodes' subnet. Other interfaces are in the pods' subnet and have their own
+        # address.
         shares.append((each.zone_ids, of_nodes, Share(each.of, here, 1, pods)))
     addons = enabled_addons(strategy.cluster, storage_addons(strategy.storage))
     endpoints = len(interface_endpoints(network, addons))
@@ -177,7 +179,7 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
 
 
 def wider(network: str, needed: int, subnet: str) -> str | None:
-    """The smallest network around ``network`` in which a ``subnet`` cut alike has ``needed`` addresses, if any."""
+    """Return the smallest network around ``network`` with enough addresses in a proportional subnet, if any."""
     given = ipaddress.IPv4Network(network)
     cut = _prefix(subnet) - given.prefixlen
     for prefix in range(given.prefixlen - 1, cidrs.LARGEST_VPC_PREFIX - 1, -1):
@@ -187,7 +189,7 @@ def wider(network: str, needed: int, subnet: str) -> str | None:
 
 
 def _vpc_cni_environment(strategy: Strategy) -> Mapping[str, object]:
-    """The environment of the CNI: derived, with the strategy's over it."""
+    """Return the CNI's environment: the derived one, merged with the strategy's."""
     addon = strategy.cluster.addons.get("vpc-cni")
     given = addon.configuration if addon else {}
     environment = merged(vpc_cni_configuration(has_pod_subnets(strategy.network)), given).get("env")
@@ -195,23 +197,23 @@ def _vpc_cni_environment(strategy: Strategy) -> Mapping[str, object]:
 
 
 def switched_on(environment: Mapping[str, object], name: str) -> bool:
-    """Whether a switch of the CNI is on."""
+    """Return whether a CNI setting is on."""
     return str(environment.get(name, "")).lower() in ("true", "1")
 
 
 def _own(nodes: _Nodes) -> int:
-    """Interfaces with an address that a node starts with."""
+    """Return the number of interfaces with an address that a node starts with."""
     layouts = {kind.efa_interfaces for kind in nodes.types} if nodes.of.efa else set()
     return max(map(address_count, layouts), default=1)
 
 
 def _places(nodes: _Nodes) -> set[int]:
-    """Places of an interface beside its own address, each for an address or a prefix: of every type."""
+    """Return for every type the slots of an interface, each for an address or a prefix, without its own address."""
     return {max((kind.ipv4_per_interface or 0) - 1, 1) for kind in nodes.types}
 
 
 def _for_pods(nodes: _Nodes, places: int, cni: Mapping[str, object]) -> int:
-    """Addresses that a node holds for pods, with those of the further interfaces that they need."""
+    """Return the addresses that a node reserves for pods, including those of the additional interfaces."""
     stated = nodes.of.kubelet.max_pods
     pods = max(stated - _HOST_NETWORK_PODS, 1) if stated else 1
     warm, least = _number(cni, "WARM_IP_TARGET"), _number(cni, "MINIMUM_IP_TARGET")

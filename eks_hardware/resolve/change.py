@@ -1,4 +1,4 @@
-"""Change what was resolved, where no field of the strategy does."""
+"""Changes to resolved values that no field of the strategy sets."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from eks_hardware.suggestions import did_you_mean
 
 
 def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: str = CHANGED) -> ResolvedStrategy:
-    """Return a copy of a resolved strategy with other values in it, each with the reason for it.
+    """Return a copy of a resolved strategy with other values, each with its reason.
 
-    Nothing else is derived again and no rule looks at the change: a setting that the strategy has a field for is better
-    changed there. So is a name: addresses and the names of other things are made of it, and stay or move with it.
+    Other values are not derived again, and no rule checks the change. If the strategy has a field for a setting, use
+    that field. Do the same for names: addresses and the names of other resources depend on them.
 
     Args:
         resolved: the strategy (:func:`resolve`).
         settings: values by the place that ``eks-hardware explain`` prints, such as
-            ``node_groups[gpu].metadata_hop_limit``; maps and lists are taken as they are written in Python.
-        because: why, for ``explained`` and everything that shows reasons.
+            ``node_groups[gpu].metadata_hop_limit``; write maps and lists as in Python.
+        because: the reason, shown by ``explained`` and all commands that show reasons.
 
     Raises:
-        ValueError: ``SETTING_UNKNOWN`` when there is no such place, ``SETTING_TYPE`` when a value is not of its type.
+        ValueError: ``SETTING_UNKNOWN`` if there is no such place, ``SETTING_TYPE`` if a value has the wrong type.
 
     Examples:
         >>> resolved = resolve(strategy)
@@ -47,19 +47,19 @@ def change(resolved: ResolvedStrategy, settings: Mapping[str, Any], *, because: 
 
 
 def _instead(place: str, parts: Collection[str]) -> str:
-    """What to write instead of an unknown place."""
+    """Return a suggestion for an unknown place."""
     if place in parts:
         return "name one of its fields; eks-hardware explain prints them"
     whole = next((part for part in parts if place.startswith(f"{part}.")), None)
     if whole:
         field = re.split(r"[.\[]", place[len(whole) + 1 :], maxsplit=1)[0]
-        return f"change the whole of {whole}.{field}"
+        return f"change {whole}.{field} as a whole"
     part = place.rpartition(".")[0] or place
     return f"there is no {part!r}; {did_you_mean(part, parts)}"
 
 
 def _put(value: Any, route: Route, new: Resolved) -> Any:
-    """``value`` with another object at the end of the route."""
+    """Return ``value`` with the object at the end of the route replaced."""
     if not route:
         return new
     step, rest = route[0], route[1:]

@@ -1,11 +1,11 @@
-"""Subnet CIDRs, computed so that they cannot overlap and never move.
+"""Subnet CIDRs that cannot overlap and never change.
 
-A VPC is cut into eight equal blocks, one for each zone number a region can have (``usw2-az3`` owns the third),
-whether or not the zone is used. Within its block::
+A VPC is divided into eight equal blocks, one for each zone number that a region can have (``usw2-az3`` has the third),
+whether the zone is used or not. Within its block::
 
     |            private (half)            | public (1/8) | control plane (1/128) ... reserve |
 
-Adding or removing a zone leaves every other subnet where it is.
+Adding or removing a zone does not change any other subnet.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ _ZONE_BITS = 3
 
 LARGEST_VPC_PREFIX = 16
 SMALLEST_VPC_PREFIX = 22
-"""Below /22 a zone's public subnet would be smaller than /28, the least that AWS allows."""
+"""Below /22 a zone's public subnet would be smaller than /28, the smallest that AWS allows."""
 
 SMALLEST_POD_PREFIX = 21
 POD_RANGE = ipaddress.IPv4Network("100.64.0.0/10")
 """RFC 6598, the range that EKS documents for pods:
-https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"""
+https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html
+"""
 
 _SMALLEST_SUBNET_PREFIX = 28
 
 
 @lru_cache(maxsize=1024)
 def zone_block(cidr: str, zone_id: str) -> ipaddress.IPv4Network:
-    """The eighth of a network that belongs to a zone."""
+    """Return a zone's eighth of a network."""
     number = int(zone_id.rpartition("-az")[2])
     return _parts(ipaddress.IPv4Network(cidr), _ZONE_BITS)[number - 1]
 
@@ -40,7 +41,7 @@ def _parts(network: ipaddress.IPv4Network, bits: int) -> tuple[ipaddress.IPv4Net
 
 
 def private(cidr: str, zone_id: str) -> str:
-    """The first half of a zone's block."""
+    """Return the first half of a zone's block."""
     return str(_parts(zone_block(cidr, zone_id), 1)[0])
 
 
@@ -49,12 +50,12 @@ def _second_half_eighth(cidr: str, zone_id: str, index: int) -> ipaddress.IPv4Ne
 
 
 def public(cidr: str, zone_id: str) -> str:
-    """An eighth of a zone's block, for load balancers and a NAT gateway."""
+    """Return an eighth of a zone's block, for load balancers and a NAT gateway."""
     return str(_second_half_eighth(cidr, zone_id, 0))
 
 
 def control_plane(cidr: str, zone_id: str) -> str:
-    """A small subnet for the control plane's interfaces; EKS wants 6 addresses and advises 16.
+    """Return a small subnet for the control plane's interfaces; EKS requires 6 addresses and recommends 16.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html
     """
@@ -64,5 +65,5 @@ def control_plane(cidr: str, zone_id: str) -> str:
 
 
 def pods(cidr: str, zone_id: str) -> str:
-    """The whole of a zone's block of the pod network."""
+    """Return a zone's whole block of the pod network."""
     return str(zone_block(cidr, zone_id))

@@ -23,7 +23,7 @@ _CUSTOM_NETWORKING = "https://docs.aws.amazon.com/eks/latest/userguide/cni-custo
 
 
 def has_admin(cluster: ClusterSpec) -> bool:
-    """Whether somebody may change everything on the cluster."""
+    """Return whether any principal has administrator access to the cluster."""
     by_entry = (each for entry in cluster.access_entries for each in entry.policies)
     return bool(
         cluster.admins
@@ -40,11 +40,11 @@ def resolve_cluster(
     custom_networking: bool = False,
     needed_addons: Mapping[str, Sequence[Statement]] | None = None,
 ) -> ResolvedCluster:
-    """Derive everything about the control plane of the cluster ``name``.
+    """Derive all values of the control plane of the cluster ``name``.
 
     Args:
         needed_addons: add-ons that are on because of something outside ``cluster``, such as a CSI driver, with the
-            permissions that it needs; none means the managed policies of the add-on.
+            permissions that they need; none means the managed policies of the add-on.
     """
     return _Cluster(cluster, name, region, custom_networking, needed_addons or {}).collect()
 
@@ -75,67 +75,69 @@ class _Cluster(Resolver[ResolvedCluster]):
         return rule(self._named("cluster"), "cluster, region and purpose, at most 64 characters")
 
     def _named(self, purpose: str) -> str:
-        """The name of a role."""
+        """Return the name of a role."""
         return aws_names.limited(self._name, self._region, purpose, limit=aws_names.IAM_ROLE)
 
     def public_cidrs(self) -> Derived[tuple[str, ...]]:
         cidrs = self._spec.endpoint.public_cidrs
-        return stated_if(bool(cidrs), cidrs, "no public endpoint unless networks are stated")
+        return stated_if(bool(cidrs), cidrs, "no public endpoint unless the strategy lists networks")
 
     def access_entries(self) -> Derived[tuple[ResolvedAccessEntry, ...]]:
         entries = tuple(_access_entries(self._spec, self.partition().value))
-        return rule(entries, "one a principal of admins and access_entries")
+        return rule(entries, "one per principal in admins and access_entries")
 
     def creator_is_admin(self) -> Derived[bool]:
-        otherwise = "access is given by access entries, not by who runs Terraform"
+        otherwise = "access comes from access entries, not from who runs Terraform"
         return stated_field(self._spec, "creator_is_admin", otherwise)
 
     def log_types(self) -> Derived[tuple[str, ...]]:
-        return stated_field(self._spec.logging, "types", "all: an audit trail")
+        return stated_field(self._spec.logging, "types", "all types, as an audit trail")
 
     def log_group_name(self) -> Derived[str]:
-        return rule(f"/aws/eks/{self._name}/cluster", "the group that EKS writes to")
+        return rule(f"/aws/eks/{self._name}/cluster", "the log group that EKS writes to")
 
     def log_retention_days(self) -> Derived[int]:
-        return stated_field(self._spec.logging, "retention_days", "a year: what an investigation looks back on")
+        return stated_field(self._spec.logging, "retention_days", "one year: investigations look back that far")
 
     def log_group_kept(self) -> Derived[bool]:
         return stated_field(self._spec.logging, "keep_on_destroy", "the stack owns it")
 
     def secrets_encrypted(self) -> Derived[bool]:
-        otherwise = "always: it cannot be added without touching every secret, nor removed"
+        otherwise = "always on: enabling it later touches every secret, and it cannot be disabled"
         return stated_field(self._spec.secrets_encryption, "enabled", otherwise)
 
     def kms_key_arn(self) -> Derived[str | None]:
-        return optional(self._spec.secrets_encryption.kms_key_arn, "a key of its own")
+        return optional(self._spec.secrets_encryption.kms_key_arn, "the stack's own key")
 
     def kms_alias(self) -> Derived[str]:
         limit = aws_names.KMS_ALIAS - len("alias/")
-        return rule("alias/" + aws_names.limited("eks", self._name, limit=limit), "found by the cluster's name")
+        return rule(
+            "alias/" + aws_names.limited("eks", self._name, limit=limit), "contains the cluster's name, to find the key"
+        )
 
     def service_cidr(self) -> Derived[str | None]:
-        return optional(self._spec.service_cidr, "chosen by EKS")
+        return optional(self._spec.service_cidr, "EKS chooses it")
 
     def deletion_protection(self) -> Derived[bool | None]:
         row = cite("facts/eks.json", "provider_versions", "since", "deletion_protection", "version")
-        text = f"left alone: the provider knows it since {row.value}"
+        text = f"not set: needs AWS provider {row.value}"
         return optional(self._spec.deletion_protection, text, row)
 
     def support_type(self) -> Derived[str]:
         row = cite("prices/services.json", "control_plane", "every_region")
         times = round(row.value["extended"] / row.value["standard"])
-        text = f"STANDARD: extended support costs {times} times as much an hour"
+        text = f"STANDARD: extended support costs {times} times as much per hour"
         said = "upgrade_policy" in self._spec.model_fields_set
         return stated_if(said, self._spec.upgrade_policy.upper(), text, row)
 
     def zonal_shift(self) -> Derived[bool]:
-        return stated_field(self._spec, "zonal_shift", "off unless it is asked for")
+        return stated_field(self._spec, "zonal_shift", "off unless the strategy enables it")
 
     def control_plane_tier(self) -> Derived[str]:
-        return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it by load")
+        return stated_field(self._spec, "control_plane_tier", "standard: EKS scales it with the load")
 
     def custom_networking(self) -> Derived[bool]:
-        text = "pods have subnets of their own" if self._custom_networking else "pods share the nodes' subnets"
+        text = "pods have their own subnets" if self._custom_networking else "pods share the nodes' subnets"
         return rule(self._custom_networking, text, _CUSTOM_NETWORKING)
 
     def addons(self) -> Derived[tuple[ResolvedAddon, ...]]:
@@ -143,16 +145,16 @@ class _Cluster(Resolver[ResolvedCluster]):
             _Addon(name, self, self._needed_addons.get(name, ())).collect()
             for name in enabled_addons(self._spec, self._needed_addons)
         )
-        return rule(tuple(addons), "the add-ons that are on by default, those asked for, and those that storage needs")
+        return rule(tuple(addons), "default add-ons, those in the strategy, and those that storage needs")
 
     def discovery_tag(self) -> Derived[str]:
         return rule(self._name, "on the cluster security group, for Karpenter's selector")
 
 
 def partition(region: str) -> Derived[str]:
-    """The AWS partition of a region."""
+    """Derive the AWS partition of a region."""
     page = "https://docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html"
-    return rule(facts.partition(region), f"{region} belongs to it", page)
+    return rule(facts.partition(region), f"the partition of {region}", page)
 
 
 def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAccessEntry]:
@@ -160,7 +162,7 @@ def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAc
         return f"arn:{partition}:eks::aws:cluster-access-policy/{policy}"
 
     for principal in dict.fromkeys(cluster.admins):
-        # Two accounts may have a role of one name, and a user may be called as a role is.
+        # Two accounts may have a role of the same name, and a user and a role may share a name.
         name = re.sub(r"[^A-Za-z0-9-]", "-", principal.rpartition("/")[2])
         yield ResolvedAccessEntry(
             key=aws_names.told_apart(f"admin-{name}", principal),
@@ -178,7 +180,7 @@ def _access_entries(cluster: ClusterSpec, partition: str) -> Iterator[ResolvedAc
 
 
 def enabled_addons(cluster: ClusterSpec, needed: Iterable[str] = ()) -> tuple[str, ...]:
-    """Names of the add-ons that are on: by default, because something needs them, or as the strategy says."""
+    """Return the names of the add-ons that are on: by default, if something needs them, or set in the strategy."""
     given = {str(name): addon for name, addon in cluster.addons.items()}
     return tuple(
         name
@@ -198,7 +200,7 @@ class _Addon(Resolver[ResolvedAddon]):
         self._given = given.get(name) or AddonSpec()
         self._row = cite("facts/addons.json", "addons", name)
         row = self._row.value
-        # Who names an add-on wants all that it can do, such as making file systems for claims.
+        # An add-on that the strategy names gets all its permissions, such as creating file systems for claims.
         self._policies = row.get("policies", ()) if self._asked_for or not statements else ()
         self._statements = () if self._policies else tuple(statements)
 
@@ -206,7 +208,7 @@ class _Addon(Resolver[ResolvedAddon]):
         return bool(self._policies or self._statements)
 
     def _identity(self) -> str:
-        return "its pods call AWS under a role of their own" if self._calls_aws() else "needs no AWS permission"
+        return "its pods call AWS with their own role" if self._calls_aws() else "needs no AWS permission"
 
     def name(self) -> Derived[str]:
         return stated_if(self._asked_for, self._name, self._row.value["why"], self._row)
@@ -216,7 +218,7 @@ class _Addon(Resolver[ResolvedAddon]):
 
     def before_charts(self) -> Derived[bool]:
         row = self._row.value
-        text = row.get("before_charts_why", "pods of charts may use it")
+        text = row.get("before_charts_why", "charts' pods may need it")
         return rule(row.get("before_charts", True), text, self._row)
 
     def version(self) -> Derived[str | None]:
@@ -232,9 +234,9 @@ class _Addon(Resolver[ResolvedAddon]):
         return stated_if(bool(given), given, "the add-on's own defaults", self._row)
 
     def _configured(self, derived: Derived[Mapping[str, Any]]) -> Derived[Mapping[str, Any]]:
-        """The strategy's values over the derived ones."""
+        """Return the derived configuration, merged with the strategy's."""
         given, reason = self._given.configuration, derived.reason
-        more = "; the strategy's values over them" if given else ""
+        more = "; merged with the strategy's values" if given else ""
         return Derived(merged(derived.value, given), replace(reason, text=f"{reason.text}{more}"))
 
     def service_account(self) -> Derived[str | None]:
@@ -257,21 +259,21 @@ class _Addon(Resolver[ResolvedAddon]):
 
     def statements(self) -> Derived[tuple[Mapping[str, Any], ...]]:
         if self._statements:
-            return rule(self._statements, "what the strategy's storage needs", self._row)
-        text = "managed policies say it all" if self._policies else self._identity()
+            return rule(self._statements, "permissions that the strategy's storage needs", self._row)
+        text = "managed policies are sufficient" if self._policies else self._identity()
         return rule((), text, self._row)
 
 
 def _vpc_cni(custom_networking: bool) -> Derived[Mapping[str, Any]]:
-    text = "network policies are enforced, and prefixes in place of single addresses give room for more pods"
+    text = "network policies are enforced, and prefixes instead of single addresses allow more pods per node"
     if not custom_networking:
         return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES)
-    text += "; pods are in subnets of their own"
+    text += "; pods have their own subnets"
     return rule(vpc_cni_configuration(custom_networking), text, _NETWORK_POLICY, _PREFIXES, _CUSTOM_NETWORKING)
 
 
 def vpc_cni_configuration(custom_networking: bool) -> dict[str, Any]:
-    """Network policy and prefix delegation; with pod subnets also custom networking.
+    """Return settings for network policy and prefix delegation; with pod subnets also custom networking.
 
     Sources: ``_NETWORK_POLICY``, ``_PREFIXES``, ``_CUSTOM_NETWORKING``.
     """

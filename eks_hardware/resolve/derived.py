@@ -1,4 +1,4 @@
-"""A derived value with its reason, and how the values of one object are collected."""
+"""A derived value with its reason, and the class that collects the values of one object."""
 
 from __future__ import annotations
 
@@ -31,51 +31,51 @@ def _derived(value: T, origin: Origin, text: str, sources: tuple[Source, ...]) -
     return Derived(value, Reason(origin, text, "; ".join(map(str, sources)) or None))
 
 
-def stated(value: T, text: str = "as the strategy says") -> Derived[T]:
-    """A value that the strategy states."""
+def stated(value: T, text: str = "as set in the strategy") -> Derived[T]:
+    """Return a value that the strategy states."""
     return _derived(value, Origin.STRATEGY, text, ())
 
 
 def default(value: T, text: str, *sources: Source) -> Derived[T]:
-    """A value for which the strategy says nothing."""
+    """Return a default, for a value that the strategy does not state."""
     return _derived(value, Origin.DEFAULT, text, sources)
 
 
 def from_catalogue(value: T, text: str, *sources: Source) -> Derived[T]:
-    """A value that the catalogue has for an instance type."""
+    """Return a value that the catalogue has for an instance type."""
     return _derived(value, Origin.CATALOGUE, text, sources)
 
 
 def rule(value: T, text: str, *sources: Source) -> Derived[T]:
-    """A value that follows from other values."""
+    """Return a value that follows from other values."""
     return _derived(value, Origin.RULE, text, sources)
 
 
 def stated_if(said: bool, value: T, otherwise: str, *sources: Source) -> Derived[T]:
-    """A value that the strategy states where it has ``said`` something, or its default, with the reason for that."""
+    """Return a value that the strategy states if ``said``, otherwise a default with the reason ``otherwise``."""
     return stated(value) if said else default(value, otherwise, *sources)
 
 
 def stated_field(section: StrategyModel, field: str, otherwise: str, *sources: Source) -> Derived[Any]:
-    """A field of a section of the strategy as it is, with the reason for its default where the strategy omits it."""
+    """Return the value of a section's field; ``otherwise`` is the reason if the strategy does not set the field."""
     return stated_if(field in section.model_fields_set, getattr(section, field), otherwise, *sources)
 
 
 def optional(value: T | None, otherwise: str, *sources: Source) -> Derived[T | None]:
-    """A value that the strategy may state; without it there is none, with the reason for that."""
+    """Return an optional value of the strategy; ``otherwise`` is the reason for None."""
     return stated_if(value is not None, value, otherwise, *sources)
 
 
 def stated_or(value: T | None, row: Cited[T], otherwise: str) -> Derived[T]:
-    """A value that the strategy states, or that of a row, with the reason for it."""
+    """Return a value of the strategy if it has one, otherwise that of a row with the reason ``otherwise``."""
     return default(row.value, otherwise, row) if value is None else stated(value)
 
 
 class Resolver(Generic[R]):
-    """Derives one resolved object: a method for each field, with the field's name, and no other public method.
+    """The derivation of one resolved object: one method per field, named like the field, and no other public method.
 
-    The value of ``def max_pods(self) -> Derived[int | None]`` becomes the field ``max_pods``, with its reason; maps and
-    lists are frozen on the way. ``tests/unit/resolve/test_resolvers.py`` compares methods and fields, and their types.
+    The value of ``def max_pods(self) -> Derived[int | None]`` becomes the field ``max_pods``, with its reason.
+    Maps and lists are frozen. ``tests/unit/resolve/test_resolvers.py`` compares methods and fields, and their types.
 
     Attributes:
         kind: the class of the resolved object.

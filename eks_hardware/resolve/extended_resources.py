@@ -1,4 +1,4 @@
-"""What a node offers to pods beside CPU and memory: what its device plugins advertise, and huge pages for EFA."""
+"""Resources that a node offers to pods in addition to CPU and memory: those of device plugins, and EFA's huge pages."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ NEURON_CORE = "aws.amazon.com/neuroncore"
 
 _NUMBER = re.compile(r"[0-9]{1,12}")
 
-# Two physical cores make one logical core by default, and pods see logical ones:
+# By default two physical cores form one logical core, and pods see logical cores:
 # https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-features/logical-neuroncore-config.html
 _CORES_PER_LOGICAL_CORE = {"trainium2": 2}
 
 
 def accelerator_resource(hardware: Hardware) -> str | None:
-    """The extended resource by which pods ask for the hardware: ``nvidia.com/gpu``, ``aws.amazon.com/neuron``."""
+    """Return the extended resource that pods request: ``nvidia.com/gpu``, ``aws.amazon.com/neuron``."""
     return GPU if hardware is Hardware.NVIDIA_GPU else NEURON if hardware.is_neuron else None
 
 
 def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: GpuShares | None = None) -> dict[str, int]:
-    """Extended resources of one node, by name.
+    """Return the extended resources of one node, by name.
 
-    Neuron devices are in it twice, as devices and as cores: a pod asks for one or the other. ``efa_count`` is how many
-    of the node's interfaces carry EFA traffic.
+    Neuron hardware is listed twice, as devices and as cores: a pod requests one or the other. ``efa_count`` is the
+    number of the node's interfaces that support EFA traffic.
     """
     found: dict[str, int] = {}
     accelerator = kind.accelerator
@@ -50,9 +50,10 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
 
 @dataclass(frozen=True)
 class HugePages:
-    """Huge pages that a node with EFA sets aside when it starts, in MiB.
+    """Huge pages that a node with EFA reserves when it starts, in MiB.
 
-    Pods can count on what is promised, 0 where it is not known; what is taken from the node's memory is an upper bound.
+    Pods can rely on ``promised_mib``, which is 0 if unknown. ``taken_mib`` is the upper bound of what the node's memory
+    loses.
     """
 
     promised_mib: int
@@ -66,10 +67,10 @@ def huge_pages(
     own_image: bool = False,
     settings: Mapping[str, Any] | None = None,
 ) -> HugePages:
-    """The huge pages of one node with EFA, by what its images do: ``config/facts/eks.json`` (``efa_huge_pages``).
+    """Return the huge pages that the images of one node with EFA reserve (``config/facts/eks.json``).
 
-    What an image of the user's sets aside is not known, and may be as much as EKS's. ``settings`` is the node's user
-    data, in which Bottlerocket's may state a number of pages.
+    It is unknown how much your own image reserves; it may be as much as EKS's. ``settings`` is the node's user data, in
+    which Bottlerocket settings may set a number of pages.
     """
     fact = facts.eks()["efa_huge_pages"]
     of_family = fact["by_family"].get(ami_family)
@@ -77,7 +78,7 @@ def huge_pages(
         return HugePages(0, 0)
     given = _pages(settings, of_family.get("setting", ()))
     if given is not None:
-        # The kernel sets aside as many as there is memory for.
+        # The kernel reserves as many as fit in memory.
         mib = min(given * fact["page_mib"], int(kind.memory_gib * 1024))
         return HugePages(mib, mib)
     by_vcpus = of_family["mib_per_vcpu"] * kind.vcpus
@@ -86,7 +87,7 @@ def huge_pages(
 
 
 def _pages(settings: Any, path: Sequence[str]) -> int | None:
-    """A number at a path of nested settings; None where there is none, and without a path."""
+    """Return the number at a path of nested settings; None if there is none, or for an empty path."""
     for key in path:
         settings = settings.get(key) if isinstance(settings, Mapping) else None
     return int(settings) if path and _NUMBER.fullmatch(str(settings)) else None

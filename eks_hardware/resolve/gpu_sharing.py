@@ -1,7 +1,7 @@
-"""Resolve ``gpu_sharing``: how one GPU is given to several pods, and what tells the node to do it.
+"""Resolve ``gpu_sharing``: how pods share one GPU, and the node settings for it.
 
-On AL2023 a node label selects a configuration of the device plugin (time slicing) or of the GPU Operator's MIG
-manager; Bottlerocket has settings of its own for both.
+On AL2023 a node label selects a configuration of the device plugin (time slicing) or of the GPU Operator's MIG manager.
+Bottlerocket has its own settings for both.
 Sources: https://github.com/NVIDIA/k8s-device-plugin#shared-access-to-gpus,
 https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html,
 https://bottlerocket.dev/en/os/1.54.x/api/settings/kubelet-device-plugins
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 SHARED_GPU = "nvidia.com/gpu.shared"
 MIG_STRATEGY = "mixed"
-"""The GPU Operator's ``mig.strategy``: a slice has a name of its own, ``nvidia.com/mig-1g.10gb``.
+"""The GPU Operator's ``mig.strategy``: a slice has its own resource name, ``nvidia.com/mig-1g.10gb``.
 
-With ``single`` a slice is called as a whole GPU is, and the device plugin registers whole ones before the MIG manager
-cuts them: pods would be bound to GPUs that are then taken away, the node rebooted under them.
+With ``single`` a slice has the same resource name as a whole GPU, and the device plugin registers whole GPUs before the
+MIG manager partitions them. Pods would be bound to GPUs that then disappear, and the node would reboot under them.
 """
 PLUGIN_CONFIG_LABEL = "nvidia.com/device-plugin.config"
 MIG_CONFIG_LABEL = "nvidia.com/mig.config"
 
 
 def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType], *, bottlerocket: bool) -> GpuShares | None:
-    """How the GPUs of a group or pool are shared; None where a pod gets whole ones."""
+    """Return how the GPUs of a group or pool are shared; None if pods get whole GPUs."""
     sharing = template.gpu_sharing
     if sharing is None:
         return None
@@ -45,40 +45,41 @@ def gpu_shares(template: NodeTemplate, types: Sequence[InstanceType], *, bottler
         return GpuShares(name, GPU, slices.replicas, None)
     profile = sharing.mig_profile or ""
     most = min((mig_profiles(kind) or {}).get(profile, 0) for kind in types)
-    # Bottlerocket's plugin knows the strategy `single` only, and starts when the GPUs are cut (config/facts/mig.json).
+    # Bottlerocket's plugin supports only the strategy `single`, and starts after the GPUs are partitioned
+    # (config/facts/mig.json).
     resource = GPU if bottlerocket else f"nvidia.com/mig-{profile}"
     return GpuShares(f"all-{profile}", resource, most, profile)
 
 
 def mig_profiles(kind: InstanceType) -> Mapping[str, int] | None:
-    """MIG profiles of a type's GPU, with how many of each one GPU takes; None where the GPU has no MIG."""
+    """Return the MIG profiles of a type's GPU, with the maximum number per GPU; None for a GPU without MIG."""
     fact = _mig(kind)
     return {each["profile"]: each["max_per_gpu"] for each in fact["profiles"]} if fact else None
 
 
 def mig_bottlerocket_key(kind: InstanceType) -> str | None:
-    """How Bottlerocket names a type's GPU in ``mig.profile``; None where it has no name for it."""
+    """Return Bottlerocket's name of a type's GPU in ``mig.profile``; None if it has none."""
     fact = _mig(kind)
     return fact["bottlerocket_key"] if fact else None
 
 
 def _mig(kind: InstanceType) -> MigGpu | None:
     accelerator = kind.accelerator
-    # The EKS guide lists families; a fraction of a GPU is a virtual one, which cannot be cut.
+    # The EKS guide lists families. A fraction of a GPU is a virtual GPU, which cannot be partitioned.
     if accelerator is None or not accelerator.mig or accelerator.fraction or accelerator.memory_gib_each is None:
         return None
     return facts.mig()["gpus"].get(accelerator.name, {}).get(str(round(accelerator.memory_gib_each)))
 
 
 def sharing_labels(shares: GpuShares | None, *, bottlerocket: bool) -> dict[str, str]:
-    """The node label that selects the configuration."""
+    """Return the node label that selects the configuration."""
     if shares is None or bottlerocket:
         return {}
     return {MIG_CONFIG_LABEL if shares.mig_profile else PLUGIN_CONFIG_LABEL: shares.config}
 
 
 def sharing_settings(shares: GpuShares | None, types: Sequence[InstanceType], *, bottlerocket: bool) -> dict[str, Any]:
-    """Bottlerocket settings that make its own device plugin share the GPUs."""
+    """Return Bottlerocket settings that make its own device plugin share the GPUs."""
     if shares is None or not bottlerocket:
         return {}
     if shares.mig_profile is None:
@@ -87,7 +88,7 @@ def sharing_settings(shares: GpuShares | None, types: Sequence[InstanceType], *,
             "time-slicing": {
                 "replicas": shares.shares_per_gpu,
                 "rename-by-default": shares.resource == SHARED_GPU,
-                # Two shares may be of the same GPU and give no more time than one.
+                # Two shares can be of the same GPU, which gives no more time than one share.
                 "fail-requests-greater-than-one": True,
             },
         }

@@ -1,4 +1,4 @@
-"""Resolve ``karpenter``: roles, policies, interruption queue and rules of its AWS side."""
+"""Resolve ``karpenter``: roles, policies, interruption queue and rules of its AWS resources."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NODE_POLICIES = (
     "AmazonEC2ContainerRegistryPullOnly",
     "AmazonSSMManagedInstanceCore",
 )
-"""What a node's own role needs. The VPC CNI has a Pod Identity role, so AmazonEKS_CNI_Policy is not among them."""
+"""Managed policies of the node role. The VPC CNI has a Pod Identity role, so AmazonEKS_CNI_Policy is not needed."""
 NODE_ROLE = "https://docs.aws.amazon.com/eks/latest/userguide/create-node-role.html"
 
 _NAMED = "cluster, region and purpose, at most 64 characters"
@@ -33,14 +33,14 @@ _EVENTS = (
 
 
 def node_policy_arns(partition: str) -> tuple[str, ...]:
-    """ARNs of the managed policies of a node's role."""
+    """Return the ARNs of the node role's managed policies."""
     return tuple(f"arn:{partition}:iam::aws:policy/{name}" for name in NODE_POLICIES)
 
 
 def resolve_karpenter(
     karpenter: KarpenterSpec, *, cluster_name: str, region: str, partition: str, private: bool = False
 ) -> ResolvedKarpenter:
-    """Derive Karpenter's AWS side; ``private`` is a network without a way to the internet."""
+    """Derive Karpenter's AWS resources; ``private`` means a network without internet access."""
     return _Karpenter(karpenter, cluster_name, region, partition, private).collect()
 
 
@@ -57,7 +57,7 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
         return aws_names.limited(self._cluster_name, self._region, purpose, limit=limit)
 
     def namespace(self) -> Derived[str]:
-        return stated_field(self._spec, "namespace", "kube-system, as Karpenter advises")
+        return stated_field(self._spec, "namespace", "kube-system, as Karpenter recommends")
 
     def service_account(self) -> Derived[str]:
         return stated_field(self._spec, "service_account", "the chart's default")
@@ -70,7 +70,7 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
         keys = [key for key in policies.names() if needed.get(key, True)]
         return rule(
             {key: self._name(f"karpenter-{key}", limit=aws_names.IAM_POLICY) for key in keys},
-            "split as Karpenter splits them: one policy would pass 6,144 characters with a long cluster name",
+            "split like Karpenter's own policies: with a long cluster name, one policy would exceed 6,144 characters",
         )
 
     def node_role_name(self) -> Derived[str]:
@@ -79,30 +79,30 @@ class _Karpenter(Resolver[ResolvedKarpenter]):
     def node_policy_arns(self) -> Derived[tuple[str, ...]]:
         return rule(
             tuple(dict.fromkeys((*node_policy_arns(self._partition), *self._spec.node_policies))),
-            "join the cluster, pull images, Systems Manager session; and the strategy's own",
+            "to join the cluster, pull images and use Systems Manager sessions; plus the strategy's policies",
             NODE_ROLE,
         )
 
     def instance_profile_name(self) -> Derived[str | None]:
         if not self._private:
-            return rule(None, "Karpenter makes one for each EC2NodeClass")
+            return rule(None, "Karpenter creates one for each EC2NodeClass")
         name = self._name("karpenter-node", limit=aws_names.INSTANCE_PROFILE)
-        return rule(name, "IAM has no endpoint in a VPC, so that Karpenter cannot make one itself")
+        return rule(name, "IAM has no VPC endpoint, so Karpenter cannot create one itself")
 
     def queue_name(self) -> Derived[str | None]:
         wanted, said = self._spec.interruption_queue, "interruption_queue" in self._spec.model_fields_set
         name = aws_names.limited(self._cluster_name, "karpenter", limit=aws_names.SQS_QUEUE) if wanted else None
-        return stated_if(said, name, "nodes are drained before an interruption")
+        return stated_if(said, name, "Karpenter drains nodes before an interruption")
 
     def rules(self) -> Derived[tuple[InterruptionRule, ...]]:
         rules = tuple(_rules(self._cluster_name)) if self._spec.interruption_queue else ()
-        return rule(rules, "the five events that Karpenter acts on", _INTERRUPTIONS)
+        return rule(rules, "the five events that Karpenter handles", _INTERRUPTIONS)
 
     def volume_key_arns(self) -> Derived[tuple[str, ...]]:
         keys = tuple(dict.fromkeys(pool.disk.kms_key_arn for pool in self._spec.node_pools if pool.disk.kms_key_arn))
         if not keys:
-            return rule(keys, "no node pool has a key of its own")
-        return rule(keys, "Karpenter launches nodes in its own name, so that it needs the use of their volumes' keys")
+            return rule(keys, "no node pool has its own volume key")
+        return rule(keys, "Karpenter launches the nodes itself, so it needs permission to use their volume keys")
 
 
 def _rules(cluster_name: str) -> Iterator[InterruptionRule]:

@@ -1,4 +1,4 @@
-"""Resolve ``kubernetes``: which charts are installed, from the hardware and what the strategy asks for."""
+"""Resolve ``kubernetes``: the charts to install, from the hardware and the strategy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
 @dataclass(frozen=True)
 class NodeNeeds:
-    """What decides which charts a group or pool needs; ``path`` is its place in the strategy."""
+    """Properties of a group or pool that decide which charts it needs; ``path`` is its place in the strategy."""
 
     path: str
     hardware: Hardware
@@ -37,18 +37,18 @@ class NodeNeeds:
 
 
 def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tuple[str, str]]:
-    """Key and reason of each chart that is installed, in the order of installation."""
+    """Return key and reason of each chart to install, in the order of installation."""
     kubernetes = strategy.kubernetes
-    # Bottlerocket's NVIDIA variants run a device plugin of their own; a second one fails:
+    # Bottlerocket's NVIDIA variants run their own device plugin; a second one fails:
     # https://github.com/eksctl-io/eksctl/issues/5277
     gpu = [each for each in nodes if each.hardware is Hardware.NVIDIA_GPU and each.ami_family == "al2023"]
     neuron = [each for each in nodes if each.hardware.is_neuron]
     efa = [each for each in nodes if each.efa]
     if kubernetes.prometheus:
-        # First, so that others find its ServiceMonitor.
+        # First, because other charts need its ServiceMonitor.
         yield "kube-prometheus-stack", "kubernetes.prometheus is true"
     if strategy.karpenter:
-        yield "karpenter-crd", "Karpenter's resource definitions, in a chart of their own so that they are upgraded"
+        yield "karpenter-crd", "Karpenter's CRDs, in a separate chart so that they are upgraded"
         yield "karpenter", "the strategy has a karpenter section"
     if kubernetes.gpu_operator:
         yield "gpu-operator", "kubernetes.gpu_operator is true"
@@ -59,7 +59,10 @@ def wanted_charts(strategy: Strategy, nodes: Sequence[NodeNeeds]) -> Iterator[tu
     if efa:
         yield "aws-efa-k8s-device-plugin", f"nodes with EFA: {_paths(efa)}"
     if kubernetes.dcgm_exporter and not kubernetes.gpu_operator:
-        yield "dcgm-exporter", "kubernetes.dcgm_exporter is true; the GPU Operator brings its own"
+        yield (
+            "dcgm-exporter",
+            "kubernetes.dcgm_exporter is true, and there is no GPU Operator, which has its own exporter",
+        )
     if kubernetes.load_balancer_controller:
         yield "aws-load-balancer-controller", "kubernetes.load_balancer_controller is true"
     if kubernetes.cluster_autoscaler:
@@ -80,7 +83,7 @@ def _needs(path: str, nodes: Sequence[ResolvedNodeGroup | ResolvedNodePool]) -> 
 def resolve_kubernetes(
     strategy: Strategy, *, node_groups: Sequence[ResolvedNodeGroup], node_pools: Sequence[ResolvedNodePool]
 ) -> ResolvedKubernetes:
-    """Derive what runs on the cluster; groups and pools are those of the strategy, resolved."""
+    """Derive the charts and objects on the cluster; groups and pools are those of the strategy, resolved."""
     needs = [*_needs("node_groups", node_groups), *_needs("karpenter.node_pools", node_pools)]
     overlays = any(pool.overlays for pool in node_pools)
     return _Kubernetes(strategy, dict(wanted_charts(strategy, needs)), overlays).collect()
@@ -106,12 +109,12 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
 
     def charts(self) -> Derived[Mapping[str, ResolvedChart]]:
         charts = {key: _Chart(key, self._strategy, why).collect() for key, why in self._wanted.items()}
-        return rule(charts, "what the hardware needs, and what is asked for")
+        return rule(charts, "charts for the hardware, and those that the strategy enables")
 
     def feature_gates(self) -> Derived[Mapping[str, bool]]:
         karpenter = self._strategy.karpenter
         if karpenter is None:
-            return rule({}, "no Karpenter")
+            return rule({}, "the strategy has no karpenter section")
         gates = karpenter.feature_gates
         overlay = True if gates.node_overlay is None and self._overlays else gates.node_overlay
         chosen = {
@@ -123,14 +126,16 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
         }
         value = {name: each for name, each in chosen.items() if each is not None}
         if not self._overlays:
-            return rule(value, "the strategy's alone")
-        return rule(value, "the strategy's; nodeOverlay tells Karpenter of shared GPUs", _NODE_OVERLAYS)
+            return rule(value, "only the strategy's")
+        return rule(
+            value, "the strategy's; nodeOverlay makes shared GPUs and huge pages visible to Karpenter", _NODE_OVERLAYS
+        )
 
     def karpenter_replicas(self) -> Derived[int]:
         karpenter = self._strategy.karpenter
         if karpenter is None:
-            return default(0, "no Karpenter")
-        return stated_field(karpenter, "replicas", "one works, one stands by")
+            return default(0, "the strategy has no karpenter section")
+        return stated_field(karpenter, "replicas", "one active, one on standby")
 
     def service_roles(self) -> Derived[tuple[ServiceRole, ...]]:
         roles = (
@@ -138,14 +143,14 @@ class _Kubernetes(Resolver[ResolvedKubernetes]):
             for key in service_roles.roles()
             if key in self._wanted
         )
-        return rule(tuple(roles), "charts that call AWS")
+        return rule(tuple(roles), "one per chart that calls AWS")
 
     def teams(self) -> Derived[tuple[ResolvedTeam, ...]]:
         said = "teams" in self._spec.model_fields_set
-        return stated_if(said, tuple(map(_team, self._spec.teams)), "no namespaces are made")
+        return stated_if(said, tuple(map(_team, self._spec.teams)), "the stack creates no namespaces")
 
     def neuron_monitor(self) -> Derived[bool]:
-        return stated_field(self._spec, "neuron_monitor", "not asked for")
+        return stated_field(self._spec, "neuron_monitor", "not enabled in the strategy")
 
 
 class _Chart(Resolver[ResolvedChart]):
@@ -157,7 +162,7 @@ class _Chart(Resolver[ResolvedChart]):
         self._why = why
         self._row = cite("facts/charts.json", "charts", key)
         self._given = charts.get(key, Chart())
-        # The definitions are those of the controller.
+        # The CRDs have the controller's version.
         self._versioned = charts.get("karpenter", Chart()) if key == "karpenter-crd" else self._given
         karpenter = strategy.karpenter if key in ("karpenter", "karpenter-crd") else None
         self._namespace = karpenter.namespace if karpenter else None
@@ -170,20 +175,20 @@ class _Chart(Resolver[ResolvedChart]):
         return rule(row.value, "its name in the repository", row)
 
     def repository(self) -> Derived[str]:
-        return stated_or(self._given.repository, self._row["repository"], "where it is published")
+        return stated_or(self._given.repository, self._row["repository"], "the repository that publishes it")
 
     def version(self) -> Derived[str]:
         chosen = self._given.version or self._versioned.version
-        return stated_or(chosen, self._row["version"], "the release this toolkit was written for")
+        return stated_or(chosen, self._row["version"], "the release that this toolkit was written for")
 
     def namespace(self) -> Derived[str]:
         row = self._row["namespace"]
         if self._namespace not in (None, row.value):
             return stated(str(self._namespace), "karpenter.namespace of the strategy")
-        return rule(row.value, "where the chart's documentation puts it", row)
+        return rule(row.value, "the namespace in the chart's documentation", row)
 
     def values(self) -> Derived[Mapping[str, Any]]:
-        return stated_if(bool(self._given.values), self._given.values, "derived values alone")
+        return stated_if(bool(self._given.values), self._given.values, "derived values only")
 
 
 class _ServiceRole(Resolver[ServiceRole]):
@@ -208,17 +213,17 @@ class _ServiceRole(Resolver[ServiceRole]):
 
     def namespace(self) -> Derived[str]:
         row = self._row["namespace"]
-        return rule(row.value, "where the chart runs", row)
+        return rule(row.value, "the namespace of the chart", row)
 
     def service_account(self) -> Derived[str]:
-        return rule(self._role["service_account"], "of the chart's pods", self._role["source"])
+        return rule(self._role["service_account"], "the service account of the chart's pods", self._role["source"])
 
     def policies(self) -> Derived[tuple[ServicePolicy, ...]]:
         policies = (
             ServicePolicy(each, self._name(f"{self._key}-{each}", limit=aws_names.IAM_POLICY), frozen(statements))
             for each, statements in service_roles.policies(self._key, self._strategy.name).items()
         )
-        return rule(tuple(policies), "what the chart's documentation asks for", self._role["source"])
+        return rule(tuple(policies), "policies from the chart's documentation", self._role["source"])
 
 
 # ResourceQuota counts extended resources by their requests only:

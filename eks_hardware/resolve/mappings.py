@@ -1,4 +1,4 @@
-"""Nested mappings: merge two of them, freeze one."""
+"""Nested mappings: merge two of them, or freeze one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``below`` with ``above`` over it: maps merge, everything else replaces.
+    """Return ``below`` with ``above`` merged over it: maps are merged, other values replaced.
 
     >>> merged({"env": {"A": "1", "B": "2"}}, {"env": {"B": "3"}})
     {'env': {'A': '1', 'B': '3'}}
@@ -22,7 +22,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def frozen(value: Any) -> Any:
-    """Return ``value`` with every mapping read-only and every list a tuple, at any depth.
+    """Return ``value`` with all mappings read-only and all lists as tuples, at any depth.
 
     >>> frozen({"env": ["A"]})["env"]
     ('A',)

@@ -1,6 +1,6 @@
-"""What a strategy resolves to: frozen plain data, with the reason beside every value.
+"""The objects that a strategy resolves to: frozen plain data, with a reason for every value.
 
-Constructs and commands read only this. ``resolved.why("ami_type")`` says where a value comes from.
+Constructs and commands read only these objects. ``resolved.why("ami_type")`` returns the reason for a value.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ R = TypeVar("R", bound="Resolved")
 
 
 CHANGED = "changed by the caller"
-"""The reason for a value that a program changed and gave no reason for."""
+"""Default reason for a value that a program changed."""
 
 
 class Origin(str, Enum):
-    """Where a resolved value comes from; ``caller`` is the program that changed it after it was resolved.
+    """Origin of a resolved value; ``caller`` is the program that changed it after resolving.
 
     Examples:
         >>> resolved.why("region").origin
@@ -44,12 +44,12 @@ class Origin(str, Enum):
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a value is what it is.
+    """The reason for a value.
 
     Attributes:
-        origin: what it comes from.
-        text: why, in words.
-        source: the row of a data file that says so, or the page; None where the words say it all.
+        origin: kind of origin.
+        text: the reason in words.
+        source: row of a data file, or page, that documents it; None if there is none.
 
     Examples:
         >>> str(resolved.why("partition"))
@@ -66,7 +66,7 @@ class Reason:
 
 @dataclass(frozen=True, kw_only=True)
 class Resolved:
-    """Base of everything that is resolved.
+    """Base class of all resolved objects.
 
     Examples:
         >>> isinstance(resolved, Resolved), isinstance(resolved.network, Resolved)
@@ -76,11 +76,11 @@ class Resolved:
     reasons: Mapping[str, Reason] = field(repr=False, compare=False)
 
     def why(self, field_name: str) -> Reason:
-        """Return the reason for a field; ``KeyError`` for an unknown one."""
+        """Return the reason for a field; raise ``KeyError`` for an unknown field."""
         return self.reasons[field_name]
 
     def explained(self) -> list[tuple[str, Any, Reason]]:
-        """Every field with its value and reason, in the order of the class."""
+        """Return every field with its value and reason, in the order of the class."""
         return [
             (each.name, getattr(self, each.name), self.reasons[each.name])
             for each in fields(self)
@@ -88,15 +88,15 @@ class Resolved:
         ]
 
     def changed(self: R, *, because: str = CHANGED, place: str = "", **values: Any) -> R:
-        """Return a copy with other values, each with the reason for it; nothing else is derived again.
+        """Return a copy with other values and their reason; other values are not derived again.
 
         Args:
-            because: why.
-            place: what messages call this object; by default its class.
-            values: by the name of the field; maps and lists are frozen on the way in.
+            because: the reason.
+            place: name of this object in error messages; by default its class.
+            values: values by field name; maps and lists are frozen.
 
         Raises:
-            ValueError: ``SETTING_UNKNOWN`` for an unknown field, ``SETTING_TYPE`` for a value of another type.
+            ValueError: ``SETTING_UNKNOWN`` for an unknown field, ``SETTING_TYPE`` for a value of the wrong type.
 
         Examples:
             >>> group = resolve(strategy).node_groups[0].changed(metadata_hop_limit=2, because="a sidecar asks IMDS")
@@ -109,12 +109,12 @@ class Resolved:
         return replace(self, **checked, reasons=MappingProxyType(reasons))
 
     def _checked(self, name: str, value: Any, place: str) -> Any:
-        """A value as the field of a name holds it."""
+        """Return a value converted to the type of its field."""
         known = {each.name for each in fields(self)} - {"reasons"}
         if name not in known:
             raise ValueError(f"SETTING_UNKNOWN {place}: there is no such field; {did_you_mean(name, known)}")
         try:
-            # mypy asks whether an object of the class can be hashed, not the class.
+            # mypy checks whether an object of the class is hashable, not whether the class is.
             adapter = _type_of(type(self), name)  # type: ignore[arg-type]
             return frozen(adapter.validate_python(value))
         except ValidationError as error:
@@ -128,13 +128,13 @@ def _type_of(kind: type[Any], name: str) -> TypeAdapter[Any]:
 
 
 def _inside(place: tuple[int | str, ...]) -> str:
-    """Where in a value a fault is: ``[0].key: ``; empty for the whole."""
+    """Return where in a value an error is: ``[0].key: ``; empty for the whole value."""
     parts = "".join(f"[{each}]" if isinstance(each, int) else f".{each}" for each in place)
     return f"{parts.lstrip('.')}: " if parts else ""
 
 
 class SubnetRole(str, Enum):
-    """What a subnet is for.
+    """Purpose of a subnet.
 
     Examples:
         >>> len(resolved.network.of_role(SubnetRole.PRIVATE))
@@ -149,7 +149,7 @@ class SubnetRole(str, Enum):
 
 @dataclass(frozen=True)
 class ResolvedSubnet:
-    """One subnet. Its key (``private-usw2-az1``) is part of its Terraform address.
+    """A subnet. Its key (``private-usw2-az1``) is part of its Terraform address.
 
     Examples:
         >>> resolved.network.subnets[0].key
@@ -168,7 +168,7 @@ class ResolvedSubnet:
 
 @dataclass(frozen=True)
 class ExistingSubnets:
-    """Subnets of a VPC that someone else owns, by zone id.
+    """Subnets of an existing VPC, by zone id.
 
     Examples:
         >>> subnets = {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
@@ -186,17 +186,17 @@ class ExistingSubnets:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedNetwork(Resolved):
-    """The VPC and its subnets, or those that exist.
+    """The VPC and its subnets, or existing ones.
 
     Attributes:
-        cidr: IPv4 network of the VPC, None for an existing one.
-        pod_cidr: second network, for pods.
-        zone_ids: zones that have subnets, in the order of their ids.
-        control_plane_zone_ids: zones of the control plane's interfaces, fixed for the cluster's life.
-        endpoint_zone_ids: zones that have the interface endpoints.
-        subnets: subnets to make, by role and zone.
-        nat_zone_ids: zones that have a NAT gateway.
-        nat_zone_by_zone: for each zone the zone whose NAT gateway its private subnet uses.
+        cidr: IPv4 CIDR of the VPC; None for an existing VPC.
+        pod_cidr: secondary CIDR, for pods.
+        zone_ids: zones with subnets, ordered by id.
+        control_plane_zone_ids: zones of the control plane's interfaces; they never change while the cluster exists.
+        endpoint_zone_ids: zones with interface endpoints.
+        subnets: subnets to create, by role and zone.
+        nat_zone_ids: zones with a NAT gateway.
+        nat_zone_by_zone: for each zone, the zone of the NAT gateway that its private subnet uses.
         gateway_endpoints: services with a gateway endpoint.
         interface_endpoints: services with an interface endpoint.
 
@@ -231,7 +231,7 @@ class ResolvedAccessEntry:
     """An access entry; ``key`` is part of its Terraform address.
 
     Attributes:
-        policies: pairs of EKS access policy ARN and the namespaces it is limited to (empty: the cluster).
+        policies: pairs of an EKS access policy ARN and the namespaces it is limited to (empty: whole cluster).
 
     Examples:
         >>> resolved.cluster.access_entries[0].principal_arn
@@ -246,15 +246,15 @@ class ResolvedAccessEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedAddon(Resolved):
-    """One EKS add-on.
+    """An EKS add-on.
 
     Attributes:
-        before_nodes: nodes need it to become Ready, so they are made after it.
-        before_charts: pods of charts may use it (names, volumes), so charts are installed after it.
+        before_nodes: nodes need it to become Ready, so it is created before them.
+        before_charts: pods of charts may need it (DNS, volumes), so it is installed before them.
         configuration: configuration values, JSON-serializable; empty for none.
-        service_account: the account with a Pod Identity role, None when it needs no AWS permission.
-        policy_arns: managed policies of that role.
-        statements: statements of its own policy document; empty for none.
+        service_account: service account with a Pod Identity role; None if it needs no AWS permissions.
+        policy_arns: managed policies of the role.
+        statements: statements of the role's own policy document; empty for none.
 
     Examples:
         >>> {addon.name: addon.before_nodes for addon in resolved.cluster.addons}["coredns"]
@@ -309,7 +309,7 @@ class ResolvedCluster(Resolved):
 
 @dataclass(frozen=True)
 class BlockDevice:
-    """An EBS volume of a node, always encrypted.
+    """An EBS volume of a node; always encrypted.
 
     Examples:
         >>> resolved.node_groups[0].block_devices[0].volume_type
@@ -326,7 +326,7 @@ class BlockDevice:
 
 @dataclass(frozen=True)
 class ResolvedTaint:
-    """A taint in the spelling of the EKS API (``NO_SCHEDULE``).
+    """A taint, spelled as in the EKS API (``NO_SCHEDULE``).
 
     Examples:
         >>> resolved.node_groups[1].taints[0].effect
@@ -340,7 +340,7 @@ class ResolvedTaint:
 
 @dataclass(frozen=True)
 class CapacityTarget:
-    """The reservation that nodes are launched into; exactly one of the two is set.
+    """The reservation in which nodes are launched; exactly one of the two fields is set.
 
     Examples:
         >>> gpu = resolved.node_groups[1]
@@ -354,15 +354,15 @@ class CapacityTarget:
 
 @dataclass(frozen=True)
 class GpuShares:
-    """How the GPUs of a node are given to pods.
+    """How pods share the GPUs of a node.
 
     Attributes:
-        config: name of the sharing, also the value of the node label that selects it (``time-slicing-4``,
+        config: name of the sharing configuration, also the value of its node label (``time-slicing-4``,
             ``all-1g.10gb``).
-        resource: extended resource that pods ask for: ``nvidia.com/gpu``, ``nvidia.com/gpu.shared`` or
+        resource: extended resource that pods request: ``nvidia.com/gpu``, ``nvidia.com/gpu.shared`` or
             ``nvidia.com/mig-1g.10gb``.
-        shares_per_gpu: pods that get a part of one GPU at the same time.
-        mig_profile: ``1g.10gb``, None for time slicing.
+        shares_per_gpu: number of pods that can share one GPU.
+        mig_profile: MIG profile such as ``1g.10gb``; None for time slicing.
 
     Examples:
         >>> resolved.node_pools[0].gpu_shares.config
@@ -377,19 +377,19 @@ class GpuShares:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedNodeGroup(Resolved):
-    """One managed node group with its launch template.
+    """A managed node group with its launch template.
 
     Attributes:
-        capacity_type: as the EKS API spells it: ON_DEMAND, SPOT, CAPACITY_BLOCK.
-        market_type: ``capacity-block`` where the launch template has to say so.
-        instance_type_in_launch_template: EKS wants a capacity block's type in the template, not in the group.
-        efa_interfaces: network interfaces of the launch template; empty leaves the one default interface.
-        user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty
-            leaves everything to EKS.
+        capacity_type: as in the EKS API: ON_DEMAND, SPOT, CAPACITY_BLOCK.
+        market_type: ``capacity-block`` if the launch template must set it.
+        instance_type_in_launch_template: EKS requires a Capacity Block's type in the template, not in the group.
+        efa_interfaces: network interfaces of the launch template; empty keeps the one default interface.
+        user_data: NodeConfig spec or Bottlerocket settings (``resolve.user_data`` writes them as text); empty leaves
+            all settings to EKS.
         shell: shell script lines that run before the node joins (AL2023 only).
         tags: tags of the group and its launch template.
-        instance_tags: tags of what the template launches: instances, volumes, network interfaces.
-        max_pods: pods a node, None where the kubelet's own computation is kept.
+        instance_tags: tags of the resources that the template creates: instances, volumes, network interfaces.
+        max_pods: maximum pods per node; None keeps the kubelet's own number.
 
     Examples:
         >>> gpu = resolved.node_groups[1]
@@ -440,7 +440,7 @@ class ResolvedNodeGroup(Resolved):
 
     @property
     def efa_count(self) -> int:
-        """How many of the interfaces carry EFA traffic."""
+        """Number of interfaces that support EFA traffic."""
         return efa_count(self.efa_interfaces)
 
     @property
@@ -450,7 +450,7 @@ class ResolvedNodeGroup(Resolved):
 
 @dataclass(frozen=True)
 class InterruptionRule:
-    """An EventBridge rule that feeds Karpenter's interruption queue; ``key`` is part of its address.
+    """An EventBridge rule that sends events to Karpenter's interruption queue; ``key`` is part of its address.
 
     Examples:
         >>> [rule.key for rule in resolved.karpenter.rules][1]
@@ -465,10 +465,10 @@ class InterruptionRule:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedKarpenter(Resolved):
-    """Karpenter's AWS side.
+    """Karpenter's AWS resources.
 
     Attributes:
-        volume_key_arns: the user's keys for volumes of node pools, each once.
+        volume_key_arns: your own keys for volumes of node pools, without duplicates.
 
     Examples:
         >>> resolved.karpenter.queue_name
@@ -489,7 +489,7 @@ class ResolvedKarpenter(Resolved):
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedProvider(Resolved):
-    """The AWS provider block and its version range, and that of the Helm provider.
+    """The AWS provider block and its version range, and the Helm provider's version range.
 
     Examples:
         >>> resolved.provider.version

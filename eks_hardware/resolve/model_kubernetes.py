@@ -1,4 +1,4 @@
-"""What the Kubernetes half of a strategy resolves to: node pools, charts, storage; frozen data, as in ``model``."""
+"""The Kubernetes objects that a strategy resolves to: node pools, charts, storage; frozen data, as in ``model``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eks_hardware.resolve.model import BlockDevice, GpuShares, Resolved, Resolve
 
 @dataclass(frozen=True)
 class DisruptionBudget:
-    """A budget as ``spec.disruption.budgets`` of a NodePool writes it.
+    """A budget as in ``spec.disruption.budgets`` of a NodePool.
 
     Examples:
         >>> DisruptionBudget(nodes="10%").reasons
@@ -27,7 +27,7 @@ class DisruptionBudget:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedDisruption(Resolved):
-    """When Karpenter may remove a node, in the spelling of its API (``WhenEmpty``, ``Never``, ``720h``).
+    """When Karpenter may remove a node, spelled as in its API (``WhenEmpty``, ``Never``, ``720h``).
 
     Examples:
         >>> resolved.node_pools[0].disruption.expire_after
@@ -43,7 +43,7 @@ class ResolvedDisruption(Resolved):
 
 @dataclass(frozen=True)
 class ReservationSelector:
-    """One of ``capacityReservationSelectorTerms``: an id, or tags with an optional owner.
+    """An item of ``capacityReservationSelectorTerms``: an id, or tags with an optional owner.
 
     Examples:
         >>> ReservationSelector(id="cr-0123456789abcdef0", tags={}, owner_account_id=None).id
@@ -57,7 +57,7 @@ class ReservationSelector:
 
 @dataclass(frozen=True)
 class CapacityOverlay:
-    """What nodes of some types advertise, where Karpenter would compute something else (a NodeOverlay).
+    """Resources that nodes of some types advertise and Karpenter would compute differently (a NodeOverlay).
 
     Examples:
         >>> overlay = resolved.node_pools[0].overlays[0]
@@ -72,20 +72,20 @@ class CapacityOverlay:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedNodePool(Resolved):
-    """One Karpenter NodePool with its EC2NodeClass; both carry the pool's name.
+    """A Karpenter NodePool with its EC2NodeClass; both have the pool's name.
 
     Attributes:
-        instance_types: every type that the pool can make, by name.
-        ami_alias: ``al2023@v20260820``; None with an image of the user's.
-        image_id: the user's own image.
+        instance_types: every type that the pool can launch, by name.
+        ami_alias: alias such as ``al2023@v20260820``; None with your own image.
+        image_id: id of your own image.
         capacity_types: values of ``karpenter.sh/capacity-type``.
-        limits: resources of all nodes together, as Kubernetes quantities.
+        limits: maximum resources of all nodes together, as Kubernetes quantities.
         efa_interfaces: network interfaces of a node with EFA; empty without EFA.
-        network_interfaces: what the EC2NodeClass writes out; empty leaves it to Karpenter.
+        network_interfaces: interfaces that the EC2NodeClass sets; empty leaves them to Karpenter.
         kubelet: fields of ``spec.kubelet`` of the EC2NodeClass.
-        user_data: NodeConfig spec or Bottlerocket settings beside what Karpenter writes itself.
+        user_data: NodeConfig spec or Bottlerocket settings in addition to those that Karpenter writes.
         shell: shell script lines that run before the node joins (AL2023 only).
-        subnet_ids: subnets by zone id where the VPC exists already and is not tagged; empty selects by tag.
+        subnet_ids: subnets by zone id, for an existing VPC whose subnets are not tagged; empty selects by tag.
 
     Examples:
         >>> resolved.node_pools[0].capacity_types
@@ -127,17 +127,17 @@ class ResolvedNodePool(Resolved):
 
     @property
     def efa_count(self) -> int:
-        """How many of the interfaces carry EFA traffic."""
+        """Number of interfaces that support EFA traffic."""
         return efa_count(self.efa_interfaces)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedChart(Resolved):
-    """One Helm chart that is installed.
+    """A Helm chart to install.
 
     Attributes:
         repository: ``https://...``, or ``oci://...`` without the chart's name.
-        values: what the strategy says, merged over the derived values by ``eks_hardware.kubernetes``.
+        values: values of the strategy; ``eks_hardware.kubernetes`` merges them over the derived values.
 
     Examples:
         >>> resolved.kubernetes.charts["karpenter"].namespace
@@ -157,7 +157,7 @@ class ServicePolicy:
     """A managed policy of a service role; ``key`` is part of its Terraform address.
 
     Attributes:
-        statements: ``{partition}``, ``{region}`` and ``{account}`` in them are filled in later.
+        statements: policy statements; ``{partition}``, ``{region}`` and ``{account}`` in them are replaced later.
 
     Examples:
         >>> ServicePolicy("read", "research-read", ()).statements
@@ -171,7 +171,7 @@ class ServicePolicy:
 
 @dataclass(frozen=True, kw_only=True)
 class ServiceRole(Resolved):
-    """An IAM role that a service account gets through Pod Identity; ``key`` is part of its Terraform address.
+    """An IAM role of a service account, through Pod Identity; ``key`` is part of its Terraform address.
 
     Examples:
         >>> [role.key for role in resolved.kubernetes.service_roles]
@@ -187,7 +187,7 @@ class ServiceRole(Resolved):
 
 @dataclass(frozen=True)
 class ResolvedTeam:
-    """A namespace with its quota, in the names of ResourceQuota (``requests.nvidia.com/gpu``).
+    """A namespace with its quota, in the names of a ResourceQuota (``requests.nvidia.com/gpu``).
 
     Examples:
         >>> resolved.kubernetes.teams[0].name
@@ -202,12 +202,12 @@ class ResolvedTeam:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedKubernetes(Resolved):
-    """What runs on the cluster, and how it gets there.
+    """Charts and objects on the cluster, and how they are installed.
 
     Attributes:
-        charts: the charts that are installed, by key, in the order of installation.
-        feature_gates: Karpenter's, by the names of its chart (``nodeOverlay``).
-        service_roles: IAM roles of charts that call AWS, Karpenter's own aside.
+        charts: charts to install, by key, in the order of installation.
+        feature_gates: Karpenter's feature gates, by their names in its chart (``nodeOverlay``).
+        service_roles: IAM roles of charts that call AWS, without Karpenter's.
         neuron_monitor: whether Neuron metrics are exported; the exporter has no chart.
 
     Examples:
@@ -231,7 +231,7 @@ class ResolvedFsxLustre(Resolved):
     """An FSx for Lustre file system.
 
     Attributes:
-        deployment_type: as the FSx API spells it: ``PERSISTENT_2``, ``SCRATCH_2``.
+        deployment_type: as in the FSx API: ``PERSISTENT_2``, ``SCRATCH_2``.
         ports: TCP port ranges that clients and servers use.
 
     Examples:
@@ -269,7 +269,7 @@ class ResolvedEfs(Resolved):
 
 @dataclass(frozen=True)
 class ResolvedBucket:
-    """A bucket that pods mount.
+    """An S3 bucket that pods mount.
 
     Examples:
         >>> [bucket.name for bucket in resolved.storage.buckets]

@@ -19,7 +19,7 @@ _PUBLIC_LOAD_BALANCER = {"kubernetes.io/role/elb": "1"}
 _INTERNAL_LOAD_BALANCER = {"kubernetes.io/role/internal-elb": "1"}
 DISCOVERY_TAG = "karpenter.sh/discovery"
 
-_NONE = "none: the VPC is someone else's"
+_NONE = "none: the strategy uses an existing VPC"
 
 _EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
 
@@ -27,9 +27,9 @@ _EXCLUDED = ("facts/eks.json", "control_plane_excluded_zones", "zone_ids")
 def resolve_network(
     network: NetworkSpec, *, name: str, region: str, zones: ZoneChoice, addons: Sequence[str] = ()
 ) -> ResolvedNetwork:
-    """Derive everything about the network of the cluster ``name``.
+    """Derive all values of the network of the cluster ``name``.
 
-    ``addons`` are the cluster's add-ons: without NAT gateways they decide on endpoints too.
+    ``addons`` are the cluster's add-ons. Without NAT gateways the interface endpoints depend on them.
     """
     return _Network(network, name, region, zones, addons).collect()
 
@@ -51,8 +51,8 @@ class _Network(Resolver[ResolvedNetwork]):
 
     def cidr(self) -> Derived[str | None]:
         if self._spec.existing:
-            return default(None, "the VPC exists")
-        return stated_field(self._spec, "cidr", "10.0.0.0/16 has room for 8 zones of 4,096 nodes' addresses")
+            return default(None, "the strategy uses an existing VPC")
+        return stated_field(self._spec, "cidr", "10.0.0.0/16 has room for 8 zones with 4,096 node addresses each")
 
     def pod_cidr(self) -> Derived[str | None]:
         page = "https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html"
@@ -61,32 +61,32 @@ class _Network(Resolver[ResolvedNetwork]):
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         zone_ids = self._zones.zone_ids
         if self._spec.existing:
-            return stated(zone_ids, "the zones of the given subnets")
+            return stated(zone_ids, "the zones of the strategy's subnets")
         if not isinstance(self._spec.zones, int):
             return stated(zone_ids)
         reason = f"the region's first {len(self._zones.base)} zones that EKS allows"
         for zone, group in self._zones.added.items():
-            reason += f"; {zone} for {group}, whose type none of those offers"
+            reason += f"; {zone}, because {group} needs it"
         rows = (cite("catalogue/offerings.json", "regions", self._region), cite(*_EXCLUDED)) if zone_ids else ()
         return rule(zone_ids, reason, *rows)
 
     def control_plane_zone_ids(self) -> Derived[tuple[str, ...]]:
-        """Two zones, and the same two whatever is added later: EKS refuses to change the set of zones of a cluster.
+        """Return two zones that never change: EKS does not allow a cluster's set of zones to change.
 
         Source: https://docs.aws.amazon.com/eks/latest/userguide/network-reqs.html, aws/containers-roadmap#170
         """
         if self._spec.existing and self._spec.existing.control_plane_subnets:
-            return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the given subnets")
+            return stated(tuple(self._spec.existing.control_plane_subnets), "the zones of the strategy's subnets")
         count, excluded = cite("facts/choices.json", "control_plane_zones", "count"), control_plane_excluded()
         zone_ids = tuple(zone for zone in self._zones.base if zone not in excluded)[: count.value]
-        text = "the first two that EKS allows: it takes no other zones once the cluster exists"
+        text = "the first two that EKS allows; they cannot change once the cluster exists"
         return rule(zone_ids, text, count, cite(*_EXCLUDED))
 
     def subnets(self) -> Derived[tuple[ResolvedSubnet, ...]]:
         if self._spec.existing:
-            return rule((), "none: they exist")
+            return rule((), "none: the strategy uses existing subnets")
         subnets = tuple(_subnets(self._spec, self._zones, self.control_plane_zone_ids().value, discovery=self._name))
-        return rule(subnets, "each zone owns an eighth of the VPC, so that no subnet ever moves")
+        return rule(subnets, "each zone has a fixed eighth of the VPC, so no subnet ever changes")
 
     def nat_zone_ids(self) -> Derived[tuple[str, ...]]:
         # The first listed zone, not the first by name: a zone that is added later must not move the gateway.
@@ -99,7 +99,7 @@ class _Network(Resolver[ResolvedNetwork]):
         with_nat = self.nat_zone_ids().value
         return rule(
             {zone: zone if zone in with_nat else with_nat[0] for zone in self._zones.zone_ids if with_nat},
-            "a zone uses its own NAT gateway where it has one",
+            "a zone uses its own NAT gateway if it has one",
         )
 
     def gateway_endpoints(self) -> Derived[tuple[str, ...]]:
@@ -107,7 +107,7 @@ class _Network(Resolver[ResolvedNetwork]):
         if self._spec.existing:
             return rule((), _NONE, page)
         services = tuple(sorted({"s3", *self._spec.gateway_endpoints}))
-        text = "S3 always: ECR keeps image layers there, and a gateway endpoint costs nothing"
+        text = "always S3: ECR stores image layers there, and a gateway endpoint is free"
         return rule(services, text, page)
 
     def interface_endpoints(self) -> Derived[tuple[str, ...]]:
@@ -117,23 +117,23 @@ class _Network(Resolver[ResolvedNetwork]):
         if self._spec.existing:
             return default(services, _NONE)
         if nat_mode(self._spec) != "none":
-            return default(services, "none: NAT gateways reach AWS")
+            return default(services, "none: nodes reach AWS through NAT gateways")
         row = cite("facts/eks.json", "interface_endpoints")
         return default(services, "all that nodes need: there is no NAT gateway", row)
 
     def endpoint_zone_ids(self) -> Derived[tuple[str, ...]]:
         if self._spec.existing:
             return rule((), _NONE)
-        text = "not in zones that were added for one group: an endpoint costs per zone"
+        text = "not in zones added for one group: an endpoint costs money in each zone"
         page = "https://aws.amazon.com/privatelink/pricing/"
-        return rule(tuple(sorted(self._zones.base)), f"{text}, and not every service is in each", page)
+        return rule(tuple(sorted(self._zones.base)), f"{text}, and not every zone has every service", page)
 
     def flow_logs(self) -> Derived[FlowLogs | None]:
         if self._spec.existing:
             return default(None, _NONE)
         said, flow_logs = "flow_logs" in self._spec.model_fields_set, self._spec.flow_logs
         logs = flow_logs if flow_logs.enabled else None
-        return stated_if(said, logs, "refused traffic: a trace of scans and mistakes")
+        return stated_if(said, logs, "rejected traffic shows scans and misconfiguration")
 
     def flow_log_role_name(self) -> Derived[str]:
         name = aws_names.limited(self._name, self._region, "flow-logs", limit=aws_names.IAM_ROLE)
@@ -144,16 +144,16 @@ class _Network(Resolver[ResolvedNetwork]):
 
     def existing(self) -> Derived[ExistingSubnets | None]:
         subnets = _existing(self._spec, self.control_plane_zone_ids().value)
-        return optional(subnets, "the stack makes its own VPC")
+        return optional(subnets, "the stack creates its own VPC")
 
 
 def has_pod_subnets(network: NetworkSpec) -> bool:
-    """Whether pods have subnets of their own (VPC CNI custom networking)."""
+    """Return whether pods have their own subnets (VPC CNI custom networking)."""
     return network.pod_cidr is not None or bool(network.existing and network.existing.pod_subnets)
 
 
 def nat_mode(network: NetworkSpec) -> str:
-    """How nodes of a VPC that the stack makes reach the internet."""
+    """Return how nodes reach the internet in a VPC that the stack creates."""
     if network.nat_gateways is not None:
         return network.nat_gateways
     return "none" if network.private else "single"
@@ -178,7 +178,7 @@ def _subnet(role: SubnetRole, zone_id: str, cidr: str, tags: Mapping[str, str]) 
 
 
 def interface_endpoints(network: NetworkSpec, addons: Sequence[str]) -> tuple[str, ...]:
-    """Services that nodes reach through interface endpoints of the VPC that the stack makes."""
+    """Return the services with an interface endpoint in a VPC that the stack creates."""
     if network.existing:
         return ()
     if network.interface_endpoints is not None:

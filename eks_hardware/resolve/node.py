@@ -1,4 +1,4 @@
-"""What follows from the settings of a node and its instance types, for node groups and node pools alike."""
+"""Values that follow from a node's settings and instance types, for node groups and node pools alike."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from eks_hardware.resolve.model import BlockDevice, ResolvedTaint
 from eks_hardware.spellings import eks_effect
 
 CHOICES = "facts/choices.json"
-"""What this project chooses where a strategy says nothing."""
+"""This project's choices where a strategy sets nothing."""
 
 _LARGE_IMAGES = "accelerator images are large"
 
 AMI_PREFIXES = {"al2023": "AL2023", "bottlerocket": "BOTTLEROCKET"}
-"""How the EKS AMI types of an operating system begin."""
+"""Prefixes of an operating system's EKS AMI types."""
 
-# Labels that daemonsets select nodes on; without Node Feature Discovery they have to be set:
+# Labels that daemonsets use to select nodes. Without Node Feature Discovery they must be set here:
 # https://github.com/NVIDIA/k8s-device-plugin (affinity), https://github.com/aws/eks-charts (EFA plugin).
 NVIDIA_PLUGIN_LABEL = {"nvidia.com/gpu.present": "true"}
 NEURON_PLUGIN_LABEL = {"aws.amazon.com/neuron.present": "true"}
 EFA_LABEL = {"vpc.amazonaws.com/efa.present": "true"}
 
-# Bottlerocket's NVIDIA images bring driver, toolkit and a device plugin that runs on the host: no daemonset of the
-# plugin is wanted there, and this label keeps the GPU Operator's away too
+# Bottlerocket's NVIDIA images include the driver, the toolkit and a device plugin that runs on the host, so no
+# daemonset of the plugin may run there. This label also keeps the GPU Operator's daemonsets away
 # (https://github.com/bottlerocket-os/bottlerocket/issues/3992, commonOperandsLabelKey in
 # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go).
 NO_OPERANDS_LABEL = {"nvidia.com/gpu.deploy.operands": "false"}
 
 
-# Cluster Autoscaler takes a node with this label for not ready as long as it advertises no `nvidia.com/gpu`; without it
-# a second node starts while the first one's device plugin does. A node whose shares have another name would never be
-# ready: GPULabel in
+# Cluster Autoscaler treats a node with this label as not ready until it advertises `nvidia.com/gpu`. Without the label
+# it starts a second node while the device plugin of the first one starts. A node whose shares have another resource
+# name would never be ready: GPULabel in
 # https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/cloudprovider/aws/aws_cloud_provider.go
 # and cluster-autoscaler/processors/customresources/gpu_processor.go.
 AUTOSCALER_GPU_LABEL = "k8s.amazonaws.com/accelerator"
 
 
 def ami_family(node: NodeGroupSpec | NodePoolSpec) -> str:
-    """The operating system of a group or pool: that of a group's AMI type where the strategy names one."""
+    """Return the operating system of a group or pool: that of a group's AMI type if the strategy sets one."""
     wanted = node.ami.type if isinstance(node, NodeGroupSpec) else None
     if wanted is None:
         return node.ami.family
@@ -54,14 +54,14 @@ def ami_family(node: NodeGroupSpec | NodePoolSpec) -> str:
 
 
 def instance_store(template: NodeTemplate, types: tuple[InstanceType, ...]) -> str:
-    """What is done with local disks; by default one array where every type has them."""
+    """Return how local disks are used; by default as one array if every type has them."""
     if template.instance_store is not None:
         return template.instance_store
     return "raid0" if all(kind.instance_store for kind in types) else "none"
 
 
 def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
-    """Network interfaces of the first card whose addresses pods get; None where the type's are not known.
+    """Return the first card's network interfaces whose addresses pods get; None if the catalogue lacks them.
 
     An ``efa-only`` interface has no address, and with custom networking no pod uses the primary interface:
     https://docs.aws.amazon.com/eks/latest/best-practices/custom-networking.html
@@ -75,7 +75,7 @@ def pod_interfaces(kind: InstanceType, *, efa: bool, custom_networking: bool) ->
 
 
 def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> int | None:
-    """Pods of a node that there are addresses for, with prefix delegation; None where the type's are not known.
+    """Return how many pods of a node can have addresses, with prefix delegation; None if the catalogue lacks them.
 
     Two pods of every node, the CNI's and kube-proxy's, use the node's own address.
     """
@@ -87,17 +87,17 @@ def pod_addresses(kind: InstanceType, *, efa: bool, custom_networking: bool) -> 
 
 
 def recommended_pods(kind: InstanceType) -> int:
-    """The most pods that EKS recommends for a node, whatever its addresses."""
+    """Return the maximum number of pods that EKS recommends for a node, regardless of its addresses."""
     limits = facts.eks()["max_pods"]
     most: int = limits["small"] if kind.vcpus < limits["small_vcpus_below"] else limits["large"]
     return most
 
 
 def max_pods(template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool) -> int | None:
-    """The most pods of a node: as the strategy says, else the fewest of the group's types.
+    """Return a node's maximum number of pods: from the strategy, otherwise the smallest of the group's types.
 
-    EKS does not see prefix delegation when it computes this for a managed node group
-    (https://github.com/aws/containers-roadmap/issues/138), so that it is set.
+    It must be set, because EKS ignores prefix delegation when it computes the number for a managed node group
+    (https://github.com/aws/containers-roadmap/issues/138).
     """
     if template.kubelet.max_pods is not None:
         return template.kubelet.max_pods
@@ -107,7 +107,7 @@ def max_pods(template: NodeTemplate, types: Sequence[InstanceType], *, custom_ne
 def fewest_pods(
     template: NodeTemplate, types: Sequence[InstanceType], *, custom_networking: bool
 ) -> tuple[InstanceType, int | None]:
-    """The type that has the fewest pods, with their number; None counts as the fewest: its addresses are not known."""
+    """Return the type with the fewest pods and their number; None (addresses unknown) counts as the fewest."""
     pods: list[tuple[InstanceType, int | None]] = []
     for kind in types:
         addresses = pod_addresses(kind, efa=template.efa, custom_networking=custom_networking)
@@ -118,7 +118,7 @@ def fewest_pods(
 def system_settings(
     template: NodeTemplate, kind: InstanceType, *, bottlerocket: bool, max_pods: int | None, store: str
 ) -> dict[str, Any]:
-    """Spec of an AL2023 NodeConfig, or Bottlerocket settings; the strategy's own are merged over the derived ones."""
+    """Return the spec of an AL2023 NodeConfig, or Bottlerocket settings; the strategy's override derived ones."""
     kubelet = user_data.kubelet_settings(template.kubelet, max_pods)
     if bottlerocket:
         neuron = kind.hardware.is_neuron
@@ -129,7 +129,7 @@ def system_settings(
 
 
 def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[str, str]:
-    """The labels that decide which daemonsets run on a node."""
+    """Return the labels that decide which daemonsets run on a node."""
     chosen = dict(EFA_LABEL) if efa else {}
     if hardware is Hardware.NVIDIA_GPU:
         chosen |= NO_OPERANDS_LABEL if bottlerocket else NVIDIA_PLUGIN_LABEL
@@ -139,9 +139,9 @@ def plugin_labels(hardware: Hardware, *, efa: bool, bottlerocket: bool) -> dict[
 
 
 def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, ...]:
-    """The strategy's taints, after the one that keeps other pods off accelerated nodes."""
+    """Return the strategy's taints, after the one that keeps other pods off accelerated nodes."""
     own = tuple(ResolvedTaint(taint.key, taint.value, eks_effect(taint.effect)) for taint in template.taints)
-    # Device plugins tolerate a taint that is called as their resource is.
+    # Device plugins tolerate a taint with the name of their resource.
     key = accelerator_resource(hardware)
     if key is None or not template.accelerator_taint or any(taint.key == key for taint in own):
         return own
@@ -149,7 +149,7 @@ def taints(template: NodeTemplate, hardware: Hardware) -> tuple[ResolvedTaint, .
 
 
 def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:
-    """Size of the volume for container images, in GiB."""
+    """Derive the size of the volume for container images, in GiB."""
     given = template.disk.size_gib
     if hardware is Hardware.CPU:
         return stated_or(given, cite(CHOICES, "cpu_disk", "size_gib"), "room for images and logs")
@@ -157,24 +157,24 @@ def disk_size(template: NodeTemplate, hardware: Hardware) -> Derived[int]:
 
 
 def disk_throughput(template: NodeTemplate, hardware: Hardware) -> Derived[int | None]:
-    """Throughput of the volume for container images in MiB/s; None where its type has none of its own."""
+    """Derive the throughput of the volume for container images in MiB/s; None if its type has no setting for it."""
     disk = template.disk
     if disk.type != "gp3":
-        return rule(None, "only gp3 has a throughput of its own")
+        return rule(None, "only gp3 volumes have a throughput setting")
     if hardware is Hardware.CPU:
         row = cite("facts/nodes.json", "volumes", "gp3_throughput_mibps")
-        return stated_or(disk.throughput_mibps, row, "gp3's own")
+        return stated_or(disk.throughput_mibps, row, "gp3's default throughput")
     return stated_or(disk.throughput_mibps, cite(CHOICES, "accelerated_disk_throughput", "mibps"), _LARGE_IMAGES)
 
 
 def disk_layout(*, bottlerocket: bool) -> Cited[Mapping[str, Any]]:
-    """Volumes of the images of an operating system: ``root``, ``data``, and which of them images are kept on."""
+    """Return the volumes of an operating system's images: ``root``, ``data``, and which one stores container images."""
     family = "Bottlerocket" if bottlerocket else "AL2023"
     return cite("facts/karpenter.json", "block_devices", "families", family)
 
 
 def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: bool) -> tuple[BlockDevice, ...]:
-    """The EBS volumes of a node, that for container images last."""
+    """Return the EBS volumes of a node; the last one stores container images."""
     disk, layout = template.disk, disk_layout(bottlerocket=bottlerocket).value
     images = BlockDevice(
         device_name=layout["ephemeral_device"],
@@ -186,6 +186,6 @@ def block_devices(template: NodeTemplate, hardware: Hardware, *, bottlerocket: b
     )
     if layout["data"] is None:
         return (images,)
-    # Bottlerocket keeps images and logs on its second volume; the first holds the read-only system.
+    # Bottlerocket stores images and logs on its second volume; the first one is the read-only system.
     root = layout["root"]
     return (BlockDevice(root["device"], root["size_gib"], "gp3", None, None, disk.kms_key_arn), images)

@@ -1,4 +1,4 @@
-"""The fields of node groups and node pools: those that both have, those of groups, and those of pools."""
+"""The fields of node groups and node pools: shared fields, those of groups, and those of pools."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from eks_hardware.spellings import CAPACITY
 
 S = TypeVar("S", bound=NodeGroupSpec | NodePoolSpec)
 
-_ON_DEMAND = "neither spot nor a reservation is asked for"
+_ON_DEMAND = "the strategy requests neither Spot nor a reservation"
 _DEFAULT_TAGS = "https://docs.aws.amazon.com/autoscaling/ec2/userguide/ec2-auto-scaling-tagging.html"
 EFA_GROUP = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security"
 _EFA_ONE_ZONE = "https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits"
@@ -79,7 +79,7 @@ _USER_DATA_PAGES = {
 
 @dataclass(frozen=True)
 class _Cluster:
-    """What a group or pool takes from its cluster: its own zones, and the tags of everything in the stack."""
+    """A cluster's settings for one group or pool: its zones, and the tags of everything in the stack."""
 
     name: str
     zone_ids: tuple[str, ...]
@@ -102,13 +102,13 @@ class NodeFields(Resolver[R], Generic[R, S]):
         self._shares = gpu_shares(spec, self._types, bottlerocket=self._bottlerocket)
 
     def _reservations(self) -> Sequence[Reservation | PoolReservation]:
-        """The reservations that its nodes may be launched into."""
+        """Return the reservations in which its nodes may be launched."""
         if isinstance(self._spec, NodeGroupSpec):
             return (self._spec.reservation,) if self._spec.reservation else ()
         return self._spec.reservations
 
     def _cite(self, *fields: str) -> Cited[object]:
-        """Fields of the first type's row."""
+        """Return fields of the first type's row."""
         return self._catalogue.cite(self._first, "instances", *fields)
 
     def _describe(self) -> str:
@@ -117,7 +117,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return f"{self._first.name} has {has}"
 
     def _types_reason(self) -> str:
-        return "locked for the workload that it describes" if self._spec.described else "as the strategy says"
+        return "from the lock file, for the described workload" if self._spec.described else "as set in the strategy"
 
     def name(self) -> Derived[str]:
         return stated(self._spec.name)
@@ -127,7 +127,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
 
     def workload(self) -> Derived[str]:
         said = "workload" in self._spec.model_fields_set
-        return stated_if(said, self._spec.purpose, "general: no purpose is stated")
+        return stated_if(said, self._spec.purpose, "general: the strategy sets no workload")
 
     def hardware(self) -> Derived[Hardware]:
         return from_catalogue(self._first.hardware, self._describe(), *self._hardware_rows())
@@ -146,7 +146,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         family, ami = node.ami_family(self._spec), self._spec.ami
         if isinstance(self._spec, NodeGroupSpec) and self._spec.ami.type:
             return rule(family, f"the operating system of {self._spec.ami.type}")
-        return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy names another")
+        return stated_if("family" in ami.model_fields_set, family, "AL2023 unless the strategy sets another")
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         zone_ids = self._cluster.zone_ids
@@ -154,15 +154,15 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if self._spec.zones:
             return stated(zone_ids)
         if reserved and reserved >= set(zone_ids):
-            return stated(zone_ids, "where its reservations are")
+            return stated(zone_ids, "the zones of its reservations")
         rows = self._offerings(zone_ids)
         if self._spec.efa:
-            return default(zone_ids, "one zone: EFA traffic does not leave it", *rows, _EFA_ONE_ZONE)
+            return default(zone_ids, "one zone: EFA traffic cannot cross zones", *rows, _EFA_ONE_ZONE)
         more = ", and those of its reservations" if reserved else ""
         return default(zone_ids, f"the zones that offer its types{more}", *rows)
 
     def _offerings(self, zone_ids: Sequence[str]) -> list[Source]:
-        """For each zone the first type that is offered there, each row once."""
+        """Return for each zone the offering of the first type that the zone offers, without duplicates."""
         cite_offering = self._catalogue.cite_offering
         rows = (next(filter(None, (cite_offering(kind.name, zone) for kind in self._types)), None) for zone in zone_ids)
         return list(dict.fromkeys(row for row in rows if row))
@@ -171,12 +171,12 @@ class NodeFields(Resolver[R], Generic[R, S]):
         labels = self._sources_of_labels()
         return rule(
             {key: each.value for key, each in labels.items()},
-            "hardware, workload, accelerator, and what plugins and an autoscaler look for",
+            "hardware, workload, accelerator, and labels that device plugins and an autoscaler read",
             *(f"{key}: {each}" for key, each in labels.items()),
         )
 
     def _sources_of_labels(self) -> dict[str, Cited[str]]:
-        """Each label with what it comes from; the strategy's own win."""
+        """Return each label with its source; the strategy's own labels override derived ones."""
         hardware, rocket = self._first.hardware, self._bottlerocket
         sharing = {**sharing_labels(self._shares, bottlerocket=rocket), **self._autoscaler_labels()}
         plugins = node.plugin_labels(hardware, efa=self._spec.efa, bottlerocket=rocket)
@@ -190,32 +190,32 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return derived | {key: Cited(value, "the strategy") for key, value in self._spec.labels.items()}
 
     def _autoscaler_labels(self) -> dict[str, str]:
-        """Labels that Cluster Autoscaler reads."""
+        """Return labels that Cluster Autoscaler reads."""
         return {}
 
     def taints(self) -> Derived[tuple[ResolvedTaint, ...]]:
         own, hardware = self._spec.taints, self._first.hardware
         chosen = node.taints(self._spec, hardware)
         if len(chosen) > len(own):
-            text = "only pods that ask for the accelerator land here"
+            text = "only pods that request the accelerator run here"
             page = f"{_NEURON_PLUGIN if hardware.is_neuron else _NVIDIA_PLUGIN} (key that the device plugin tolerates)"
-            return rule(chosen, f"{text}; and the strategy's own" if own else text, page)
+            return rule(chosen, f"{text}; plus the strategy's taints" if own else text, page)
         if chosen:
             return stated(chosen)
         if accelerator_resource(hardware):
             return stated(chosen, "accelerator_taint is false")
-        text = "for which there is no usual taint" if self._first.accelerator else "to keep other pods from"
+        text = "without a standard taint" if self._first.accelerator else "to protect with a taint"
         return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
-        """The layout that ``catalogue/efa.py`` gives the first type."""
+        """Derive the layout of the first type's interfaces (``catalogue/efa.py``)."""
         kind = self._first
         most = f"{kind.max_efa_interfaces} EFA interfaces on {len(kind.network_cards)} network cards"
         row = self._cite("max_efa_interfaces", "cards")
         if self._spec.efa:
             return from_catalogue(kind.efa_interfaces, f"{kind.name} has {most}", row, _EFA_LAYOUT)
-        could = f"could have {most}" if kind.supports_efa else "has no EFA"
-        return default((), f"efa is not asked for; {kind.name} {could}", row)
+        could = f"supports {most}" if kind.supports_efa else "does not support EFA"
+        return default((), f"efa is not enabled; {kind.name} {could}", row)
 
     def placement_group_name(self) -> Derived[str | None]:
         wanted = self._spec.placement_group
@@ -223,13 +223,13 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if wanted != "auto":
             return stated(name if wanted == "cluster" else None)
         if self._reservations():
-            text = "a placement group that the reservation lacks leaves its capacity unused"
+            text = "with a placement group that differs from the reservation's, the reserved capacity stays unused"
             return rule(None, text, _PLACEMENT_OF_RESERVATIONS)
         if not self._spec.efa:
-            return rule(None, "without EFA nothing needs nodes close together", _PLACEMENT)
+            return rule(None, "without EFA, nodes need not be close together", _PLACEMENT)
         row = self._cite("placement_strategies")
         if "cluster" not in self._first.placement_strategies:
-            return from_catalogue(None, "the type cannot be in a cluster placement group", row)
+            return from_catalogue(None, "the type does not support cluster placement groups", row)
         return rule(name, "EFA nodes are placed close together", row, _PLACEMENT)
 
     def _limited_name(self, limit: int) -> str:
@@ -239,7 +239,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def block_devices(self) -> Derived[tuple[BlockDevice, ...]]:
         hardware = self._first.hardware
         size, throughput = node.disk_size(self._spec, hardware), node.disk_throughput(self._spec, hardware)
-        stated_size = "size as the strategy says, device names as the image has them"
+        stated_size = "size from the strategy, device names from the image"
         text = size.reason.text if size.reason.source else stated_size
         sources = {
             "devices": node.disk_layout(bottlerocket=self._bottlerocket).source,
@@ -260,41 +260,45 @@ class NodeFields(Resolver[R], Generic[R, S]):
         if without:
             row = self._catalogue.cite(without, "instances", "instance_store")
             return default(store, f"{without.name} has no local disks", row)
-        return default(store, "local NVMe as one array for images and ephemeral storage", self._cite("instance_store"))
+        return default(
+            store, "local NVMe disks as one array for images and ephemeral storage", self._cite("instance_store")
+        )
 
     def _max_pods(self) -> Derived[int | None]:
-        """Pods a node; None where the kubelet's own number is kept."""
+        """Derive the maximum number of pods per node; None keeps the kubelet's own number."""
         if self._spec.kubelet.max_pods is not None:
             return stated(self._spec.kubelet.max_pods)
         custom = self._cluster.custom_networking
         least, value = node.fewest_pods(self._spec, self._types, custom_networking=custom)
         row = self._catalogue.cite(least, "instances", "cards", "ipv4_per_interface", "vcpus")
         if value is None:
-            return from_catalogue(None, f"kubelet's own number: the addresses of {least.name} are not known", row)
-        text = "addresses of the first network card with prefix delegation, within EKS's limit"
+            return from_catalogue(
+                None, f"the kubelet's own number: the catalogue lacks the addresses of {least.name}", row
+            )
+        text = "addresses of the first network card with prefix delegation, up to EKS's limit"
         return from_catalogue(value, text, row, cite("facts/eks.json", "max_pods"))
 
     def shell(self) -> Derived[tuple[str, ...]]:
         lines = self._cluster.shell
         if not lines:
-            return rule((), "no storage of the strategy needs a client on the nodes")
+            return rule((), "the strategy's storage needs no client on the nodes")
         if self._bottlerocket:
-            return rule((), "Bottlerocket runs no shell script")
+            return rule((), "Bottlerocket does not run shell scripts")
         row = cite("facts/storage.json", "lustre_client", "al2023")
-        return rule(lines, "the Lustre client, before the node joins", row)
+        return rule(lines, "installs the Lustre client before the node joins", row)
 
     def metadata_hop_limit(self) -> Derived[int]:
         if self._spec.pods_use_imds:
             row = cite(node.CHOICES, "metadata_hop_limit", "pods")
-            return rule(row.value, "pods reach instance metadata", row)
+            return rule(row.value, "pods can reach instance metadata", row)
         row = cite(node.CHOICES, "metadata_hop_limit", "nodes")
-        return rule(row.value, "pods cannot take the node's credentials", row)
+        return rule(row.value, "pods cannot use the node's credentials", row)
 
     def detailed_monitoring(self) -> Derived[bool]:
-        return stated_field(self._spec, "detailed_monitoring", "five-minute metrics cost nothing")
+        return stated_field(self._spec, "detailed_monitoring", "five-minute metrics are free")
 
     def gpu_shares(self) -> Derived[GpuShares | None]:
-        return stated_if(self._shares is not None, self._shares, "a pod gets whole accelerators")
+        return stated_if(self._shares is not None, self._shares, "pods get whole accelerators")
 
 
 # --- node groups
@@ -304,8 +308,8 @@ _LAUNCH_TEMPLATES = "https://docs.aws.amazon.com/eks/latest/userguide/launch-tem
 _CREATE_NODE_GROUP = "https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateNodegroup.html"
 _NODE_UPDATES = "https://docs.aws.amazon.com/eks/latest/userguide/managed-node-update-behavior.html"
 
-# Cluster Autoscaler knows labels, taints, CPU, memory and whole NVIDIA GPUs of a group without nodes; of what else a
-# node will advertise only these tags tell it.
+# Cluster Autoscaler can read labels, taints, CPU, memory and whole NVIDIA GPUs of an empty group. It learns other
+# resources of its nodes only from these tags.
 _AUTOSCALER_TAGS = (
     "https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/"
     "cluster-autoscaler/cloudprovider/aws/README.md"
@@ -324,7 +328,7 @@ def resolve_node_group(
     common_tags: Mapping[str, str] | None = None,
     shell: tuple[str, ...] = (),
 ) -> ResolvedNodeGroup:
-    """Derive everything about one node group.
+    """Derive all values of one node group.
 
     The group's types have passed the rules: they exist, and share architecture and hardware.
     """
@@ -352,18 +356,18 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         prefix = node.AMI_PREFIXES[ami.family]
         fitting = [each for each in row.value if each.startswith(prefix) and not each.endswith("FIPS")]
         needing = self._first.accelerator.name if self._first.accelerator else self._first.architecture
-        return from_catalogue(fitting[0] if fitting else "CUSTOM", f"{ami.family} with what {needing} needs", row)
+        return from_catalogue(fitting[0] if fitting else "CUSTOM", f"{ami.family} image for {needing}", row)
 
     def image_id(self) -> Derived[str | None]:
-        return optional(self._spec.ami.image_id, f"EKS's own image of {self.ami_type().value}")
+        return optional(self._spec.ami.image_id, f"the EKS image of {self.ami_type().value}")
 
     def release_version(self) -> Derived[str | None]:
-        text = "the newest when the group is made or its launch template changes"
+        text = "the latest when the group is created or its launch template changes"
         return optional(self._spec.ami.release_version, text, f"{_CREATE_NODE_GROUP} (releaseVersion)")
 
     def kubernetes_version(self) -> Derived[str]:
         page = f"cluster.kubernetes_version; {_CREATE_NODE_GROUP} (version)"
-        return rule(self._kubernetes_version, "that of the cluster, the only one that EKS takes", page)
+        return rule(self._kubernetes_version, "the cluster's version; EKS accepts no other", page)
 
     def capacity(self) -> Derived[str]:
         return stated_field(self._spec, "capacity", _ON_DEMAND)
@@ -377,34 +381,34 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
 
     def market_type(self) -> Derived[str | None]:
         if self._is_capacity_block():
-            text = "a capacity block is launched under its own market type"
+            text = "Capacity Blocks have their own market type"
             return rule("capacity-block", text, _CAPACITY_TYPES_PAGE)
-        return rule(None, "only capacity blocks have one", _CAPACITY_TYPES_PAGE)
+        return rule(None, "only Capacity Blocks have one", _CAPACITY_TYPES_PAGE)
 
     def capacity_target(self) -> Derived[CapacityTarget | None]:
         given = self._spec.reservation
         target = CapacityTarget(given.id, given.resource_group_arn) if given else None
-        return optional(target, "no reservation is named: any capacity of the zones")
+        return optional(target, "no reservation: any capacity in the zones")
 
     def instance_type_in_launch_template(self) -> Derived[bool]:
         if self._is_capacity_block():
-            return rule(True, "EKS takes a capacity block's type from the launch template", _LAUNCH_TEMPLATES)
-        return rule(False, "EKS takes the types of a group, so that it can have several", _LAUNCH_TEMPLATES)
+            return rule(True, "EKS requires a Capacity Block's type in the launch template", _LAUNCH_TEMPLATES)
+        return rule(False, "the group lists the types, so it can have several", _LAUNCH_TEMPLATES)
 
     def min_size(self) -> Derived[int]:
-        return stated_field(self._spec.scaling, "min", "no node unless one is asked for")
+        return stated_field(self._spec.scaling, "min", "no nodes by default")
 
     def desired_size(self) -> Derived[int]:
         scaling = self._spec.scaling
         if scaling.desired is not None:
             return stated(scaling.desired)
-        return default(scaling.min, f"as many as min_size, {scaling.min}")
+        return default(scaling.min, f"equal to min_size, {scaling.min}")
 
     def max_size(self) -> Derived[int]:
         return stated(self._spec.scaling.max)
 
     def autoscaled(self) -> Derived[bool]:
-        return stated_field(self._spec.scaling, "autoscaled", "the strategy owns the number of nodes")
+        return stated_field(self._spec.scaling, "autoscaled", "the strategy sets the number of nodes")
 
     def _autoscaler_labels(self) -> dict[str, str]:
         shared = [extended_resources_of(kind, shares=self._shares) for kind in self._types]
@@ -433,8 +437,8 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
 
     def node_repair(self) -> Derived[bool]:
         repairs = self._spec.repairs
-        no_room = "off: a replacement may find no room in the reservation"
-        otherwise = "unhealthy nodes are replaced" if repairs else no_room
+        no_room = "off: the reservation may have no room for a replacement"
+        otherwise = "EKS replaces unhealthy nodes" if repairs else no_room
         return stated_if(self._spec.node_repair is not None, repairs, otherwise)
 
     def max_unavailable(self) -> Derived[int | None]:
@@ -442,16 +446,18 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         if update.max_unavailable is not None:
             return stated(update.max_unavailable)
         if update.max_unavailable_percentage is not None:
-            return rule(None, "a percentage of the nodes is stated", _NODE_UPDATES)
+            return rule(None, "the strategy sets a percentage", _NODE_UPDATES)
         row = cite(node.CHOICES, "node_updates", "max_unavailable")
         return default(row.value, "one node at a time", row)
 
     def max_unavailable_percentage(self) -> Derived[int | None]:
-        return optional(self._spec.update.max_unavailable_percentage, "a number of nodes is used")
+        return optional(self._spec.update.max_unavailable_percentage, "the strategy sets no percentage")
 
     def update_strategy(self) -> Derived[str | None]:
         given = self._spec.update.strategy
-        return optional(given and given.upper(), "EKS's: new nodes start before old ones go", _NODE_UPDATES)
+        return optional(
+            given and given.upper(), "EKS's default: new nodes start before old ones terminate", _NODE_UPDATES
+        )
 
     def launch_template_name(self) -> Derived[str]:
         return rule(self._limited_name(aws_names.LAUNCH_TEMPLATE), "cluster and group, at most 125 characters")
@@ -459,7 +465,7 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
     def tags(self) -> Derived[Mapping[str, str]]:
         return rule(
             {**self._autoscaler_tags(), **self._spec.tags},
-            "the strategy's, and for an autoscaler what a node will advertise",
+            "the strategy's tags, and with an autoscaler the resources of a node",
             _AUTOSCALER_TAGS,
         )
 
@@ -471,14 +477,15 @@ class _NodeGroup(NodeFields[ResolvedNodeGroup, NodeGroupSpec]):
         if shares is None:
             resources.pop(GPU, None)
         elif shares.resource != GPU:
-            # Otherwise EC2's number counts, and a pod that asks for a whole GPU starts nodes that have none.
+            # Otherwise EC2's number applies, and for a pod that requests a whole GPU the autoscaler starts nodes that
+            # have none.
             resources[GPU] = 0
         return {f"{_AUTOSCALER_RESOURCE}{name}": str(count) for name, count in resources.items()}
 
     def instance_tags(self) -> Derived[Mapping[str, str]]:
         return rule(
             {"Name": self.launch_template_name().value, **self._cluster.common_tags, **self._spec.tags},
-            "a provider's default tags do not reach what a launch template launches",
+            "the provider's default tags do not apply to resources that a launch template creates",
             _DEFAULT_TAGS,
         )
 
@@ -489,7 +496,7 @@ _ALIASES = "https://karpenter.sh/docs/concepts/nodeclasses/#specamiselectorterms
 _NETWORK_INTERFACES = "https://karpenter.sh/docs/concepts/nodeclasses/#specnetworkinterfaces"
 _NODE_OVERLAYS = "https://karpenter.sh/docs/concepts/nodeoverlays/"
 
-# Kubelet settings that an EC2NodeClass has no field for.
+# Kubelet settings without a field in an EC2NodeClass.
 _NOT_IN_NODE_CLASS = frozenset({"cpu_manager_policy", "topology_manager_policy"})
 
 
@@ -507,9 +514,9 @@ def resolve_node_pool(
     common_tags: Mapping[str, str] | None = None,
     shell: tuple[str, ...] = (),
 ) -> ResolvedNodePool:
-    """Derive everything about one node pool.
+    """Derive all values of one node pool.
 
-    The pool has passed the rules: it has types, which share architecture and hardware.
+    The pool has passed the rules: it has types, and they share architecture and hardware.
     """
     cluster = _Cluster(cluster_name, zone_ids, catalogue, custom_networking, common_tags or {}, shell)
     versions = ami_versions or AmiVersions()
@@ -552,14 +559,18 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         if pool.ami.image_id:
             return stated(None, "your own image")
         if pool.ami.version:
-            return rule(f"{family}@{pool.ami.version}", "the release that ami.version of the pool names", _ALIASES)
+            return rule(f"{family}@{pool.ami.version}", "the release in the pool's ami.version", _ALIASES)
         if chosen := getattr(self._ami_versions, family):
-            return rule(f"{family}@{chosen}", "the release that karpenter.ami_versions names", _ALIASES)
+            return rule(f"{family}@{chosen}", "the release in karpenter.ami_versions", _ALIASES)
         row = cite("facts/karpenter.json", "ami_aliases", "suggested", family)
-        return rule(f"{family}@{row.value}", "no fault of it is known; an image never moves alone", row)
+        return rule(
+            f"{family}@{row.value}",
+            "a release without known problems, pinned so that images never change by themselves",
+            row,
+        )
 
     def image_id(self) -> Derived[str | None]:
-        return optional(self._spec.ami.image_id, "EKS's own image, by the alias")
+        return optional(self._spec.ami.image_id, "the EKS image of the alias")
 
     def capacity_types(self) -> Derived[tuple[str, ...]]:
         types = tuple(dict.fromkeys(CAPACITY[each].karpenter for each in self._spec.capacity))
@@ -570,13 +581,13 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             ReservationSelector(each.id, MappingProxyType(dict(each.tags)), each.owner_account_id)
             for each in self._spec.reservations
         )
-        return stated_if(bool(selectors), selectors, "no reservation is named")
+        return stated_if(bool(selectors), selectors, "the strategy names no reservation")
 
     def subnet_ids(self) -> Derived[Mapping[str, str]]:
         named = self._subnet_ids
         return rule(
             {zone: each for zone, each in named.items() if zone in self._cluster.zone_ids},
-            "subnets that are not tagged are named" if named else "found by their discovery tag",
+            "listed by id, because they are not tagged" if named else "selected by their discovery tag",
             "https://karpenter.sh/docs/concepts/nodeclasses/#specsubnetselectorterms",
         )
 
@@ -596,35 +607,37 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             limits[self._shares.resource] = str(devices * self._shares.shares_per_gpu)
         elif not cited:
             return stated(limits)
-        return rule(limits, "the strategy's, with the CPUs that belong to them, in the shares of a GPU", *cited)
+        return rule(limits, "the strategy's limits, with matching CPUs, and GPUs counted in shares", *cited)
 
     def weight(self) -> Derived[int | None]:
-        return optional(self._spec.weight, "no pool is preferred")
+        return optional(self._spec.weight, "no preference between pools")
 
     def network_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
-        """What the EC2NodeClass writes out.
+        """Derive the interfaces that the EC2NodeClass sets.
 
-        Left to itself Karpenter takes every EFA-capable type for one with EFA, and attaches it when pods ask. Such a
-        node has no EFA security group and no device plugin: its pods stay pending, and it is never given up
-        (pkg/providers/instancetype/types.go, efas, in 1.14.1).
+        Without them, Karpenter treats every EFA-capable type as one with EFA, and attaches EFA interfaces when pods
+        request them. Such a node has no EFA security group and no device plugin: its pods stay pending, and Karpenter
+        never gives the node up (pkg/providers/instancetype/types.go, efas, in 1.14.1).
         """
         with_efa = next((kind for kind in self._types if kind.supports_efa), None)
         row = self._catalogue.cite(with_efa or self._first, "instances", "max_efa_interfaces", "cards")
         if self._spec.efa:
-            text = "written out: Karpenter's own layout is an older one"
+            text = "set explicitly: Karpenter's own layout is outdated"
             return rule(self._first.efa_interfaces, text, row, _NETWORK_INTERFACES)
         if with_efa:
-            text = "one interface: without it Karpenter would offer EFA that the pool does not have"
+            text = "one interface: otherwise Karpenter would offer EFA, which the pool does not have"
             return rule((EfaInterface(0, 0, "interface"),), text, row, _NETWORK_INTERFACES)
-        return rule((), "the one default interface: no type of the pool has EFA", row)
+        return rule((), "the one default interface: no type of the pool supports EFA", row)
 
     def efa_security_group_name(self) -> Derived[str | None]:
         if self.efa_interfaces().value:
-            return rule(self._efa_security_group_name, "EFA needs all traffic from and to itself", EFA_GROUP)
-        return rule(None, "without EFA the cluster's security group will do", EFA_GROUP)
+            return rule(
+                self._efa_security_group_name, "EFA needs a group that allows all traffic from and to itself", EFA_GROUP
+            )
+        return rule(None, "without EFA the cluster security group is enough", EFA_GROUP)
 
     def kubelet(self) -> Derived[Mapping[str, Any]]:
-        """KubeletConfiguration in the spelling of an EC2NodeClass; the rest of the settings has no field there.
+        """Derive the kubelet settings that an EC2NodeClass has fields for, with the names of these fields.
 
         Source: https://karpenter.sh/docs/concepts/nodeclasses/#speckubelet
         """
@@ -633,7 +646,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         value = {user_data.KUBELET_NAMES[name]: settings[name] for name in settings if name not in _NOT_IN_NODE_CLASS}
         if not pods.reason.source:
             return stated(value)
-        return rule(value, "pods a node with prefix delegation, and the strategy's settings", pods.reason.source)
+        return rule(value, "pods per node with prefix delegation, and the strategy's settings", pods.reason.source)
 
     def user_data(self) -> Derived[Mapping[str, Any]]:
         settings = user_data.kubelet_settings(self._spec.kubelet, None)
@@ -647,7 +660,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             derived = user_data.node_config_spec(rest, instance_store=store)
         sharing = sharing_settings(self._shares, self._types, bottlerocket=self._bottlerocket)
         value = merged(merged(derived, sharing), self._spec.user_data)
-        return rule(value, "what an EC2NodeClass has no field for", _USER_DATA_PAGES[self._bottlerocket])
+        return rule(value, "settings without a field in an EC2NodeClass", _USER_DATA_PAGES[self._bottlerocket])
 
     def disruption(self) -> Derived[ResolvedDisruption]:
         return rule(PoolDisruption(self._spec).collect(), "see its fields")
@@ -659,12 +672,12 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             sources.append(cite("facts/eks.json", "efa_huge_pages", "by_family", self._spec.ami.family))
         return rule(
             (*self._gpu_overlays(), *self._huge_page_overlays()),
-            "what Karpenter cannot see: shared and fractional GPUs, huge pages",
+            "resources that Karpenter cannot see: shared and fractional GPUs, huge pages",
             *sources,
         )
 
     def _relabelled(self) -> list[InstanceType]:
-        """Types whose nodes advertise other GPUs than EC2 says."""
+        """Return the types whose nodes advertise other GPUs than EC2 reports."""
         return [
             kind
             for kind in self._types
@@ -672,19 +685,20 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         ]
 
     def _gpu_overlays(self) -> Iterator[CapacityOverlay]:
-        """What a node advertises where it is not what EC2 says of its type, by that capacity."""
+        """Return an overlay for each number of GPUs that nodes advertise and EC2 does not report."""
         shares = self._shares
         per_gpu = shares.shares_per_gpu if shares else 1
         counts = {kind.name: kind.accelerator.count * per_gpu for kind in self._relabelled() if kind.accelerator}
         resource = shares.resource if shares else GPU
-        # Shares of another name leave no whole GPU: a pod that asks for one must not make Karpenter launch such a node.
+        # Shares with another resource name leave no whole GPU. Karpenter must not launch such a node for a pod that
+        # requests a whole one.
         whole = {GPU: "0"} if resource != GPU else {}
         for count, names in _by_value(counts):
             capacity = MappingProxyType({**whole, resource: str(count)})
             yield CapacityOverlay(f"{self._spec.name}-{count}", names, capacity)
 
     def _huge_page_overlays(self) -> Iterator[CapacityOverlay]:
-        """Huge pages of EFA nodes: Karpenter makes no node for a pod that asks for them unless it is told."""
+        """Return overlays with huge pages; without them Karpenter launches no node for pods that request huge pages."""
         resource = facts.eks()["efa_huge_pages"]["resource"]
         promised = {kind.name: promised_mib(self._spec, kind) for kind in self._types}
         for mib, names in _by_value({name: mib for name, mib in promised.items() if mib}):
@@ -695,12 +709,12 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         name = f"{self._cluster.name}/{self._spec.name}"
         return rule(
             {"Name": name, **self._cluster.common_tags, **self._spec.tags},
-            "a provider's default tags do not reach what Karpenter launches",
+            "the provider's default tags do not apply to resources that Karpenter creates",
             _DEFAULT_TAGS,
         )
 
 
 def _by_value(numbers: Mapping[str, int]) -> list[tuple[int, tuple[str, ...]]]:
-    """The names that have each number, by that number."""
+    """Group names by their number, in the order of the numbers."""
     values = sorted(set(numbers.values()))
     return [(value, tuple(name for name in numbers if numbers[name] == value)) for value in values]

@@ -1,4 +1,4 @@
-"""The resolved objects of a strategy, each with its place: what ``explain`` prints and :func:`change` takes."""
+"""The resolved objects of a strategy and their places, which ``explain`` prints and :func:`change` accepts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Route = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Part:
-    """One resolved object: its kind (``groups``), its place (``node_groups[gpu]``), and how it is reached.
+    """A resolved object: its kind (``groups``), its place (``node_groups[gpu]``) and the route to it.
 
-    The name is that of the group, pool, add-on or chart, and empty where there is one of its kind.
+    The name is that of the group, pool, add-on or chart; it is empty if there is only one of its kind.
     """
 
     kind: str
@@ -27,7 +27,7 @@ class Part:
 
 
 def parts(resolved: ResolvedStrategy) -> Iterator[Part]:
-    """Every resolved object, in the order of a strategy's file."""
+    """Yield every resolved object, in the order of a strategy file."""
     yield Part("strategy", "strategy", resolved, ())
     yield Part("network", "network", resolved.network, ("network",))
     yield Part("cluster", "cluster", resolved.cluster, ("cluster",))

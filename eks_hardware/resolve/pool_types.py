@@ -1,7 +1,7 @@
-"""Which instance types a Karpenter node pool can make, what its limits count, and when its nodes are removed.
+"""The instance types that a Karpenter node pool can launch, what its limits count, and when its nodes are removed.
 
-The types are written out one by one, not as requirements on families or GPU names: what a pool can make is
-known here, can be priced and simulated, and cannot grow into other hardware (docs/adr/0010).
+The pool lists single types, not requirements on families or GPU names. What a pool can launch is therefore known here,
+can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CONSOLIDATION_POLICIES = {"when-empty": "WhenEmpty", "when-empty-or-underutiliz
 
 
 def node_capacity(kind: InstanceType) -> dict[str, Fraction]:
-    """What a node of a type counts for against the ``limits`` of a pool, by their names; memory in bytes."""
+    """Return what a node of a type counts towards a pool's ``limits``, by limit name; memory in bytes."""
     counted = {"nodes": Fraction(1), "cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * GIB}
     resource = accelerator_resource(kind.hardware)
     if resource and kind.accelerator:
@@ -33,12 +33,12 @@ def node_capacity(kind: InstanceType) -> dict[str, Fraction]:
 
 
 def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[str, ...]:
-    """Names of the instance types that a pool can make, by family and size.
+    """Return the names of the instance types that a pool can launch, by family and size.
 
-    Types that are written out are taken as they are, if the catalogue knows them. Of families and accelerators those
-    are left out that the region does not offer, that are withdrawn or bare metal, that Karpenter does not know, that
-    get a fraction of an accelerator (unless their family is asked for), that have no image of the pool's operating
-    system, or no EFA where EFA is asked for.
+    Types that the pool lists are used unchanged, if the catalogue has them. Families and accelerators leave out types
+    that the region does not offer, withdrawn and bare metal types, and types that Karpenter does not know. They also
+    leave out types with a fraction of an accelerator (unless the pool names the family), without an image of the pool's
+    operating system, or without EFA if the pool needs EFA.
     """
     if pool.instance_types:
         known = tuple(name for name in pool.instance_types if catalogue.find(name))
@@ -47,14 +47,14 @@ def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[s
 
 
 def candidates(pool: NodePoolSpec, catalogue: Catalogue) -> tuple[InstanceType, ...]:
-    """Every type of a pool's families, or with its accelerator; by family and size."""
+    """Return every type of a pool's families, or with its accelerator, by family and size."""
     if pool.accelerator:
         return catalogue.select(accelerator=pool.accelerator)
     return tuple(kind for family in pool.instance_families for kind in catalogue.select(family=family))
 
 
 def left_out(pool: NodePoolSpec, kind: InstanceType, region: str, catalogue: Catalogue) -> str | None:
-    """Why a type of a pool's families or accelerator is not among the pool's; None where it is."""
+    """Return why a pool does not use a type of its families or accelerator; None if it does."""
     why_not = {
         "another size": bool(pool.instance_sizes) and kind.size not in pool.instance_sizes,
         "withdrawn": kind.withdrawn is not None,
@@ -69,7 +69,7 @@ def left_out(pool: NodePoolSpec, kind: InstanceType, region: str, catalogue: Cat
 
 
 def known_to_karpenter(kind: InstanceType) -> bool:
-    """Whether Karpenter recognizes the accelerators of a type; else it would take an image without their driver."""
+    """Return whether Karpenter recognizes a type's accelerators; if not, it picks an image without their driver."""
     if kind.accelerator is None:
         return True
     family = facts.karpenter()["accelerator_names"]["families"].get(kind.family)
@@ -81,17 +81,17 @@ def _has_image(pool: NodePoolSpec, kind: InstanceType) -> bool:
 
 
 def cpus_per_device(kind: InstanceType) -> float:
-    """vCPUs of a type for each of its accelerators."""
+    """Return a type's vCPUs per accelerator."""
     return kind.vcpus / kind.accelerator.count if kind.accelerator else 0
 
 
 def has_huge_pages(pool: NodePoolSpec, types: Sequence[InstanceType]) -> bool:
-    """Whether the pool's nodes are known to have huge pages for EFA."""
+    """Return whether the pool's nodes are known to have huge pages for EFA."""
     return any(promised_mib(pool, kind) for kind in types)
 
 
 def promised_mib(pool: NodePoolSpec, kind: InstanceType) -> int:
-    """Huge pages for EFA that pods of a pool's node can count on, in MiB."""
+    """Return the huge pages for EFA that pods on a pool's node can rely on, in MiB."""
     if not pool.efa:
         return 0
     own_image = bool(pool.ami.image_id)
@@ -99,7 +99,7 @@ def promised_mib(pool: NodePoolSpec, kind: InstanceType) -> int:
 
 
 class PoolDisruption(Resolver[ResolvedDisruption]):
-    """When Karpenter may remove a node; by default as our choice for the pool's purpose says."""
+    """When Karpenter may remove a node; by default our choice for the pool's purpose."""
 
     kind = ResolvedDisruption
 
@@ -120,16 +120,16 @@ class PoolDisruption(Resolver[ResolvedDisruption]):
 
     def consolidate_after(self) -> Derived[str]:
         choice = self._choice("consolidate_after")
-        text = f"{self._why()}; not for a gap of less than {choice.value}"
+        text = f"{self._why()}; gaps shorter than {choice.value} are ignored"
         return stated_or(_duration(self._given.consolidate_after), choice, text)
 
     def expire_after(self) -> Derived[str]:
         choice = self._choice("expire_after")
-        text = self._why() if choice.value == "Never" else "a node is not older than its patches"
+        text = self._why() if choice.value == "Never" else "nodes are replaced regularly, to get patches"
         return stated_or(_duration(self._given.expire_after), choice, text)
 
     def termination_grace_period(self) -> Derived[str | None]:
-        text = "a drain takes as long as its pods' disruption budgets want"
+        text = "a drain waits as long as pod disruption budgets require"
         return optional(self._given.termination_grace_period, text, "https://karpenter.sh/docs/concepts/disruption/")
 
     def budgets(self) -> Derived[tuple[DisruptionBudget, ...]]:

@@ -1,4 +1,4 @@
-"""Resolve ``storage``: file systems, their zones, and what nodes need to mount them."""
+"""Resolve ``storage``: file systems, their zones, and the software that nodes need to mount them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _DEPLOYMENT_TYPES = {"persistent-2": "PERSISTENT_2", "scratch-2": "SCRATCH_2"}
 
 
 def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[str, tuple[Statement, ...]]:
-    """EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
+    """Return the EKS add-ons that the storage needs, its CSI drivers, each with its permissions.
 
-    No permissions mean the managed policies of the add-on: EFS makes an access point for each claim.
+    No permissions mean the managed policies of the add-on: EFS creates an access point for each claim.
     """
     csi = facts.storage()["csi"]
     needed: dict[str, tuple[Statement, ...]] = {}
@@ -34,14 +34,14 @@ def storage_addons(storage: StorageSpec, *, partition: str = "aws") -> Mapping[s
 
 
 def node_shell(storage: StorageSpec) -> tuple[str, ...]:
-    """Shell lines that an AL2023 node runs before it joins: the Lustre client is not part of the EKS image."""
+    """Return the shell lines that an AL2023 node runs before it joins: the EKS image lacks the Lustre client."""
     return tuple(facts.storage()["lustre_client"]["al2023"]) if storage.fsx_lustre else ()
 
 
 def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]]) -> str | None:
-    """The zone of the Lustre file system: its own, else the first zone of the first training group or pool.
+    """Return the zone of the Lustre file system: its own, otherwise the first zone of the first training group or pool.
 
-    ``nodes`` has workload and zones of every group and pool, those with EFA first.
+    ``nodes`` has the workload and zones of every group and pool, those with EFA first.
     """
     if storage.fsx_lustre is None:
         return None
@@ -55,7 +55,7 @@ def fsx_zone(storage: StorageSpec, nodes: Sequence[tuple[str, tuple[str, ...]]])
 def resolve_storage(
     storage: StorageSpec, *, name: str, zone_ids: tuple[str, ...], fsx_zone_id: str | None
 ) -> ResolvedStorage:
-    """Derive the file systems of the cluster ``name``, whose network has the zones ``zone_ids``."""
+    """Derive the file systems of the cluster ``name``; its network has the zones ``zone_ids``."""
     return _Storage(storage, name, zone_ids, fsx_zone_id).collect()
 
 
@@ -69,15 +69,17 @@ class _Storage(Resolver[ResolvedStorage]):
 
     def fsx_lustre(self) -> Derived[ResolvedFsxLustre | None]:
         given, zone = self._spec.fsx_lustre, self._fsx_zone_id
-        return optional(_FsxLustre(given, self._name, zone).collect() if given and zone else None, "not asked for")
+        return optional(
+            _FsxLustre(given, self._name, zone).collect() if given and zone else None, "not in the strategy"
+        )
 
     def efs(self) -> Derived[ResolvedEfs | None]:
         given = self._spec.efs
-        return optional(_Efs(given, self._name, self._zone_ids).collect() if given else None, "not asked for")
+        return optional(_Efs(given, self._name, self._zone_ids).collect() if given else None, "not in the strategy")
 
     def buckets(self) -> Derived[tuple[ResolvedBucket, ...]]:
         buckets = tuple(ResolvedBucket(bucket.name, bucket.read_only) for bucket in self._spec.s3_buckets)
-        return stated_if(bool(buckets), buckets, "not asked for")
+        return stated_if(bool(buckets), buckets, "not in the strategy")
 
 
 @dataclass(frozen=True)
@@ -91,21 +93,21 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return rule(aws_names.limited(self._name, "lustre", limit=aws_names.TAG_VALUE), "its Name tag")
 
     def zone_id(self) -> Derived[str]:
-        otherwise = "the zone of the training nodes, which pay for traffic between zones and wait for it"
+        otherwise = "the zone of the training nodes: traffic between zones costs money and time"
         return stated_if(self._spec.zone is not None, self._zone_id, otherwise)
 
     def size_gib(self) -> Derived[int]:
-        return stated_field(self._spec, "size_gib", "the smallest that FSx makes")
+        return stated_field(self._spec, "size_gib", "the smallest size of FSx")
 
     def deployment_type(self) -> Derived[str]:
         deployment = _DEPLOYMENT_TYPES[self._spec.deployment]
-        return stated_if("deployment" in self._spec.model_fields_set, deployment, "data outlives a failed server")
+        return stated_if("deployment" in self._spec.model_fields_set, deployment, "data survives a server failure")
 
     def throughput_mibps_per_tib(self) -> Derived[int | None]:
         if self._spec.deployment != "persistent-2":
-            return default(None, "scratch file systems have no choice")
+            return default(None, "not configurable for scratch file systems")
         row = cite("facts/choices.json", "fsx_lustre", "throughput_mibps_per_tib")
-        return stated_or(self._spec.throughput_mibps_per_tib, row, "a usual choice for training")
+        return stated_or(self._spec.throughput_mibps_per_tib, row, "a common choice for training")
 
     def lustre_version(self) -> Derived[str]:
         row = cite("facts/storage.json", "lustre_version", "version")
@@ -115,11 +117,13 @@ class _FsxLustre(Resolver[ResolvedFsxLustre]):
         return optional(self._spec.kms_key_arn, "the account's FSx key")
 
     def security_group_name(self) -> Derived[str]:
-        return rule(aws_names.security_group(self._name, "lustre"), "clients and servers, at most 255 characters")
+        return rule(
+            aws_names.security_group(self._name, "lustre"), "the group of clients and servers, at most 255 characters"
+        )
 
     def ports(self) -> Derived[tuple[tuple[int, int], ...]]:
         row = cite("facts/storage.json", "lustre_ports", "tcp")
-        return rule(tuple((low, high) for low, high in row.value), "those of Lustre", row)
+        return rule(tuple((low, high) for low, high in row.value), "Lustre's ports", row)
 
 
 @dataclass(frozen=True)
@@ -133,17 +137,19 @@ class _Efs(Resolver[ResolvedEfs]):
         return rule(aws_names.limited(self._name, "efs", limit=aws_names.EFS_TOKEN), "its Name tag and creation token")
 
     def throughput_mode(self) -> Derived[str]:
-        return stated_field(self._spec, "throughput", "grows and shrinks with the load")
+        return stated_field(self._spec, "throughput", "scales with the load")
 
     def kms_key_arn(self) -> Derived[str | None]:
         return optional(self._spec.kms_key_arn, "the account's EFS key")
 
     def security_group_name(self) -> Derived[str]:
-        return rule(aws_names.security_group(self._name, "efs"), "NFS from the nodes, at most 255 characters")
+        return rule(
+            aws_names.security_group(self._name, "efs"), "the group for NFS from the nodes, at most 255 characters"
+        )
 
     def zone_ids(self) -> Derived[tuple[str, ...]]:
         return rule(self._zone_ids, "a mount target in every zone that has nodes")
 
     def port(self) -> Derived[int]:
         row = cite("facts/storage.json", "nfs_port", "tcp")
-        return rule(row.value, "that of NFS", row)
+        return rule(row.value, "the NFS port", row)

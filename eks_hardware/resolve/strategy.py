@@ -1,4 +1,4 @@
-"""Resolve a whole strategy, and the whole of what it resolves to."""
+"""Resolve a whole strategy, and the object it resolves to."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _PROVIDER_VERSIONS = ("facts/eks.json", "provider_versions")
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedStrategy(Resolved):
-    """Everything that follows from one strategy file.
+    """All values that follow from one strategy file.
 
     Attributes:
-        kubernetes_backend: where the second stack of ``kubernetes.stack: separate`` keeps its state; None without.
+        kubernetes_backend: state of the second stack with ``kubernetes.stack: separate``; None without it.
 
     Examples:
         >>> resolved.name, len(resolved.node_groups), len(resolved.node_pools)
@@ -75,14 +75,14 @@ class ResolvedStrategy(Resolved):
 
 
 def resolve(strategy: Strategy, catalogue: Catalogue | None = None) -> ResolvedStrategy:
-    """Derive everything that follows from a strategy that passed the rules.
+    """Derive all values of a strategy that passed the rules.
 
     Args:
-        strategy: a strategy without findings (``eks_hardware.rules.check``).
-        catalogue: the hardware catalogue; the packaged one by default.
+        strategy: a strategy without errors (``eks_hardware.rules.check``).
+        catalogue: the hardware catalogue; by default the packaged one.
 
     Raises:
-        ValueError: the hardware of a group or pool has not been chosen.
+        ValueError: the hardware of a group or pool has not been chosen yet.
     """
     if left_open := unchosen(strategy):
         raise ValueError(f"{left_open[0]}: {UNCHOSEN}")
@@ -148,7 +148,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
         )
 
     def node_policy_arns(self) -> Derived[tuple[str, ...]]:
-        text = "join the cluster, pull images, Systems Manager session"
+        text = "to join the cluster, pull images and use Systems Manager sessions"
         return rule(node_policy_arns(self._partition), text, NODE_ROLE)
 
     def node_groups(self) -> Derived[tuple[ResolvedNodeGroup, ...]]:
@@ -169,13 +169,13 @@ class _Strategy(Resolver[ResolvedStrategy]):
     def efa_security_group_name(self) -> Derived[str | None]:
         if any(each.efa for each in (*self._spec.node_groups, *self._pools)):
             name = aws_names.security_group(self._name, "efa")
-            return rule(name, "EFA needs all traffic from and to itself", EFA_GROUP)
+            return rule(name, "EFA needs a group that allows all traffic from and to itself", EFA_GROUP)
         return rule(None, "no group or pool uses EFA", EFA_GROUP)
 
     def karpenter(self) -> Derived[ResolvedKarpenter | None]:
         given = self._spec.karpenter
         if given is None:
-            return default(None, "not asked for")
+            return default(None, "the strategy has no karpenter section")
         private = self._spec.network.private
         karpenter = resolve_karpenter(
             given, cluster_name=self._name, region=self._region, partition=self._partition, private=private
@@ -214,10 +214,10 @@ class _Strategy(Resolver[ResolvedStrategy]):
         return rule(storage, "see its fields")
 
     def backend(self) -> Derived[Backend]:
-        return stated_if("backend" in self._spec.model_fields_set, _backend(self._spec), "a file in the project")
+        return stated_if("backend" in self._spec.model_fields_set, _backend(self._spec), "a local file in the project")
 
     def kubernetes_backend(self) -> Derived[Backend | None]:
-        beside = "beside the state of the first stack"
+        beside = "next to the state of the first stack"
         text = beside if _has_kubernetes_stack(self._spec) else "there is no second stack"
         return rule(_kubernetes_backend(self._spec), text)
 
@@ -226,7 +226,7 @@ class _Strategy(Resolver[ResolvedStrategy]):
 
 
 def _backend(strategy: Strategy) -> Backend:
-    """The backend with its defaults filled in."""
+    """Return the backend with its defaults filled in."""
     backend = strategy.backend
     if isinstance(backend, LocalBackendSpec):
         # Terraform runs in cdktf.out/stacks/<name>; an absolute path would differ between machines.
@@ -244,7 +244,7 @@ def _has_kubernetes_stack(strategy: Strategy) -> bool:
 
 
 def _kubernetes_backend(strategy: Strategy) -> Backend | None:
-    """The first stack's backend, with ``-kubernetes`` behind the name of the state."""
+    """Return the first stack's backend with ``-kubernetes`` appended to the name of the state."""
     if not _has_kubernetes_stack(strategy):
         return None
     backend = _backend(strategy)
@@ -264,13 +264,13 @@ def _beside(path: str) -> str:
 
 
 def provider_floor(strategy: Strategy) -> tuple[str, str]:
-    """The lowest AWS provider version that knows everything the strategy asks for, and what asks for it."""
+    """Return the lowest AWS provider version that supports the strategy, and the reason for it."""
     floor, reason = _provider_floor(strategy)
     return floor.value, reason
 
 
 def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
-    floor, reason = cite(*_PROVIDER_VERSIONS, "lowest"), "the release that the tests run"
+    floor, reason = cite(*_PROVIDER_VERSIONS, "lowest"), "the lowest release that the tests run"
     used = {
         "deletion_protection": strategy.cluster.deletion_protection is not None,
         "control_plane_scaling_config": strategy.cluster.control_plane_tier != "standard",
@@ -279,7 +279,7 @@ def _provider_floor(strategy: Strategy) -> tuple[Cited[str], str]:
     for setting in facts.eks()["provider_versions"]["since"]:
         since = cite(*_PROVIDER_VERSIONS, "since", setting, "version")
         if used[setting] and numbers(since.value) > numbers(floor.value):
-            floor, reason = since, f"{setting} is known since then"
+            floor, reason = since, f"{setting} needs it"
     return floor, reason
 
 
@@ -299,17 +299,17 @@ class _Provider(Resolver[ResolvedProvider]):
 
     def helm_version(self) -> Derived[str]:
         lowest, below = (cite("facts/eks.json", "helm_provider_versions", key) for key in ("lowest", "below"))
-        text = "no setting is used that only one of the two majors knows"
+        text = "only settings that both major versions support"
         return rule(f">= {lowest.value}, < {below.value}", text, lowest, below)
 
     def profile(self) -> Derived[str | None]:
-        return optional(self._spec.profile, "the environment's credentials")
+        return optional(self._spec.profile, "credentials from the environment")
 
     def assume_role(self) -> Derived[AssumeRole | None]:
-        return optional(self._spec.assume_role, "the credentials are used as they are")
+        return optional(self._spec.assume_role, "no role: the credentials are used directly")
 
     def account_id(self) -> Derived[str | None]:
-        return optional(self._spec.account_id, "any account that they belong to")
+        return optional(self._spec.account_id, "any account")
 
     def default_tags(self) -> Derived[Mapping[str, str]]:
         return rule(
@@ -318,7 +318,7 @@ class _Provider(Resolver[ResolvedProvider]):
         )
 
     def permissions_boundary_arn(self) -> Derived[str | None]:
-        return optional(self._spec.permissions_boundary_arn, "no boundary is asked for")
+        return optional(self._spec.permissions_boundary_arn, "the strategy sets no boundary")
 
     def iam_path(self) -> Derived[str]:
         return stated_field(self._spec, "iam_path", "the root path")

@@ -1,8 +1,7 @@
 """User data of a node: AL2023 NodeConfig or Bottlerocket settings.
 
-On a managed node group EKS adds the cluster's name, endpoint and certificate itself, so that this is plain text without
-any reference:
-https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data
+On a managed node group EKS adds the cluster's name, endpoint and certificate itself. This is therefore plain text
+without references: https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html#launch-template-user-data
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ KUBELET_NAMES = {
     "system_reserved": "systemReserved",
     "kube_reserved": "kubeReserved",
 }
-"""Kubelet settings of a strategy, as Kubernetes names them.
+"""A strategy's kubelet settings, with their Kubernetes names.
 
 Source: https://kubernetes.io/docs/reference/config-api/kubelet-config.v1beta1/
 """
@@ -32,20 +31,20 @@ _SCRIPT_START = ("#!/bin/bash", "set -o errexit -o nounset -o pipefail")
 
 
 def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
-    """Write a NodeConfig as MIME multipart user data, and a shell script that runs before the node joins.
+    """Write a NodeConfig as MIME multipart user data, with an optional shell script that runs before the node joins.
 
-    nodeadm reads the NodeConfig before cloud-init, wherever it is; cloud-init then runs the script, and nodeadm joins
-    the node when cloud-init is done, even if the script failed
-    (https://github.com/awslabs/amazon-eks-ami, ``nodeadm-run.service``: ``After=``, not ``Requires=``).
+    nodeadm reads the NodeConfig before cloud-init, wherever it is. Then cloud-init runs the script. When cloud-init is
+    done, nodeadm joins the node, even if the script failed (https://github.com/awslabs/amazon-eks-ami,
+    ``nodeadm-run.service``: ``After=``, not ``Requires=``).
 
     Schema: https://awslabs.github.io/amazon-eks-ami/nodeadm/doc/api/ (``node.eks.aws/v1alpha1``)
 
-    The lines of the script are ASCII. With a script an empty spec is left out.
+    The script's lines must be ASCII. With a script, an empty spec is left out.
     """
     parts: list[tuple[str, str]] = []
     if spec or not shell:
         document = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": dict(spec)}
-        # JSON is YAML: no quoting rules of our own.
+        # JSON is YAML, so no quoting rules are needed.
         parts.append(("application/node.eks.aws", json.dumps(document, indent=2, sort_keys=True, default=dict)))
     if shell:
         parts.append(('text/x-shellscript; charset="us-ascii"', "\n".join([*_SCRIPT_START, *shell])))
@@ -56,13 +55,13 @@ def node_config(spec: Mapping[str, Any], shell: Sequence[str] = ()) -> str:
 
 
 def kubelet_settings(kubelet: Kubelet, max_pods: int | None) -> dict[str, Any]:
-    """The settings of ``KUBELET_NAMES`` that the strategy states, with the number of pods that was derived."""
+    """Return the settings of ``KUBELET_NAMES`` that the strategy sets, with the derived number of pods."""
     stated = {**dict(kubelet), "max_pods": max_pods}
     return {name: stated[name] for name in KUBELET_NAMES if stated[name] not in (None, {})}
 
 
 def node_config_spec(kubelet: Mapping[str, Any], *, instance_store: str) -> dict[str, Any]:
-    """Kubelet settings and local disks as the spec of a NodeConfig."""
+    """Return kubelet settings and local disks as the spec of a NodeConfig."""
     spec: dict[str, Any] = {}
     if kubelet:
         spec["kubelet"] = {"config": {KUBELET_NAMES[name]: value for name, value in kubelet.items()}}
@@ -73,13 +72,13 @@ def node_config_spec(kubelet: Mapping[str, Any], *, instance_store: str) -> dict
 
 
 def bottlerocket_settings(kubelet: Mapping[str, Any], *, instance_store: str, neuron: bool) -> dict[str, Any]:
-    """Kubelet settings and local disks as Bottlerocket settings.
+    """Return kubelet settings and local disks as Bottlerocket settings.
 
     Sources: https://bottlerocket.dev/en/os/latest/#/api/settings/kubernetes/,
     https://docs.aws.amazon.com/eks/latest/userguide/device-management-neuron.html (device ownership)
     """
     kubernetes = {
-        # Bottlerocket takes the two thresholds as strings.
+        # Bottlerocket expects both thresholds as strings.
         name.replace("_", "-"): str(value) if name.endswith("_percent") else value
         for name, value in kubelet.items()
     }
@@ -108,7 +107,7 @@ def bottlerocket_toml(settings: Mapping[str, Any]) -> str:
 
 
 def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
-    """Write a table and its sub-tables. TOML has no null: such a value is left out."""
+    """Write a table and its sub-tables. TOML has no null, so null values are left out."""
     plain = {key: value for key, value in table.items() if value is not None and not isinstance(value, Mapping)}
     if plain:
         yield f"[{'.'.join(_toml_key(key) for key in path)}]"
@@ -120,18 +119,18 @@ def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
 
 
 def _toml_value(value: Any) -> str:
-    if isinstance(value, Mapping):  # inside a list, as container-registry.mirrors has them
+    if isinstance(value, Mapping):  # inside a list, as in container-registry.mirrors
         pairs = (f"{_toml_key(key)} = {_toml_value(value[key])}" for key in sorted(value) if value[key] is not None)
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml_value(each) for each in value if each is not None)}]"
     if isinstance(value, str):
         return _toml_text(value)
-    return json.dumps(value)  # numbers, true and false are written alike
+    return json.dumps(value)  # same spelling for numbers, true and false
 
 
 def _toml_text(text: str) -> str:
-    # JSON's escapes are TOML's, but for surrogate pairs (not written here) and DEL (JSON does not escape it).
+    # JSON escapes are valid TOML, except surrogate pairs (not written here) and DEL (JSON does not escape it).
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -1,8 +1,8 @@
-"""Which zones a cluster and each of its node groups and pools use.
+"""The zones of a cluster and of each of its node groups and pools.
 
-The choice only ever grows: the first zones of the region are taken, and a zone is added for a group whose
-instance types none of them offers. What a group adds depends on that group alone, so that another group, before or
-after it, changes neither its zones nor a subnet.
+Zones are only added: the choice starts with the first zones of the region, and a group adds a zone if none of them
+offers its instance types. The added zone depends on that group alone. Another group, before or after it, therefore
+changes neither its zones nor a subnet.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eks_hardware.models import NetworkSpec, NodeGroupSpec, NodePoolSpec, NodeTe
 
 @dataclass(frozen=True)
 class ZoneChoice:
-    """The zones of a network: those asked for, in that order, or taken first; each added one with who needs it."""
+    """The zones of a network: listed ones in that order or the region's first ones, and added ones with the group."""
 
     base: tuple[str, ...]
     added: dict[str, str]
@@ -28,22 +28,22 @@ class ZoneChoice:
 
 
 def control_plane_excluded() -> frozenset[str]:
-    """Zones that cannot hold an EKS control plane's interfaces."""
+    """Return the zones that EKS control planes cannot use."""
     return frozenset(facts.eks()["control_plane_excluded_zones"]["zone_ids"])
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What a node group or node pool asks of the zones.
+    """What a node group or node pool requires of the zones.
 
     Attributes:
-        instance_types: its types; none where they are not known.
-        pinned: zones that the strategy fixes: a reservation's, or those it lists.
-        one_zone: all nodes must be in one zone. EFA traffic does not leave a zone, nor does a cluster placement group:
-            https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
+        instance_types: its types; empty if they are not known.
+        pinned: zones that the strategy fixes: those of a reservation, or those that it lists.
+        one_zone: all nodes must be in one zone. EFA traffic cannot cross zones, and a cluster placement group has one
+            zone: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa.html#efa-limits,
             https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/placement-strategies.html#placement-groups-cluster
-        every_type: a zone must offer every type where one does; else one type is enough.
-        also: zones beside those that offer its types: of reservations that a pool tries first.
+        every_type: prefer zones that offer every type; otherwise, or if there are none, one type is enough.
+        also: zones in addition to those that offer its types: those of reservations that a pool tries first.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Demand:
 
 
 def of_node_group(group: NodeGroupSpec) -> Demand:
-    """A managed node group: EKS launches any of its types in any of its zones."""
+    """Return the demand of a managed node group: EKS launches any of its types in any of its zones."""
     return Demand(
         group.name,
         group.instance_types,
@@ -66,7 +66,7 @@ def of_node_group(group: NodeGroupSpec) -> Demand:
 
 
 def of_node_pool(pool: NodePoolSpec, instance_types: tuple[str, ...]) -> Demand:
-    """A node pool: Karpenter picks a type and a zone that has it."""
+    """Return the demand of a node pool: Karpenter chooses a type and a zone that has it."""
     reserved = tuple(dict.fromkeys(each.zone for each in pool.reservations if each.zone))
     only_reserved = not {"on-demand", "spot"} & set(pool.capacity) and all(each.zone for each in pool.reservations)
     # Karpenter uses a reservation only if its zone is among the pool's.
@@ -86,14 +86,14 @@ def _in_one_zone(template: NodeTemplate) -> bool:
 
 
 def offered_zones(catalogue: Catalogue, demand: Demand, region: str) -> tuple[str, ...]:
-    """Zones that offer every type; those that offer at least one where there is none, or one is enough."""
+    """Return the zones that offer every type; if there are none, or one type is enough, those that offer any type."""
     per_type = [set(catalogue.offered(name, region)) for name in demand.instance_types]
     everywhere = set.intersection(*per_type) if demand.every_type and per_type else set[str]()
     return tuple(sorted(everywhere or set[str]().union(*per_type)))
 
 
 def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalogue: Catalogue) -> ZoneChoice:
-    """Choose the zones of a network; listed zones and those of an existing VPC are taken as they are."""
+    """Choose the zones of a network; listed zones and those of an existing VPC are used unchanged."""
     if network.existing:
         return ZoneChoice(tuple(network.existing.private_subnets), {})
     if not isinstance(network.zones, int):
@@ -113,15 +113,15 @@ def choose(network: NetworkSpec, demands: Sequence[Demand], region: str, catalog
 
 
 def _best_first(zone_ids: Sequence[str]) -> tuple[str, ...]:
-    """By id; a zone where the control plane may not be can still hold nodes, and comes last."""
+    """Sort by id; zones where the control plane cannot be come last, because they can still have nodes."""
     return tuple(sorted(zone_ids, key=lambda zone: (zone in control_plane_excluded(), zone)))
 
 
 def zones_of(demand: Demand, choice: ZoneChoice, region: str, catalogue: Catalogue) -> tuple[str, ...]:
-    """Zones of one group or pool: pinned ones, else the base zones that offer its types, else the one it added.
+    """Return the zones of a group or pool: pinned ones, otherwise base zones with its types, otherwise the added one.
 
-    Of several, one that must be in one zone takes the first in the order of the strategy, so that a zone that is
-    listed after it moves nothing.
+    A group that must be in one zone uses the first of several, in the order of the strategy. A zone that is listed
+        later therefore moves nothing.
     """
     if demand.pinned:
         return tuple(sorted(set(demand.pinned)))

@@ -1,5 +1,5 @@
-"""The types of the data files of ``config/``, one module a subject.
+"""The types of the data files of ``config/``, one module per subject.
 
-Type checkers and tests read them, the running program does not: :mod:`eks_hardware.facts` imports them for types only.
+Only type checkers and tests import them: :mod:`eks_hardware.facts` uses them in annotations.
 ``tests/unit/facts/test_facts.py`` validates every file, strictly and without extra keys.
 """

@@ -1,4 +1,4 @@
-"""What every data file has: sources and days."""
+"""Common parts of all data files: sources and dates."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from pydantic import Field
 from typing_extensions import NotRequired, TypeAliasType, TypedDict
 
 Day = Annotated[str, Field(pattern=r"^(\d{4}-\d{2}(-\d{2})?|\d{4}|undated)$")]
-"""The day, month or year (ISO 8601) that a fact was read or published."""
+"""Day, month or year (ISO 8601) when a fact was read or published."""
 
 Text = Annotated[str, Field(min_length=1)]
 
 
 class About(TypedDict):
-    """A file that says what it holds."""
+    """A file with a description of its contents."""
 
     _about: str
 
 
 class Sourced(TypedDict):
-    """A section or row that says where its facts were read, and when."""
+    """A section or row with the source and date of its facts."""
 
     source: Text
     as_of: Day
@@ -28,4 +28,4 @@ class Sourced(TypedDict):
 
 
 KeyTree = TypeAliasType("KeyTree", "dict[str, KeyTree | str | None]")
-"""Keys nested as settings are: a leaf is None or the type of its value, ``"*"`` is anything below."""
+"""Keys nested like the settings: a leaf is None or the type of its value, ``"*"`` means anything below."""

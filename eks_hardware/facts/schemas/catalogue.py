@@ -29,7 +29,7 @@ class Device(TypedDict):
 
 
 class InstanceDefaults(TypedDict):
-    """What rows leave out where it is as for most types."""
+    """Usual values that rows leave out."""
 
     bare_metal: bool
     burstable: bool
@@ -53,7 +53,7 @@ class _InstanceRow(TypedDict):
 
 
 class FullInstanceRow(InstanceDefaults, _InstanceRow):
-    """A row with the defaults that it leaves out."""
+    """A row with the usual values filled in."""
 
 
 class InstanceRow(_InstanceRow):
@@ -81,7 +81,7 @@ class Offerings(About, Sourced):
 
 
 class OfFamilies(TypedDict):
-    """A row that holds for the families of its patterns (fnmatch)."""
+    """A row for the families that match its patterns (fnmatch)."""
 
     families: list[str]
 

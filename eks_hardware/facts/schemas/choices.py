@@ -1,4 +1,4 @@
-"""``facts/choices.json``: what this project chooses where a strategy says nothing."""
+"""``facts/choices.json``: this project's choices where a strategy sets nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class FsxLustre(Sourced):
 
 
 class Choices(About):
-    """The file; ``disruption`` is by what a pool is for."""
+    """The file; ``disruption`` is by the purpose of a pool."""
 
     cpu_disk: DiskSize
     accelerated_disk: DiskSize

@@ -1,4 +1,4 @@
-"""What models are and take: ``facts/model_types.json``, ``neuron_models.json`` and ``memory.json``."""
+"""Properties of models: ``facts/model_types.json``, ``neuron_models.json`` and ``memory.json``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eks_hardware.facts.schemas.base import About, Sourced
 from eks_hardware.facts.schemas.software import Gate
 
 Bias = bool | tuple[str, bool]
-"""Whether there is one, or the field that says so with its default."""
+"""Whether the model has one, or the config field that says so with its default."""
 
 
 class ModelType(TypedDict, total=False):

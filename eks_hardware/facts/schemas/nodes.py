@@ -1,4 +1,4 @@
-"""What nodes are made with.
+"""Settings and software of nodes.
 
 ``facts/nodes.json``, ``ami_releases.json``, ``node_config.json``, ``bottlerocket_settings.json``, ``mig.json`` and
 ``storage.json``.

@@ -10,7 +10,7 @@ from eks_hardware.facts.schemas.base import About, Sourced, Text
 
 
 class When(TypedDict, total=False):
-    """Conditions; a branch is taken where each holds."""
+    """Conditions; a branch applies if all of them are true."""
 
     tasks: list[str]
     adapters: bool
@@ -71,7 +71,7 @@ class Weights(TypedDict):
 
 
 Basis = Literal["usd_per_run", "usd_per_million_tokens", "usd_per_hour"]
-"""A figure of cost."""
+"""A cost figure."""
 
 
 class CostBasis(TypedDict):
@@ -139,7 +139,7 @@ class StarterGroup(TypedDict):
 
 
 class Starters(About, Sourced):
-    """``starters.json``: by hardware and what it is for."""
+    """``starters.json``: by hardware and purpose."""
 
     groups: dict[str, dict[str, StarterGroup]]
     mixed: list[tuple[str, str]]

@@ -39,7 +39,7 @@ class Volumes(About, Sourced):
 
 
 class ServicePrice(Sourced):
-    """Prices of one service: by region, or ``every_region``; by what is billed where there are several."""
+    """Prices of one service: by region or ``every_region``, and by billed unit if there are several."""
 
     unit: str
     regions: NotRequired[dict[str, float | dict[str, float]]]

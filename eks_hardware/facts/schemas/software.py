@@ -1,4 +1,4 @@
-"""What software runs on which hardware: ``facts/software.json`` and ``facts/workload_images.json``."""
+"""Software and the hardware that it runs on: ``facts/software.json`` and ``facts/workload_images.json``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class SdkRange(TypedDict):
 
 
 Tuned = TypedDict("Tuned", {"for": list[str], "others": str})
-"""The accelerators that a framework is tuned for, and how it runs on others."""
+"""The accelerators that a framework is optimized for, and how it runs on others."""
 
 
 class Framework(TypedDict):
