@@ -1,1 +1,1 @@
-"""IAM policy documents, as plain data: tested for size and least privilege without Node."""
+"""IAM policy documents as plain data, which tests check for size and least privilege without Node."""

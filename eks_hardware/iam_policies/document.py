@@ -1,4 +1,4 @@
-"""Small helpers to write IAM policy documents."""
+"""Helper functions to write IAM policy documents."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 __all__ = ["MANAGED_POLICY_SIZE", "Statement", "allow", "assumed_by_pods", "assumed_by_service", "policy"]
 
 Statement = dict[str, Any]
-"""A statement of a policy, as IAM writes it."""
+"""A policy statement, as in IAM."""
 
 MANAGED_POLICY_SIZE = 6144
-"""Most characters of a managed policy, white space not counted.
+"""Maximum characters of a managed policy, without white space.
 
 Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
 """
@@ -21,7 +21,7 @@ Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.ht
 def allow(
     sid: str, actions: Sequence[str], resources: Sequence[str], condition: Mapping[str, Any] | None = None
 ) -> Statement:
-    """An Allow statement; a single action or resource is written as a string, as IAM counts characters."""
+    """Return an Allow statement; a single action or resource is a string, because IAM counts characters."""
     statement: Statement = {
         "Sid": sid,
         "Effect": "Allow",
@@ -34,19 +34,19 @@ def allow(
 
 
 def one_or_many(values: Sequence[str]) -> str | list[str]:
-    """A list of one as a text."""
+    """Return a list of one item as a string."""
     return values[0] if len(values) == 1 else list(values)
 
 
 def policy(*statements: Statement) -> str:
-    """A policy document as compact JSON; read-only maps are maps too."""
+    """Return a policy document as compact JSON; read-only maps are accepted too."""
     return json.dumps({"Version": "2012-10-17", "Statement": list(statements)}, separators=(",", ":"), default=dict)
 
 
 def statements(recorded: Iterable[Mapping[str, Any]], **names: str | list[str]) -> list[Statement]:
-    """Statements without their notes, with each ``{name}`` replaced by its value.
+    """Return statements without their notes, with each ``{name}`` replaced by its value.
 
-    A text that is only ``{name}`` may become a list.
+    A string that is only ``{name}`` may become a list.
     """
     return [_filled({key: value for key, value in each.items() if key != "note"}, names) for each in recorded]
 
@@ -65,7 +65,7 @@ def _filled(value: Any, names: Mapping[str, str | list[str]]) -> Any:
 
 
 def assumed_by_service(service: str, *, account_id: str | None = None) -> str:
-    """Trust policy of a service's role; with an account id against the confused deputy."""
+    """Return the trust policy of a service's role; the account id prevents the confused deputy problem."""
     statement: Statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sts:AssumeRole"}
     if account_id is not None:
         statement["Condition"] = {"StringEquals": {"aws:SourceAccount": account_id}}
@@ -73,7 +73,7 @@ def assumed_by_service(service: str, *, account_id: str | None = None) -> str:
 
 
 def assumed_by_pods() -> str:
-    """Trust policy of a role that pods take through EKS Pod Identity.
+    """Return the trust policy of a role that pods assume through EKS Pod Identity.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/pod-id-role.html
     """

@@ -9,7 +9,7 @@ from eks_hardware.iam_policies.document import one_or_many, policy, statements
 
 
 def names() -> tuple[str, ...]:
-    """The policies, by the key that is part of their Terraform address."""
+    """Return the policies' keys, which are part of their Terraform addresses."""
     return tuple(facts.iam_policies()["karpenter"]["policies"])
 
 
@@ -23,9 +23,9 @@ def documents(
     queue_arn: str | None,
     volume_key_arns: Sequence[str] = (),
 ) -> dict[str, str]:
-    """The policy documents by key; ``account_id`` and the ARNs may be Terraform references.
+    """Return the policy documents by key; ``account_id`` and the ARNs may be Terraform references.
 
-    Without a queue there is no ``interruption`` policy, without keys of the user's no ``volume-keys``.
+    Without a queue there is no ``interruption`` policy, and without your own keys no ``volume-keys`` policy.
     """
     absent = {"interruption": queue_arn is None, "volume-keys": not volume_key_arns}
     return {
@@ -48,6 +48,6 @@ def documents(
 
 
 def queue_policy(*, queue_arn: str, rule_arns: Sequence[str]) -> str:
-    """Who may use the interruption queue: EventBridge for this cluster's rules, and nobody without TLS."""
+    """Return the queue's policy: EventBridge may send events for this cluster's rules, and TLS is required."""
     recorded = facts.iam_policies()["karpenter"]["queue"]
     return policy(*statements(recorded, queue=queue_arn, rules=list(rule_arns)))

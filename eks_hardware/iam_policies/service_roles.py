@@ -1,4 +1,4 @@
-"""Permissions of charts that call AWS, given to their service accounts through Pod Identity."""
+"""Permissions of charts that call AWS, granted to their service accounts through Pod Identity."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 
 def roles() -> Mapping[str, ServiceRole]:
-    """What the service accounts of charts may do, by the key of the chart."""
+    """Return the permissions of charts' service accounts, by chart key."""
     return facts.iam_policies()["service_roles"]
 
 
 def policies(key: str, cluster: str) -> dict[str, list[Statement]]:
-    """The policies of a chart, by the key that is part of their Terraform address, for the cluster of a name.
+    """Return the policies of a chart for a cluster, by the key that is part of their Terraform address.
 
-    ``{partition}``, ``{region}`` and ``{account}`` are left for :func:`document`.
+    ``{partition}``, ``{region}`` and ``{account}`` are not replaced; :func:`document` does that.
     """
     return {name: statements(each, cluster=cluster) for name, each in roles()[key]["policies"].items()}
 
 
 def document(given: Sequence[Mapping[str, Any]], *, partition: str, region: str, account_id: str) -> str:
-    """A policy document as compact JSON; ``account_id`` may be a Terraform reference."""
+    """Return a policy document as compact JSON; ``account_id`` may be a Terraform reference."""
     return policy(*statements(given, partition=partition, region=region, account=account_id))

@@ -1,4 +1,4 @@
-"""Permissions of the CSI drivers for what a strategy's ``storage`` section asks for, and no more."""
+"""Permissions of the CSI drivers, limited to what a strategy's ``storage`` section needs."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from eks_hardware.iam_policies.document import Statement, allow
 
 
 def lustre_volumes() -> tuple[Statement, ...]:
-    """What the FSx driver needs for file systems that exist: it lists them again and again.
+    """Return the FSx driver's permissions for existing file systems: it lists them repeatedly.
 
-    Mounting needs no permission. Creating and deleting does, which is why an add-on that a strategy names in
-    ``cluster.addons`` gets the policy that EKS documents instead.
+    Mounting needs no permission. Creating and deleting does; an add-on that a strategy names in ``cluster.addons``
+    therefore gets the policy that EKS documents.
     Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/blob/v1.9.0/pkg/cloud/cloud.go (pollFileSystems)
     """
     return (allow("ListFileSystems", ["fsx:DescribeFileSystems"], ["*"]),)
 
 
 def mounted_buckets(buckets: Sequence[tuple[str, bool]], *, partition: str) -> tuple[Statement, ...]:
-    """What Mountpoint needs of each bucket.
+    """Return Mountpoint's permissions for each bucket.
 
     Source: https://github.com/awslabs/mountpoint-s3/blob/main/doc/CONFIGURATION.md#iam-permissions
 
     Args:
-        buckets: names, and whether they are only read.
+        buckets: bucket names, and whether they are read-only.
     """
     arns = {name: f"arn:{partition}:s3:::{name}" for name, _ in buckets}
     written = [f"{arns[name]}/*" for name, read_only in buckets if not read_only]

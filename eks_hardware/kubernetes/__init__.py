@@ -1,4 +1,4 @@
-"""Manifests and chart values: what a strategy puts on its cluster. Pure data; nothing here talks to anything."""
+"""Manifests and chart values of a strategy's cluster, as pure data, without access to the cluster."""
 
 from eks_hardware.kubernetes.adoption import karpenter_bundle
 from eks_hardware.kubernetes.bundle import bundle

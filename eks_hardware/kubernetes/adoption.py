@@ -1,4 +1,4 @@
-"""What node pools need on a cluster that someone else owns."""
+"""Charts and objects of node pools on a cluster that another stack or tool owns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eks_hardware.kubernetes import device_plugins, karpenter
 from eks_hardware.kubernetes.model import Bundle, among_themselves
 
 if TYPE_CHECKING:
-    # Imports rules and loader, which rendering a strategy does not need.
+    # This module imports rules and loader, which rendering a strategy does not need.
     from eks_hardware.adoption import ResolvedAdoption
 
 
@@ -17,15 +17,15 @@ def karpenter_bundle(
 ) -> Bundle:
     """Derive the charts and objects of Karpenter and its pools, without the rest of a strategy.
 
-    Nodes run in the subnets whose ids the file names: nobody tags what someone else owns.
+    Nodes run in the subnets whose ids the file lists, because the subnets of an existing VPC are not tagged.
 
     Args:
         adoption: the cluster and the pools.
-        controller: install Karpenter too. Without it the pools alone, for a Karpenter that is there: the caller says
-            which role its nodes have (``Reference.KARPENTER_NODE_ROLE``), and pools that share or divide GPUs need its
-            feature gate ``nodeOverlay``.
-        with_device_plugins: install the device plugins that the pools' hardware needs. A second one of the
-            same kind fails or advertises nothing.
+        controller: install Karpenter too. Otherwise only the pools are installed, for an existing Karpenter. The caller
+            then provides the role of its nodes (``Reference.KARPENTER_NODE_ROLE``), and pools that share or divide GPUs
+            need Karpenter's feature gate ``nodeOverlay``.
+        with_device_plugins: install the device plugins for the pools' hardware. A second plugin of the same kind fails
+            or advertises nothing.
 
     Examples:
         >>> karpenter_bundle(adoption).names

@@ -1,15 +1,15 @@
-"""What pods can have of a node's CPU and memory, daemonsets among them.
+"""CPU and memory that pods, including daemonsets, can use on a node.
 
 Karpenter expects the same of a node before it exists, so a pod that fits gets a node. Each image reserves CPU and
-memory for kubelet and runtime by its own formulas, and part of the memory never reaches the guest.
+memory for the kubelet and the runtime by its own formulas, and part of the memory never reaches the guest.
 
 Sources:
 
 - AL2023: https://github.com/awslabs/amazon-eks-ami/blob/main/nodeadm/internal/kubelet/config.go
-  (``withDefaultReservedResources``) and ``eni_max_pods.go`` (the pods that it counts with)
+  (``withDefaultReservedResources``) and ``eni_max_pods.go`` (its number of pods)
 - Bottlerocket: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/schnauzer/src/helpers/mod.rs
   (``kube_reserve_cpu``, ``kube_reserve_memory``)
-- memory that is kept: config/facts/memory.json (``host``)
+- reserved memory: config/facts/memory.json (``host``)
 - memory that never reaches the guest: config/facts/karpenter.json (``settings``)
 - huge pages of nodes with EFA: config/facts/eks.json (``efa_huge_pages``)
 """
@@ -28,14 +28,14 @@ from eks_hardware.resolve import ResolvedNodePool
 from eks_hardware.resolve.extended_resources import HugePages, huge_pages
 from eks_hardware.units import GIB, MIB, amount
 
-# Cores up to a number, and what is kept of each: 6 % of the first, 1 % of the second, ...
+# Number of cores, and what is reserved of each: 6 % of the first, 1 % of the second, ...
 _CPU_STEPS = ((1, Fraction(60)), (2, Fraction(10)), (4, Fraction(5)), (1 << 16, Fraction(5, 2)))
-# Kubelet's own default; every type that the catalogue has sizes of has another.
+# The kubelet's default, used only for types whose number is unknown.
 _DEFAULT_PODS = 110
 
 
 def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
-    """CPUs and bytes of memory that pods can have of one node of a group or pool."""
+    """Return the CPUs and bytes of memory that pods can use on one node of a group or pool."""
     al2023 = node.ami_family == "al2023"
     kube, system = _reserved(node, "kube"), _reserved(node, "system")
     pods = (_addresses(kind) if al2023 else None) or _max_pods(node) or _DEFAULT_PODS
@@ -53,7 +53,7 @@ def allocatable(node: Node, kind: InstanceType) -> dict[str, Fraction]:
 
 
 def efa_huge_pages(node: Node, kind: InstanceType) -> HugePages:
-    """Huge pages that one node of a group or pool sets aside; none without EFA."""
+    """Return the huge pages that one node of a group or pool reserves; none without EFA."""
     if not node.efa_count:
         return HugePages(0, 0)
     return huge_pages(kind, ami_family=node.ami_family, own_image=bool(node.image_id), settings=node.user_data)
@@ -68,7 +68,7 @@ def _millicores(vcpus: int) -> int:
 
 
 def _addresses(kind: InstanceType) -> int | None:
-    """Pods that AL2023 counts with: those without prefix delegation, whatever ``maxPods`` says."""
+    """Return the pods that AL2023 assumes: the number without prefix delegation, whatever ``maxPods`` says."""
     interfaces = kind.network_cards[0].max_interfaces if kind.network_cards else None
     if interfaces is None or not kind.ipv4_per_interface:
         return None
@@ -81,7 +81,7 @@ def _max_pods(node: Node) -> int | None:
 
 
 def _reserved(node: Node, what: str) -> dict[str, Fraction]:
-    """What the strategy itself keeps for ``kube`` or ``system``, by resource."""
+    """Return what the strategy reserves for ``kube`` or ``system``, by resource."""
     found: Mapping[str, Any]
     if isinstance(node, ResolvedNodePool):
         found = node.kubelet.get(f"{what}Reserved", {})

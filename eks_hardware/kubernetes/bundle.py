@@ -1,4 +1,4 @@
-"""Everything that a strategy puts on its cluster, in order."""
+"""All charts and objects of a strategy, in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 Releases = Iterable[ChartRelease | ObjectRelease]
 
-# One entry a module, each a function that yields its releases.
+# One entry per module: a function that yields its releases.
 _PARTS: tuple[Callable[[ResolvedStrategy], Releases], ...] = (
     karpenter.releases,
     storage.releases,
@@ -35,7 +35,7 @@ _PARTS: tuple[Callable[[ResolvedStrategy], Releases], ...] = (
 def bundle(resolved: ResolvedStrategy) -> Bundle:
     """Derive the charts, values and objects of a strategy.
 
-    Plain data from plain data: the same strategy gives the same bundle, whichever way it is delivered.
+    The bundle is plain data and depends only on the strategy, not on the delivery.
 
     Args:
         resolved: the strategy (``eks_hardware.resolve.resolve``).

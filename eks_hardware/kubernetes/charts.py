@@ -1,4 +1,4 @@
-"""A chart of the strategy as a release: the derived values, and the strategy's over them."""
+"""A strategy's chart as a release: derived values, merged with those of the strategy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def chart_release(
     waits_for_addons: bool = True,
     timeout_seconds: int = 600,
 ) -> ChartRelease:
-    """The release of one of the strategy's charts, named after the chart's key."""
+    """Return the release of a chart of the strategy, named after the chart's key."""
     chart = resolved.kubernetes.charts[key]
     return ChartRelease(
         name=key,

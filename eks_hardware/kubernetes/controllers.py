@@ -16,7 +16,7 @@ AUTOSCALER = "cluster-autoscaler"
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
-    """The controllers that the strategy asks for. They tolerate nothing: an untainted group is always there."""
+    """Yield the controllers that the strategy enables. They need no tolerations: there is always an untainted group."""
     if LOAD_BALANCERS in resolved.kubernetes.charts:
         yield chart_release(resolved, LOAD_BALANCERS, _load_balancer_values(resolved))
     if AUTOSCALER in resolved.kubernetes.charts:
@@ -24,39 +24,38 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
 
 
 def _service_account(resolved: ResolvedStrategy, key: str) -> dict[str, Any]:
-    """The account that Pod Identity knows."""
+    """Return values for the service account that has the Pod Identity association."""
     (role,) = (each for each in resolved.kubernetes.service_roles if each.key == key)
     return {"create": True, "name": role.service_account}
 
 
 def _load_balancer_values(resolved: ResolvedStrategy) -> dict[str, Any]:
-    """Values of the load balancer controller.
+    """Return the values of the load balancer controller.
 
     Source: https://kubernetes-sigs.github.io/aws-load-balancer-controller/v3.5/deploy/installation/
     """
     private: dict[str, Any] = {}
     if not resolved.network.nat_zone_ids and not resolved.network.existing:
-        # These services have no endpoint in a VPC:
-        # https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html
+        # These services have no VPC endpoint: https://docs.aws.amazon.com/eks/latest/userguide/private-clusters.html
         private = {"enableShield": False, "enableWaf": False, "enableWafv2": False}
     return {
         "clusterName": resolved.name,
         "region": resolved.region,
-        # Its pods cannot read it from instance metadata: the hop limit is 1.
+        # Its pods cannot read it from instance metadata, because the hop limit is 1.
         "vpcId": Reference.VPC_ID.text,
         "serviceAccount": _service_account(resolved, LOAD_BALANCERS),
         "replicaCount": 2,
-        # Its webhook sees every new Service; charts that are installed at the same time must not fail while its pods
-        # start: https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4140
+        # Its webhook is called for every new Service. Charts that are installed at the same time must not fail while
+        # its pods start: https://github.com/kubernetes-sigs/aws-load-balancer-controller/issues/4140
         "serviceMutatorWebhookConfig": {"failurePolicy": "Ignore"},
-        # A certificate of its own at each upgrade would restart what trusts it.
+        # A new certificate at each upgrade would restart everything that trusts it.
         "keepTLSSecret": True,
         **private,
     }
 
 
 def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
-    """Values of Cluster Autoscaler, with the image of the cluster's own Kubernetes minor.
+    """Return the values of Cluster Autoscaler, with the image of the cluster's Kubernetes minor version.
 
     Source: https://github.com/kubernetes/autoscaler/blob/cluster-autoscaler-1.35.1/cluster-autoscaler/FAQ.md
     """
@@ -67,15 +66,15 @@ def _autoscaler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "autoDiscovery": {"clusterName": resolved.name},
         **({"image": {"tag": tag}} if tag else {}),
         "rbac": {"serviceAccount": _service_account(resolved, AUTOSCALER)},
-        # One is active, one is on standby.
+        # One active, one on standby.
         "replicaCount": 2,
         "resources": {"requests": {"cpu": "100m", "memory": "600Mi"}, "limits": {"memory": "600Mi"}},
         "extraArgs": {
-            # The group that is used best: a pod without a GPU never starts a GPU node.
+            # The group with the least waste: a pod without a GPU never starts a GPU node.
             "expander": "least-waste",
             "balance-similar-node-groups": True,
-            # CoreDNS and the like run in kube-system and have disruption budgets. Pods with local storage, such as a
-            # training job's shared memory, still keep their node.
+            # CoreDNS and similar pods run in kube-system and have disruption budgets. Pods with local storage, such as
+            # a training job's shared memory, still keep their node.
             "skip-nodes-with-system-pods": False,
         },
     }

@@ -1,13 +1,13 @@
-"""The device plugins: exactly one for each device of a node, none where there is nothing to find.
+"""The device plugins: exactly one for each device of a node, none where there is no device.
 
-Who runs what:
+Plugins by hardware:
 
-- NVIDIA on AL2023: the chart of NVIDIA's plugin, or the GPU Operator where the strategy asks for it.
-- NVIDIA on Bottlerocket: a plugin that is part of the image, set up in user data; no chart comes near it.
-- Trainium and Inferentia: AWS's chart, with its scheduler extension where a type has several devices.
+- NVIDIA on AL2023: the chart of NVIDIA's plugin, or the GPU Operator if the strategy enables it.
+- NVIDIA on Bottlerocket: a plugin in the image, configured in user data; no chart runs there.
+- Trainium and Inferentia: AWS's chart, with its scheduler extension if a type has several devices.
 - EFA: AWS's chart, in addition to any of these.
 
-Selectors are labels that the strategy emits (``resolve/node.py``), tolerations are its taints: no list of instance
+Selectors are labels that the strategy sets (``resolve/node.py``) and tolerations are its taints. No list of instance
 types can become outdated.
 """
 
@@ -38,9 +38,9 @@ NEURON = "neuron-helm-chart"
 EFA = "aws-efa-k8s-device-plugin"
 
 NEURON_SCHEDULER = "my-scheduler"
-"""Scheduler that pods with several Neuron devices name in ``schedulerName``.
+"""Scheduler that pods with several Neuron devices set in ``schedulerName``.
 
-The name is the chart's own and that of AWS's examples:
+The name is the default of the chart and of AWS's examples:
 https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/kubernetes-getting-started.html#neuron-scheduler-extension
 """
 
@@ -49,7 +49,7 @@ _CRITICAL: dict[str, str] = {"key": "CriticalAddonsOnly", "operator": "Exists"}
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
-    """The device plugins that the hardware of a strategy needs."""
+    """Yield the device plugins for the hardware of a strategy."""
     if NVIDIA in resolved.kubernetes.charts:
         yield chart_release(resolved, NVIDIA, _nvidia_values(nodes_with(resolved, is_nvidia_al2023)))
     if NEURON in resolved.kubernetes.charts:
@@ -64,7 +64,7 @@ def _nvidia_values(nodes: tuple[Node, ...]) -> dict[str, Any]:
     return {
         "affinity": label_selector(NVIDIA_PLUGIN_LABEL),
         "tolerations": [_CRITICAL, *tolerations(nodes)],
-        # GPU Feature Discovery would bring Node Feature Discovery with it, and the strategy sets the labels.
+        # GPU Feature Discovery would install Node Feature Discovery too, and the strategy already sets the labels.
         "gfd": {"enabled": False},
         "nfd": {"enabled": False},
         **config,
@@ -80,16 +80,16 @@ def _neuron_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[
         },
         # The driver for Dynamic Resource Allocation replaces the plugin, and cannot run on the same node.
         "draDriver": {"enabled": False},
-        # Reports problems to a namespace that may not exist, and replaces nodes if it may.
+        # Reports problems to a namespace that may not exist, and replaces nodes if it has the permission.
         "npd": {"enabled": False},
         "scheduler": _scheduler_values(resolved) if has_several_devices(nodes) else {"enabled": False},
     }
 
 
 def has_several_devices(nodes: tuple[Node, ...]) -> bool:
-    """Whether a node may have more than one Neuron device.
+    """Return whether a node may have more than one Neuron device.
 
-    A pod that asks for several must get neighbours on the ring, which only the scheduler extension ensures:
+    A pod that requests several devices needs neighbors on the ring. Only the scheduler extension allocates these:
     https://github.com/aws/containers-roadmap/issues/1735
     """
     kinds = (load().find(name) for node in nodes for name in node.instance_types)
@@ -102,15 +102,16 @@ def _scheduler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "enabled": True,
         "nodeSelector": {},
         "tolerations": [],
-        # EKS's own scheduler cannot be given an extender.
+        # EKS's own scheduler does not accept an extender.
         "defaultScheduler": {"enabled": False},
         "customScheduler": {
             "enabled": True,
             "fullnameOverride": NEURON_SCHEDULER,
             "nodeSelector": {},
             "tolerations": [],
-            # A scheduler may be older than the API server, never newer, and by one minor version at most, so that the
-            # first release of the cluster's minor version always fits; EKS Distro's tags have numbers of their own.
+            # A scheduler may be older than the API server by at most one minor version, and never newer. The first
+            # release of the cluster's minor version therefore always works. EKS Distro's tags have a different
+            # numbering.
             # https://kubernetes.io/releases/version-skew-policy/#kube-controller-manager-kube-scheduler-and-cloud-controller-manager
             "image": {
                 "repository": "registry.k8s.io/kube-scheduler",
@@ -123,7 +124,7 @@ def _scheduler_values(resolved: ResolvedStrategy) -> dict[str, Any]:
 def _efa_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str, Any]:
     ((key, value),) = EFA_LABEL.items()
     values: dict[str, Any] = {
-        # The chart's list of instance types lacks the newest ones; it takes a label of ours instead.
+        # The chart's list of instance types lacks the newest ones, so the strategy's label replaces it.
         "supportedInstanceLabels": {"keys": [key], "values": [value]},
         # The chart adds these to CriticalAddonsOnly.
         "tolerations": tolerations(nodes),
@@ -134,9 +135,9 @@ def _efa_values(resolved: ResolvedStrategy, nodes: tuple[Node, ...]) -> dict[str
 
 
 def efa_image(region: str) -> str | None:
-    """The plugin's image in the registry of a region, as eksctl takes it; the chart names that of us-west-2.
+    """Return the plugin's image in the registry of a region, as eksctl does; the chart uses us-west-2.
 
-    A private network has a way to the registry of its own region only.
+    A private network can reach only the registry of its own region.
     https://github.com/eksctl-io/eksctl/blob/main/pkg/addons/device_plugin.go (SetImage)
     """
     account = facts.eks()["image_registries"]["accounts"].get(region)

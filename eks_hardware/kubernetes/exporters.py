@@ -1,9 +1,9 @@
-"""Exporters that have no chart: Neuron's from AWS, and one of our own for EFA.
+"""Exporters without a chart: AWS's for Neuron, and our own for EFA.
 
-The standard node exporter cannot show EFA: of ``hw_counters``, where EFA's counters are, it reads other vendors' names
-on other vendors' devices (https://github.com/prometheus/procfs/blob/master/sysfs/class_infiniband.go), and AWS
-publishes the source of a fork, but no image (https://github.com/aws-samples/awsome-distributed-training,
-3.efa-node-exporter). So a shell script in a stock image prints them, under the fork's names.
+The standard node exporter cannot export EFA's counters, which are in ``hw_counters``: there it reads the counter names
+of other vendors (https://github.com/prometheus/procfs/blob/master/sysfs/class_infiniband.go). AWS publishes the source
+of a fork, but no image (https://github.com/aws-samples/awsome-distributed-training, 3.efa-node-exporter). A shell
+script in a stock image therefore prints the counters, with the fork's metric names.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _EFA_PATH = "/cgi-bin/metrics"
 _EXECUTABLE = 0o555
 
 EFA_SCRIPT = Path(__file__).with_name("efa-metrics.sh")
-"""Prints the counters of the EFA interfaces of a node, as a CGI program."""
+"""CGI program that prints the counters of a node's EFA interfaces."""
 
 
 def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> tuple[Object, ...]:
-    """Neuron's exporter on the given nodes; ``scraped`` if Prometheus' operator is installed."""
+    """Return Neuron's exporter for the given nodes; ``scraped`` if the Prometheus Operator is installed."""
     container = {
         "name": NEURON_MONITOR,
         "image": _NEURON_IMAGE,
@@ -44,7 +44,7 @@ def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> t
         "env": [{"name": "GOMEMLIMIT", "value": "160MiB"}],
         "ports": [{"name": "metrics", "containerPort": _NEURON_PORT}],
         "resources": {"requests": {"cpu": "256m", "memory": "128Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}},
-        # It reads the devices themselves.
+        # It reads the devices directly.
         "securityContext": {"privileged": True},
     }
     pod = {"nodeSelector": dict(NEURON_PLUGIN_LABEL), "tolerations": tolerations(nodes), "containers": [container]}
@@ -55,7 +55,7 @@ def neuron_monitor(nodes: Sequence[Node], namespace: str, *, scraped: bool) -> t
 
 
 def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
-    """Our exporter of EFA counters on every node with EFA interfaces."""
+    """Return our exporter of EFA counters for all nodes with EFA interfaces."""
     container = {
         "name": EFA_METRICS,
         "image": _EFA_IMAGE,
@@ -71,7 +71,7 @@ def efa_metrics(nodes: Sequence[Node], namespace: str) -> tuple[Object, ...]:
     }
     pod = {
         "automountServiceAccountToken": False,
-        # RDMA devices may belong to a network namespace; these are the host's.
+        # RDMA devices may belong to a network namespace; these belong to the host's.
         "hostNetwork": True,
         "nodeSelector": dict(EFA_LABEL),
         "tolerations": tolerations(nodes),
@@ -116,7 +116,7 @@ def _daemonset(name: str, namespace: str, pod: dict[str, Any]) -> Object:
 
 
 def _endpoints(name: str, namespace: str, *, port: int, path: str, scraped: bool) -> Iterator[Object]:
-    """The Service of an exporter, and what tells Prometheus to ask it."""
+    """Yield the Service of an exporter, and the ServiceMonitor for Prometheus."""
     labels = {"app.kubernetes.io/name": name}
     yield {
         "apiVersion": "v1",

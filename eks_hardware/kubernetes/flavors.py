@@ -1,4 +1,4 @@
-"""Nodes that are interchangeable for jobs, with the most that pods can use of them."""
+"""Nodes that are interchangeable for jobs, with the maximum resources that pods can use on them."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from eks_hardware.units import GIB, MIB, amount
 _GROUP_LABEL = "eks.amazonaws.com/nodegroup"
 _POOL_LABEL = "karpenter.sh/nodepool"
 
-# Labels that jobs select hardware by. Kueue compares a job's node selector only with the keys that a flavor has: one
-# without `kubernetes.io/arch` would take a job for x86 and put it on Graviton.
+# Labels that jobs use to select hardware. Kueue compares a job's node selector only with the label keys of a flavor: a
+# flavor without `kubernetes.io/arch` would accept a job for x86 and run it on Graviton.
 _SELECTED_BY = ("hardware-type", "accelerator", "workload-type")
 _ARCHITECTURE_LABEL = "kubernetes.io/arch"
 
@@ -39,10 +39,10 @@ class Flavor:
     """Nodes with the same accelerator, architecture, taints and sharing.
 
     Attributes:
-        labels: they select these nodes and no others.
-        taints: those that a job must tolerate itself, as objects.
-        tolerations: of the taints that keep other pods off the accelerator, as objects.
-        quota: Kubernetes quantities that pods can have of all nodes together.
+        labels: labels that select these nodes and no others.
+        taints: taints that a job must tolerate itself, as objects.
+        tolerations: tolerations of the taints that keep other pods off the accelerator, as objects.
+        quota: resources that pods can use on all nodes together, as Kubernetes quantities.
     """
 
     name: str
@@ -54,10 +54,10 @@ class Flavor:
 
 
 def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
-    """The flavors of a strategy, in the order of its groups and pools.
+    """Return the flavors of a strategy, in the order of its groups and pools.
 
-    System groups are left out: they are for what runs on the cluster itself. A pool with several accelerators has no
-    label for them; a job that selects one by that label may be given the pool, and then waits.
+    System groups are left out, because they run the cluster's own pods. A pool with several accelerators has no label
+    for them. Kueue may admit a job that selects one of them to the pool, and the job then waits.
     """
     alike: dict[tuple[object, ...], list[Node]] = {}
     for node in _for_jobs(resolved):
@@ -69,13 +69,13 @@ def flavors(resolved: ResolvedStrategy) -> tuple[Flavor, ...]:
         if len(selected) == len(members) and all(each.name != name for each in found):
             found.append(_flavor(name, labels, members))
         else:
-            # Their labels fit other nodes too.
+            # Their labels match other nodes too.
             found += [_flavor(f"nodes-{node.name}", {**_labels(node), **_own_label(node)}, [node]) for node in members]
     return tuple(found)
 
 
 def neuron_cores_per_device(resolved: ResolvedStrategy) -> int | None:
-    """The fewest NeuronCores that a device of the nodes for jobs has; None without such devices."""
+    """Return the fewest NeuronCores of a device on the nodes for jobs; None without such devices."""
     offers = [extended_resources_of(load().get(name)) for node in _for_jobs(resolved) for name in node.instance_types]
     return min((each[NEURON_CORE] // each[NEURON] for each in offers if NEURON_CORE in each), default=None)
 
@@ -85,14 +85,14 @@ def _for_jobs(resolved: ResolvedStrategy) -> list[Node]:
 
 
 def _kind(node: Node) -> tuple[object, ...]:
-    """What nodes of one flavor have in common."""
+    """Return the properties that nodes of one flavor share."""
     labels = _labels(node)
     same = tuple(labels.get(name) for name in (*_SELECTED_BY[:2], _ARCHITECTURE_LABEL))
     return (node.hardware, same, _own_taints(node), _keys(node), node.gpu_shares)
 
 
 def _labels(node: Node) -> dict[str, str]:
-    """The labels that a job may select the node by."""
+    """Return the labels by which a job may select the node."""
     found = {name: node.labels[name] for name in _SELECTED_BY if name in node.labels}
     return {**found, _ARCHITECTURE_LABEL: KUBERNETES_ARCHITECTURES[node.architecture]}
 
@@ -108,13 +108,13 @@ def _own_label(node: Node) -> dict[str, str]:
 
 def _name(node: Node) -> str:
     accelerator = node.labels.get("accelerator", "")
-    # A label's value may have characters that a name must not have; then the hardware alone names the flavor.
+    # A label value may have characters that names do not allow; the flavor is then named after the hardware.
     name = accelerator if _NAME.fullmatch(accelerator) else node.hardware.value
     return f"{name}-arm64" if node.architecture == "arm64" else name
 
 
 def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
-    """Taints other than the accelerator's; Kueue ignores PreferNoSchedule."""
+    """Return taints other than the accelerator's; Kueue ignores PreferNoSchedule."""
     resource = accelerator_resource(node.hardware)
     return tuple(
         tuple(taint_object(taint).items())
@@ -124,7 +124,7 @@ def _own_taints(node: Node) -> tuple[tuple[tuple[str, str], ...], ...]:
 
 
 def _keys(node: Node) -> tuple[tuple[str, str], ...]:
-    """Key and effect of the taints that keep other pods off the accelerator."""
+    """Return key and effect of the taints that keep other pods off the accelerator."""
     resource = accelerator_resource(node.hardware)
     return tuple((taint.key, kubernetes_effect(taint.effect)) for taint in node.taints if taint.key == resource)
 
@@ -154,7 +154,7 @@ def _text(resource: str, quantity: Fraction) -> str:
 
 
 def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
-    """What pods can have of one node."""
+    """Return the resources that pods can use on one node."""
     resources = extended_resources_of(kind, efa_count=node.efa_count, shares=node.gpu_shares)
     # A NeuronCore is part of a device, and is counted as one (`kueue.py`).
     devices = {name: Fraction(count) for name, count in resources.items() if name != NEURON_CORE}
@@ -162,21 +162,21 @@ def _of_node(node: Node, kind: InstanceType) -> dict[str, Fraction]:
 
 
 def _whole(node: Node, kind: InstanceType) -> dict[str, Fraction]:
-    """What Karpenter's limits count of one node: more CPU and memory than pods can have."""
+    """Return what Karpenter's limits count for one node: more CPU and memory than pods can use."""
     capacity = {"cpu": Fraction(kind.vcpus), "memory": Fraction(kind.memory_gib) * GIB, "nodes": Fraction(1)}
     return {**_of_node(node, kind), **capacity}
 
 
 def _of_group(group: ResolvedNodeGroup) -> dict[str, Fraction]:
-    """What pods can have of as many nodes as the group may have; of several types the smallest."""
+    """Return the resources of pods on the group's maximum number of nodes, for the smallest of several types."""
     each = [_of_node(group, load().get(name)) for name in group.instance_types]
     return {resource: group.max_size * min(kind[resource] for kind in each) for resource in each[0]}
 
 
 def _of_pool(pool: ResolvedNodePool) -> dict[str, Fraction]:
-    """What pods can have at most of nodes within the pool's limits.
+    """Return the maximum resources that pods can use on nodes within the pool's limits.
 
-    A limit bounds a resource without one too, by what the types have of both.
+    A limit also bounds resources without a limit, through the ratio of both in the types.
     """
     kinds = [load().get(name) for name in pool.instance_types]
     pairs = [(_of_node(pool, kind), _whole(pool, kind)) for kind in kinds]

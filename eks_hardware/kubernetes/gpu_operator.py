@@ -1,7 +1,7 @@
-"""NVIDIA's GPU Operator, where the strategy asks for it: device plugin, metrics and MIG on AL2023 nodes.
+"""NVIDIA's GPU Operator, if the strategy enables it: device plugin, metrics and MIG on AL2023 nodes.
 
 EKS's images contain driver and container toolkit, so both are off. The operator finds GPU nodes through Node Feature
-Discovery and puts its daemonsets on all of them; Bottlerocket nodes carry the label that keeps it away
+Discovery and runs its daemonsets on all of them. Bottlerocket nodes have a label that prevents this
 (``NO_OPERANDS_LABEL``), so one strategy may have both.
 
 Source: https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/amazon-eks.html,
@@ -24,12 +24,12 @@ GPU_OPERATOR = "gpu-operator"
 
 _PROMETHEUS = "kube-prometheus-stack"
 _CONFIG_MAP = "time-slicing"
-# The default, which a list of ours replaces.
+# The default toleration, which our list replaces.
 _GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease]:
-    """The GPU Operator, or nothing."""
+    """Yield the GPU Operator if the strategy enables it."""
     if GPU_OPERATOR in resolved.kubernetes.charts:
         yield chart_release(resolved, GPU_OPERATOR, _values(resolved), after=(_PROMETHEUS,), timeout_seconds=900)
 
@@ -41,11 +41,12 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         "driver": {"enabled": False},
         "toolkit": {"enabled": False},
         "nfd": {"enabled": True},
-        # Operator and discovery's controllers have no toleration for accelerated nodes; these go to the GPUs.
+        # The operator and the discovery controllers do not tolerate accelerated nodes; these daemonsets run on GPU
+        # nodes.
         "daemonsets": {"tolerations": tolerated},
         "node-feature-discovery": {"worker": {"tolerations": tolerated}},
         "devicePlugin": _device_plugin(nodes),
-        # Labels nodes whose GPUs can be partitioned; the MIG manager waits for it.
+        # Labels nodes whose GPUs can be partitioned; the MIG manager waits for this.
         "gfd": {"enabled": True},
         "mig": {"strategy": MIG_STRATEGY},
         "migManager": _mig_manager(nodes),
@@ -67,7 +68,7 @@ def _mig_manager(nodes: tuple[Node, ...]) -> dict[str, Any]:
     return {
         "enabled": True,
         "config": {"default": "all-disabled"},
-        # A virtual machine may not reset its GPU, which turning MIG on may need; a reboot does it:
+        # Turning MIG on may need a GPU reset, which a virtual machine may not do; a reboot has the same effect:
         # https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-operator-mig.html
         "env": [{"name": "WITH_REBOOT", "value": "true"}],
     }

@@ -13,11 +13,11 @@ from eks_hardware.resolve.extended_resources import GPU
 from eks_hardware.resolve.gpu_sharing import SHARED_GPU
 
 DEFAULT_CONFIG = "default"
-"""Name of the configuration of nodes that have no label: whole GPUs."""
+"""Name of the configuration for nodes without the label: whole GPUs."""
 
 _WHOLE = "version: v1\n"
 
-# Two shares may be of the same GPU and give no more of it than one, so a pod that asks for two is refused.
+# Two shares can be of the same GPU and give no more than one, so a pod that requests two is refused.
 _SLICED = """\
 version: v1
 sharing:
@@ -31,9 +31,9 @@ sharing:
 
 
 def plugin_configs(nodes: Iterable[Node]) -> dict[str, str]:
-    """Configurations of the device plugin by the value of the node label that selects one.
+    """Return configurations of the device plugin, by the value of the node label that selects one.
 
-    One for each way of time slicing, and the default; none if no node slices its GPUs.
+    One for each kind of time slicing, and the default; none if no node slices its GPUs.
     """
     shares = {
         node.gpu_shares.config: node.gpu_shares for node in nodes if node.gpu_shares and not node.gpu_shares.mig_profile

@@ -1,4 +1,4 @@
-"""Karpenter on the cluster: its resource definitions, its controller, and the pools it makes nodes for."""
+"""Karpenter on the cluster: its CRDs, its controller, and its pools."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ _CONTROLLER_RESOURCES = {"cpu": "1", "memory": "1Gi"}
 
 _CONTROLLER_TIMEOUT_SECONDS = 900
 _LEAST_DRAIN_SECONDS = 1800
-# What EC2 needs to end the instances, once their pods are gone.
+# Time that EC2 needs to terminate the instances after their pods are gone.
 _AFTER_GRACE_SECONDS = 900
 
 
 def releases(
     resolved: ResolvedStrategy, *, security_group_ids: Sequence[str] = ()
 ) -> Iterator[ChartRelease | ObjectRelease]:
-    """Karpenter's definitions, its controller, and its pools; nothing without Karpenter.
+    """Yield Karpenter's CRDs, its controller, and its pools; nothing without Karpenter.
 
     Args:
-        security_group_ids: of the nodes; without any the one that carries the discovery tag.
+        security_group_ids: security groups of the nodes; if empty, the group with the discovery tag.
     """
     karpenter = resolved.karpenter
     if karpenter is None:
         return
-    # Definitions have no pods, and the controller asks the VPC's resolver (dnsPolicy below) and mounts no volume: a
-    # cluster is without nodes for less time. The pools do wait: their pods need names and volumes, to the last.
+    # CRDs have no pods. The controller uses the VPC's resolver (dnsPolicy below) and mounts no volume, so it does not
+    # wait, and the cluster has nodes earlier. The pools do wait: until the end their pods need DNS and volumes.
     yield chart_release(resolved, _CRDS, {}, waits_for_addons=False)
     yield chart_release(
         resolved,
@@ -71,23 +71,23 @@ def releases(
 
 
 def _drain_seconds(resolved: ResolvedStrategy) -> int:
-    """How long uninstalling waits: an EC2NodeClass goes when its last node is gone, and a node when it is drained."""
+    """Return how long uninstalling waits: EC2NodeClasses wait for their last node, and nodes until they are drained."""
     grace = max(seconds(pool.disruption.termination_grace_period or "0s") for pool in resolved.node_pools)
     return max(_LEAST_DRAIN_SECONDS, grace + _AFTER_GRACE_SECONDS)
 
 
 def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[str, Any]:
-    """Values of the controller's chart.
+    """Return the values of the controller's chart.
 
-    The chart's own defaults keep the controller off the nodes it makes (node affinity) and off tainted ones (it
-    tolerates ``CriticalAddonsOnly`` alone), and put each replica on a node of its own.
+    The chart's defaults keep the controller off the nodes that it launches (node affinity) and off tainted nodes (it
+    tolerates only ``CriticalAddonsOnly``). They also run each replica on a different node.
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/charts/karpenter/values.yaml
     """
     values: dict[str, Any] = {
         "settings": _settings(resolved, karpenter),
         "serviceAccount": {"name": karpenter.service_account},
         "replicas": resolved.kubernetes.karpenter_replicas,
-        # CoreDNS may wait for a node from Karpenter; Karpenter must not wait for CoreDNS:
+        # CoreDNS may wait for a node from Karpenter, so Karpenter must not wait for CoreDNS:
         # https://karpenter.sh/v1.14/troubleshooting/ (failed to resolve the STS endpoint)
         "dnsPolicy": "Default",
         "topologySpreadConstraints": [
@@ -95,15 +95,15 @@ def _controller_values(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter)
                 "maxSkew": 1,
                 "topologyKey": "topology.kubernetes.io/zone",
                 "whenUnsatisfiable": "DoNotSchedule",
-                # The chart's constraint counts zones that have tainted nodes only, and leaves the second replica
-                # pending where all untainted nodes are in one zone:
+                # The chart's constraint counts zones with only tainted nodes. If all untainted nodes are in one zone,
+                # the second replica stays pending:
                 # https://kubernetes.io/docs/concepts/scheduling-eviction/topology-spread-constraints/
                 "nodeTaintsPolicy": "Honor",
             }
         ],
         "controller": {
             "resources": {"requests": dict(_CONTROLLER_RESOURCES), "limits": dict(_CONTROLLER_RESOURCES)},
-            # Otherwise Karpenter asks instance metadata, which pods cannot reach.
+            # Otherwise Karpenter queries instance metadata, which pods cannot reach.
             "env": [{"name": "AWS_REGION", "value": resolved.region}],
         },
     }
@@ -117,13 +117,13 @@ def _settings(resolved: ResolvedStrategy, karpenter: ResolvedKarpenter) -> dict[
     if karpenter.queue_name:
         settings["interruptionQueue"] = Reference.KARPENTER_QUEUE.text
     if karpenter.instance_profile_name:
-        # Neither the price list nor IAM has an endpoint in a VPC.
+        # Neither the price list nor IAM has a VPC endpoint.
         settings["isolatedVPC"] = True
     elif resolved.cluster.zonal_shift:
-        # ARC has no endpoint in a VPC.
+        # ARC has no VPC endpoint.
         settings["enableZonalShift"] = True
     if _has_pod_subnets(resolved):
-        # Pods leave the first interface alone: https://karpenter.sh/v1.14/reference/settings/
+        # Pods do not use the first interface: https://karpenter.sh/v1.14/reference/settings/
         settings["reservedENIs"] = "1"
     if resolved.kubernetes.feature_gates:
         settings["featureGates"] = dict(resolved.kubernetes.feature_gates)

@@ -1,10 +1,10 @@
-"""Kueue: jobs wait until the hardware they ask for is free, in quotas that follow from the strategy.
+"""Kueue: jobs wait until the hardware they request is free, within quotas derived from the strategy.
 
-Each kind of hardware has a ClusterQueue, and a LocalQueue of the same name in each team's namespace. With one queue
-for everything a job without accelerators would spill over to accelerated nodes as soon as the CPU nodes are full:
-flavors of one queue share their quota for CPU and memory, and a flavor's tolerations let any pod in.
+Each kind of hardware has a ClusterQueue, and a LocalQueue of the same name in each team's namespace. With a single
+queue, a job without accelerators would use accelerated nodes as soon as the CPU nodes are full: flavors of one queue
+share their quota for CPU and memory, and a flavor's tolerations admit any pod.
 
-A job's pods get labels and tolerations of their flavor, so a job only names its queue::
+Kueue adds labels and tolerations of the flavor to a job's pods, so a job only names its queue::
 
     metadata: {labels: {kueue.x-k8s.io/queue-name: nvidia-gpu}}
 
@@ -35,8 +35,7 @@ API_VERSION = "kueue.x-k8s.io/v1beta2"
 
 _KUBEFLOW = ("jaxjob", "mpijob", "paddlejob", "pytorchjob", "tfjob", "xgboostjob")
 
-# An integration whose resource definition is not on the cluster waits until it is
-# (pkg/controller/jobframework/setup.go).
+# An integration whose CRD is missing waits until the CRD is installed (pkg/controller/jobframework/setup.go).
 _FRAMEWORKS = (
     "batch/job",
     "jobset.x-k8s.io/jobset",
@@ -51,12 +50,12 @@ _FRAMEWORKS = (
     "statefulset",
 )
 
-# A resource that a pod asks for and no quota covers would keep the job waiting for ever.
+# A job that requests a resource without a quota would wait forever.
 _NOT_COUNTED = ("ephemeral-storage", "hugepages-")
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
-    """The chart, then flavors and queues; nothing unless the strategy asks for Kueue."""
+    """Yield the chart, then flavors and queues; nothing unless the strategy enables Kueue."""
     if CHART not in resolved.kubernetes.charts:
         return
     yield chart_release(resolved, CHART, _values(resolved))
@@ -71,7 +70,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
 
 
 def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
-    # The text replaces the chart's own as a whole; what is not ours is as there.
+    # This text replaces the chart's whole text; settings that are not ours are copied from there.
     configuration = {
         "apiVersion": "config.kueue.x-k8s.io/v1beta2",
         "kind": "Configuration",
@@ -91,7 +90,7 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
         },
         "clientConnection": {"qps": 300, "burst": 500},
         "manageJobsWithoutQueueName": False,
-        # The webhooks of the chart take it too: pods elsewhere start while Kueue is down.
+        # The chart's webhooks use the selector too: pods in other namespaces start while Kueue is down.
         "managedJobsNamespaceSelector": _namespace_selector(resolved),
         "integrations": {"frameworks": list(_FRAMEWORKS)},
         "resources": {"excludeResourcePrefixes": list(_NOT_COUNTED), **_neuron_cores(resolved)},
@@ -107,9 +106,9 @@ def _values(resolved: ResolvedStrategy) -> dict[str, Any]:
 
 
 def _neuron_cores(resolved: ResolvedStrategy) -> dict[str, Any]:
-    """NeuronCores as parts of a device: with quotas of their own each device would be there twice.
+    """Return NeuronCores as parts of a device: with their own quotas each device would count twice.
 
-    Kueue rounds up what a pod asks for, so a pod with one core of two counts as a device
+    Kueue rounds up requests, so a pod that requests one of two cores counts as a whole device
     (pkg/workload/workload.go, applyResourceTransformations; pkg/resources/requests.go, ResourceValue).
     """
     cores = neuron_cores_per_device(resolved)

@@ -1,4 +1,4 @@
-"""What is installed on a cluster: charts with their values, and objects, in order."""
+"""Charts with their values, and objects, in the order of installation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from eks_hardware.suggestions import did_you_mean
 
 Object = Mapping[str, Any]
-"""A Kubernetes object as the API takes it."""
+"""A Kubernetes object as the API accepts it."""
 
 # https://github.com/helm/helm/blob/v3.18.5/pkg/chartutil/validate_name.go
 _RELEASE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
@@ -21,16 +21,16 @@ _LONGEST_NAME = 53
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """Base of what is installed under one name: :class:`ChartRelease` and :class:`ObjectRelease`.
+    """Base class of everything that is installed under one name: :class:`ChartRelease` and :class:`ObjectRelease`.
 
     Attributes:
-        name: of the release, unique in the cluster.
-        namespace: that it is installed into.
+        name: name of the release, unique in the cluster.
+        namespace: namespace of the release.
         after: names of releases that are installed before it and uninstalled after it.
-        last: comes after every release but those that come after it.
-        waits_for_addons: it is installed after the add-ons that need nodes. One that uses neither the cluster's DNS nor
-            a volume need not wait for CoreDNS and storage drivers.
-        timeout_seconds: how long installing and uninstalling may take.
+        last: install it after all other releases, except those that come after it.
+        waits_for_addons: install it after the add-ons that need nodes. A release that uses neither the cluster's DNS
+            nor a volume need not wait for CoreDNS and storage drivers.
+        timeout_seconds: timeout of installing and uninstalling, in seconds.
 
     Examples:
         >>> releases: tuple[Release, ...] = bundle(resolved).releases
@@ -48,14 +48,14 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class ChartRelease(Release):
-    """A chart of someone else's, as a release.
+    """A third-party chart, as a release.
 
     Attributes:
-        key: of the chart in ``config/facts/charts.json``; empty for one that a program adds.
+        key: key of the chart in ``config/facts/charts.json``; empty for a chart that a program adds.
         chart: name of the chart in its repository.
         repository: ``https://...``, or ``oci://...`` without the chart's name.
-        version: of the chart.
-        values: all of its values; may contain references (:class:`Reference`).
+        version: version of the chart.
+        values: all values of the chart; may contain references (:class:`Reference`).
 
     Examples:
         >>> keda = ChartRelease(
@@ -82,7 +82,7 @@ class ObjectRelease(Release):
     """Objects as a release, delivered in the local chart ``eks_hardware/kubernetes/chart``.
 
     Attributes:
-        objects: as the Kubernetes API takes them; may contain references (:class:`Reference`).
+        objects: objects as the Kubernetes API accepts them; may contain references (:class:`Reference`).
 
     Examples:
         >>> namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "research"}}
@@ -95,10 +95,10 @@ class ObjectRelease(Release):
 
 @dataclass(frozen=True)
 class Bundle:
-    """Everything that is installed, in an order that respects every ``after``.
+    """All releases, in an order that respects every ``after``.
 
     Attributes:
-        releases: in the order of installation.
+        releases: the releases, in the order of installation.
 
     Examples:
         >>> releases = bundle(resolved).plus(ObjectRelease(name="research", namespace="kube-system", objects=()))
@@ -129,10 +129,10 @@ class Bundle:
         return tuple(each for release in self.object_releases for each in release.objects)
 
     def release(self, name: str) -> ChartRelease | ObjectRelease:
-        """Return the release of a name.
+        """Return the release with a name.
 
         Args:
-            name: of the release.
+            name: name of the release.
 
         Raises:
             KeyError: there is no such release.
@@ -143,27 +143,27 @@ class Bundle:
         raise KeyError(name)
 
     def plus(self, *added: ChartRelease | ObjectRelease) -> Bundle:
-        """Return a bundle with more releases, each after those that it names in ``after``.
+        """Return a bundle with more releases, each after those that it lists in ``after``.
 
-        Karpenter's node pools stay last, so that your daemons run on their nodes from the first pod on. A chart whose
-        pods need such nodes says ``after=("karpenter-resources",)``.
+        Karpenter's node pools stay last, so your daemonsets run on their nodes before the first pod does. A chart whose
+        pods need such nodes must set ``after=("karpenter-resources",)``.
 
         Args:
-            added: in any order; one may come after another.
+            added: releases in any order; one may come after another.
 
         Raises:
-            ValueError: ``RELEASE_NAME`` for a name that Helm does not take, or that is taken; ``RELEASE_AFTER`` when
-                one comes after a release that does not exist; ``RELEASE_CYCLE`` when some wait for each other.
+            ValueError: ``RELEASE_NAME`` for a name that Helm does not accept or that is in use; ``RELEASE_AFTER`` if a
+                release comes after one that does not exist; ``RELEASE_CYCLE`` if some releases wait for each other.
         """
         names = list(self.names)
         for each in added:
             if len(each.name) > _LONGEST_NAME or not _RELEASE_NAME.fullmatch(each.name):
                 raise ValueError(
-                    f"RELEASE_NAME {each.name!r}: Helm takes lower-case letters, digits, - and ., at most "
-                    f"{_LONGEST_NAME} characters"
+                    f"RELEASE_NAME {each.name!r}: a name must have only lower-case letters, digits, - and ., and at "
+                    f"most {_LONGEST_NAME} characters"
                 )
             if each.name in names:
-                raise ValueError(f"RELEASE_NAME {each.name!r} is taken; choose another, or use changed()")
+                raise ValueError(f"RELEASE_NAME {each.name!r} is in use; choose another name, or use changed()")
             names.append(each.name)
         for each in added:
             for name in each.after:
@@ -174,15 +174,15 @@ class Bundle:
         return in_order((*self.releases, *added))
 
     def changed(self, name: str, /, **fields: Any) -> Bundle:
-        """Return a bundle with other fields of one release: ``changed("karpenter", timeout_seconds=1800)``.
+        """Return a bundle with changed fields of one release: ``changed("karpenter", timeout_seconds=1800)``.
 
         Args:
-            name: of the release.
-            fields: those of :class:`ChartRelease` or :class:`ObjectRelease` that are other.
+            name: name of the release.
+            fields: changed fields of the :class:`ChartRelease` or :class:`ObjectRelease`.
 
         Raises:
-            ValueError: ``RELEASE_NAME`` when there is no such release, ``RELEASE_FIELD`` when it has no such field,
-                ``RELEASE_CYCLE`` when some releases now wait for each other.
+            ValueError: ``RELEASE_NAME`` if there is no such release, ``RELEASE_FIELD`` if it has no such field,
+                ``RELEASE_CYCLE`` if some releases now wait for each other.
         """
         if name not in self.names:
             raise ValueError(f"RELEASE_NAME {name!r}: there is no such release; {did_you_mean(name, self.names)}")
@@ -196,9 +196,9 @@ class Bundle:
 
 
 def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
-    """Put releases after those they depend on, otherwise in the given order.
+    """Sort releases after those that they depend on, otherwise in the given order.
 
-    A release that is ``last`` comes after every other but those that come after it, and other last ones.
+    A release with ``last`` comes after all others, except releases that come after it, and other ``last`` ones.
     """
     given = list(releases)
     last = {each.name for each in given if each.last}
@@ -208,14 +208,14 @@ def in_order(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
 
 
 def among_themselves(releases: Iterable[ChartRelease | ObjectRelease]) -> Bundle:
-    """Put releases in order; those that they come after and that are not installed are left out."""
+    """Sort releases; names in ``after`` that are not installed are ignored."""
     given = list(releases)
     names = {each.name for each in given}
     return in_order(replace(each, after=tuple(name for name in each.after if name in names)) for each in given)
 
 
 def _behind(releases: Sequence[ChartRelease | ObjectRelease], names: AbstractSet[str]) -> AbstractSet[str]:
-    """The releases that come after one of some, or after one that does; none of these themselves."""
+    """Return the releases that come after any of the names, directly or indirectly, without the names themselves."""
     found: AbstractSet[str] = frozenset()
     while more := {each.name for each in releases if not (names | found).isdisjoint(each.after)} - names - found:
         found |= more
@@ -234,7 +234,7 @@ def _sorted(releases: list[ChartRelease | ObjectRelease]) -> Iterator[ChartRelea
 
 
 def _in_cycle(waiting: Iterable[ChartRelease | ObjectRelease]) -> list[str]:
-    """The names of those that wait for each other, without those that only wait for them."""
+    """Return the names of releases that wait for each other, without those that only wait for them."""
     after = {each.name: each.after for each in waiting}
     while ends := [name for name in after if not any(name in names for names in after.values())]:
         after = {name: names for name, names in after.items() if name not in ends}

@@ -20,7 +20,7 @@ DASHBOARDS = "dashboards"
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectRelease]:
-    """What the strategy asks for, with metrics of the hardware that it has."""
+    """Yield the charts and objects that the strategy enables, with metrics of its hardware."""
     scraped = PROMETHEUS in resolved.kubernetes.charts
     namespace = facts.chart(PROMETHEUS)["namespace"]
     neuron, efa = nodes_with(resolved, is_neuron), nodes_with(resolved, has_efa)
@@ -44,16 +44,16 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ChartRelease | ObjectReleas
 
 
 def _prometheus_values() -> dict[str, Any]:
-    # Without these Prometheus looks only at monitors of its own Helm release:
+    # Without these, Prometheus uses only monitors of its own Helm release:
     # https://github.com/prometheus-community/helm-charts/tree/kube-prometheus-stack-88.5.3/charts/kube-prometheus-stack
     selectors = ("serviceMonitor", "podMonitor", "rule", "probe", "scrapeConfig")
     return {
-        # EKS runs these where nobody can ask them; their alerts would never end.
+        # EKS runs these components where Prometheus cannot reach them; their alerts would never end.
         "kubeControllerManager": {"enabled": False},
         "kubeScheduler": {"enabled": False},
         "kubeEtcd": {"enabled": False},
         "prometheus": {"prometheusSpec": {f"{each}SelectorNilUsesHelmValues": False for each in selectors}},
-        # The chart's own toleration leaves taints with NoExecute out.
+        # The chart's own toleration does not cover NoExecute taints.
         "prometheus-node-exporter": {"tolerations": [{"operator": "Exists"}]},
         "grafana": {"sidecar": {"dashboards": {"enabled": True, "label": "grafana_dashboard", "labelValue": "1"}}},
     }
@@ -62,7 +62,7 @@ def _prometheus_values() -> dict[str, Any]:
 def _dcgm_values(resolved: ResolvedStrategy, *, scraped: bool) -> dict[str, Any]:
     nodes = nodes_with(resolved, is_nvidia)
     return {
-        # Bottlerocket too: the chart adds SYS_ADMIN, with which its runtime hands the GPUs out
+        # On Bottlerocket too: the chart adds SYS_ADMIN, with which Bottlerocket's runtime exposes the GPUs
         # (https://github.com/bottlerocket-os/bottlerocket/issues/3992).
         "affinity": label_selector(NVIDIA_PLUGIN_LABEL, NO_OPERANDS_LABEL),
         "tolerations": tolerations(nodes),

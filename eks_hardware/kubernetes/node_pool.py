@@ -1,4 +1,4 @@
-"""The objects of a pool: NodePool (which nodes Karpenter may launch), EC2NodeClass (how), NodeOverlay (their capacity).
+"""The objects of a pool: NodePool (which nodes Karpenter may launch), EC2NodeClass (how), NodeOverlay (capacity).
 
 API: https://karpenter.sh/v1.14/concepts/nodepools/, https://karpenter.sh/v1.14/concepts/nodeclasses/,
 https://karpenter.sh/v1.14/concepts/nodeoverlays/
@@ -23,7 +23,7 @@ _FAMILIES = {"al2023": "AL2023", "bottlerocket": "Bottlerocket"}
 
 
 def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
-    """The NodePool of a pool."""
+    """Return the NodePool of a pool."""
     disruption = pool.disruption
     template: dict[str, Any] = {
         "nodeClassRef": {"group": "karpenter.k8s.aws", "kind": "EC2NodeClass", "name": pool.name},
@@ -32,7 +32,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
             _is_one_of("kubernetes.io/arch", [KUBERNETES_ARCHITECTURES[pool.architecture]]),
             _is_one_of("kubernetes.io/os", ["linux"]),
             _is_one_of("karpenter.sh/capacity-type", pool.capacity_types),
-            # Ids and not names: a zone's name means another zone in another account.
+            # Zone ids, not names: the same zone name means different zones in different accounts.
             _is_one_of("topology.k8s.aws/zone-id", pool.zone_ids),
         ],
         "expireAfter": disruption.expire_after,
@@ -56,7 +56,7 @@ def node_pool(pool: ResolvedNodePool) -> dict[str, Any]:
 
 
 def node_overlays(pool: ResolvedNodePool) -> Iterator[dict[str, Any]]:
-    """The NodeOverlays of a pool, each for its nodes alone: overlays are not bound to a pool otherwise."""
+    """Yield the NodeOverlays of a pool, each limited to its nodes: by default overlays apply to all pools."""
     for overlay in pool.overlays:
         yield {
             "apiVersion": "karpenter.sh/v1alpha1",
@@ -86,7 +86,7 @@ def _budget(budget: DisruptionBudget) -> dict[str, Any]:
 
 
 def _whole_minutes(duration: str) -> str:
-    """A budget's duration has no seconds; a begun minute counts."""
+    """Round a duration up to whole minutes: a budget's duration has no seconds."""
     found = re.fullmatch(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?", duration)
     hours, minutes, rest = (int(each or 0) for each in (found.groups() if found else ("", "", "")))
     return f"{hours}h{minutes + math.ceil(rest / 60)}m" if rest else duration
@@ -98,13 +98,14 @@ def _whole_minutes(duration: str) -> str:
 def node_class(
     pool: ResolvedNodePool, *, instance_profile: bool, security_group_ids: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The EC2NodeClass of a pool.
+    """Return the EC2NodeClass of a pool.
 
     Args:
-        instance_profile: name the instance profile and not the role, where Karpenter cannot make a profile itself.
-        security_group_ids: of the nodes; without any the one that carries the discovery tag.
+        instance_profile: set the instance profile instead of the role, because Karpenter cannot create a profile
+            itself.
+        security_group_ids: security groups of the nodes; if empty, the group with the discovery tag.
 
-    A field that says nothing is left out; so is ``associatePublicIPAddress``, which EC2 refuses with more than one
+    Fields without a value are left out, and so is ``associatePublicIPAddress``, which EC2 refuses with more than one
     interface.
     """
     fields: dict[str, Any] = {
@@ -142,7 +143,7 @@ def node_class(
 def _image(pool: ResolvedNodePool) -> dict[str, Any]:
     if pool.image_id is None:
         return {"amiSelectorTerms": [{"alias": pool.ami_alias}]}
-    # An alias says its family; an id does not, and the family decides how user data is written.
+    # An alias includes its family, an id does not. The family decides how user data is written.
     return {"amiFamily": _FAMILIES[pool.ami_family], "amiSelectorTerms": [{"id": pool.image_id}]}
 
 
@@ -153,7 +154,7 @@ def _subnets(pool: ResolvedNodePool) -> list[dict[str, Any]]:
 
 
 def _security_groups(pool: ResolvedNodePool, ids: Sequence[str]) -> list[dict[str, Any]]:
-    """The cluster's group, which carries the tag, and that of EFA; all of them go on every interface."""
+    """Return the cluster's group, which has the tag, and that of EFA; every interface has all of them."""
     groups: list[dict[str, Any]] = [{"id": each} for each in ids]
     if not groups:
         groups.append({"tags": {DISCOVERY_TAG: pool.cluster_name}})
@@ -178,7 +179,7 @@ def _interface(interface: EfaInterface) -> dict[str, Any]:
 
 
 def _block_device(device: BlockDevice) -> dict[str, Any]:
-    """One volume. Given volumes replace Karpenter's own, so encryption is written out."""
+    """Return one volume. Given volumes replace Karpenter's own, so encryption is set explicitly."""
     ebs = {
         "volumeSize": f"{device.size_gib}Gi",
         "volumeType": device.volume_type,
@@ -192,12 +193,12 @@ def _block_device(device: BlockDevice) -> dict[str, Any]:
 
 
 def _user_data(pool: ResolvedNodePool) -> str | None:
-    """User data in addition to what Karpenter adds itself: cluster, labels, taints, and the kubelet fields above."""
+    """Return user data in addition to what Karpenter adds: cluster, labels, taints, and the kubelet fields above."""
     if pool.ami_family == "bottlerocket":
         return bottlerocket_toml(pool.user_data) if pool.user_data else None
     return node_config(pool.user_data, pool.shell) if pool.user_data or pool.shell else None
 
 
 def _plain(value: Any) -> Any:
-    """Frozen maps as plain ones, all the way down."""
+    """Return frozen maps as plain ones, at any depth."""
     return {key: _plain(each) for key, each in value.items()} if hasattr(value, "items") else value

@@ -1,4 +1,4 @@
-"""Tolerations and selectors that follow from the nodes of a strategy: groups and pools seen alike."""
+"""Tolerations and selectors derived from a strategy's nodes, for groups and pools alike."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ Node = ResolvedNodeGroup | ResolvedNodePool
 
 
 def nodes(resolved: ResolvedStrategy) -> tuple[Node, ...]:
-    """Every node group and node pool."""
+    """Return all node groups and node pools."""
     return (*resolved.node_groups, *resolved.node_pools)
 
 
 def nodes_with(resolved: ResolvedStrategy, condition: Callable[[Node], bool]) -> tuple[Node, ...]:
-    """The groups and pools that meet a condition."""
+    """Return the groups and pools that meet a condition."""
     return tuple(node for node in nodes(resolved) if condition(node))
 
 
@@ -27,7 +27,7 @@ def is_nvidia(node: Node) -> bool:
 
 
 def is_nvidia_al2023(node: Node) -> bool:
-    """Whether a node has NVIDIA GPUs and needs a device plugin: Bottlerocket's images bring one."""
+    """Return whether a node has NVIDIA GPUs and needs a device plugin: Bottlerocket's images include one."""
     return is_nvidia(node) and node.ami_family == "al2023"
 
 
@@ -40,23 +40,23 @@ def has_efa(node: Node) -> bool:
 
 
 def taint_object(taint: ResolvedTaint) -> dict[str, str]:
-    """A taint as a Kubernetes object has it."""
+    """Return a taint as in a Kubernetes object."""
     value = {"value": taint.value} if taint.value else {}
     return {"key": taint.key, **value, "effect": kubernetes_effect(taint.effect)}
 
 
 def tolerations(of: Iterable[Node]) -> list[dict[str, str]]:
-    """Tolerations of every taint of some groups and pools, each once, sorted.
+    """Return tolerations of all taints of some groups and pools, without duplicates, sorted.
 
-    ``Exists`` and not ``Equal``: a value that a team changes on its nodes must not turn its device plugin away
-    (https://github.com/NVIDIA/k8s-device-plugin/issues/1934).
+    ``Exists`` instead of ``Equal``: a team may change a taint's value on its nodes, and the device plugin must still
+    run there (https://github.com/NVIDIA/k8s-device-plugin/issues/1934).
     """
     keys = sorted({(taint.key, kubernetes_effect(taint.effect)) for node in of for taint in node.taints})
     return [{"key": key, "operator": "Exists", "effect": each} for key, each in keys]
 
 
 def label_selector(*alternatives: Mapping[str, str]) -> dict[str, Any]:
-    """A node affinity that requires the labels of one of the alternatives."""
+    """Return a node affinity that requires the labels of one of the alternatives."""
     return {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {

@@ -1,11 +1,11 @@
-"""Names of what only AWS knows, inside manifests and chart values.
+"""References to values that only AWS knows, in manifests and chart values.
 
-The id of a VPC or a file system exists after the AWS half is applied. Until then a text such as ``@{vpc_id}`` is its
-placeholder. With delivery ``helm`` it becomes a Terraform reference; in written files it becomes ``${vpc_id}``, which
-Flux's ``postBuild.substitute`` and ``envsubst`` fill in from the stack's output of that name.
+The id of a VPC or a file system exists only after the AWS resources are applied. Until then a text such as
+``@{vpc_id}`` is its placeholder. With delivery ``helm`` it becomes a Terraform reference. In written files it becomes
+``${vpc_id}``, which Flux's ``postBuild.substitute`` and ``envsubst`` replace with the stack's output of that name.
 
-Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so that a role
-exists before what uses it, and outlives it. Files that are written have them as plain text.
+Names that the strategy decides (``known``) are references too: in Terraform they order the graph, so a role is created
+before the resources that use it, and destroyed after them. In written files they are plain text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from eks_hardware.resolve import ResolvedStrategy
 
 
 class Reference(str, Enum):
-    """What is referred to; the value is also the name of the stack's output.
+    """The value that is referred to; ``value`` is also the name of the stack's output.
 
     Examples:
         >>> values = {"clusterName": Reference.CLUSTER_NAME.text, "fileSystem": Reference.EFS_ID.text}
@@ -39,7 +39,7 @@ class Reference(str, Enum):
 
     @property
     def text(self) -> str:
-        """How it is written in manifests and values."""
+        """The placeholder in manifests and values."""
         return f"@{{{self.value}}}"
 
 
@@ -47,7 +47,7 @@ _REFERENCE = re.compile(r"@\{(" + "|".join(each.value for each in Reference) + r
 
 
 def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
-    """The references whose value follows from the strategy alone."""
+    """Return the references whose value follows from the strategy alone."""
     names: dict[Reference, str | None] = {Reference.CLUSTER_NAME: resolved.name}
     if karpenter := resolved.karpenter:
         names[Reference.KARPENTER_QUEUE] = karpenter.queue_name
@@ -57,7 +57,7 @@ def known(resolved: ResolvedStrategy) -> dict[Reference, str]:
 
 
 def texts(value: Any) -> Iterator[str]:
-    """Every text in nested maps and lists, keys too."""
+    """Yield every text in nested maps and lists, including keys."""
     if isinstance(value, Mapping):
         for pair in value.items():
             yield from texts(pair)
@@ -69,17 +69,17 @@ def texts(value: Any) -> Iterator[str]:
 
 
 def references_in(text: str) -> tuple[Reference, ...]:
-    """The references that a text has, each once, sorted by name."""
+    """Return the references in a text, without duplicates, sorted by name."""
     return tuple(sorted({Reference(match) for match in _REFERENCE.findall(text)}))
 
 
 def replaced_in_text(text: str, replacement: Callable[[Reference], str]) -> str:
-    """``text`` with every reference replaced."""
+    """Return ``text`` with every reference replaced."""
     return _REFERENCE.sub(lambda match: replacement(Reference(match[1])), text)
 
 
 def replaced(value: Any, replacement: Callable[[Reference], str]) -> Any:
-    """A copy of nested maps and lists with every reference in its texts replaced."""
+    """Return a copy of nested maps and lists with every reference in their texts replaced."""
     if isinstance(value, Mapping):
         return {key: replaced(each, replacement) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -14,27 +14,27 @@ from eks_hardware.resolve import ResolvedBucket, ResolvedFsxLustre, ResolvedStra
 RELEASE = "storage"
 
 LUSTRE = "fsx-lustre"
-"""Name of the Lustre volume, and of the class that its claim asks for."""
+"""Name of the Lustre volume, and of the storage class that its claim requests."""
 EFS = "efs"
-"""Name of the class whose claims get a directory of the EFS file system each."""
+"""Name of the storage class whose claims each get a directory of the EFS file system."""
 EBS = "gp3"
-"""Name of the default class: an encrypted EBS volume."""
+"""Name of the default storage class: an encrypted EBS volume."""
 
 _NO_PROVISIONER = "kubernetes.io/no-provisioner"
 
-# Longest handle of a volume: https://github.com/container-storage-interface/spec/blob/master/spec.md#size-limits
+# Maximum length of a volume handle: https://github.com/container-storage-interface/spec/blob/master/spec.md#size-limits
 _HANDLE = 128
 
-# A claim must ask for a size; a bucket has none.
+# A claim must request a size; a bucket has none.
 _BUCKET_SIZE = "1Ti"
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
-    """The volumes and classes, as one release; nothing without storage.
+    """Yield the volumes and classes as one release; nothing without storage.
 
-    The drivers are EKS add-ons on the AWS side. A volume is bound by one claim in one namespace, so in addition to the
-    one that anybody may claim there is one for each team, reserved for a claim of the volume's plain name in the
-    team's namespace.
+    The drivers are EKS add-ons on the AWS side. A volume is bound by one claim in one namespace. There is therefore one
+    volume that anyone may claim, and one for each team, reserved for a claim with the volume's plain name in the team's
+    namespace.
     """
     objects = tuple(_objects(resolved))
     if objects:
@@ -42,7 +42,7 @@ def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
 
 
 def bucket_volume(bucket: str) -> str:
-    """Name of the volume of a bucket.
+    """Return the name of a bucket's volume.
 
     >>> bucket_volume("acme-datasets")
     's3-acme-datasets'
@@ -55,7 +55,7 @@ def _objects(resolved: ResolvedStrategy) -> Iterator[Object]:
     if any(addon.name == facts.storage()["csi"]["ebs"]["addon"] for addon in resolved.cluster.addons):
         yield _ebs_class()
     if storage.fsx_lustre:
-        # Without a provisioner: no claim makes a file system.
+        # Without a provisioner: no claim creates a file system.
         yield _class(LUSTRE, _NO_PROVISIONER, reclaimPolicy="Retain", volumeBindingMode="Immediate")
     if storage.efs:
         yield _efs_class()
@@ -81,14 +81,14 @@ def _class(name: str, provisioner: str, **fields: Any) -> dict[str, Any]:
 
 
 def _ebs_class() -> dict[str, Any]:
-    """The default class: EKS makes none since Kubernetes 1.30.
+    """Return the default class: EKS creates none since Kubernetes 1.30.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/kubernetes-versions-standard.html (Kubernetes 1.30)
     """
     default = _class(
         EBS,
         _driver("ebs"),
-        # A volume is in one zone, that of the pod.
+        # A volume exists in one zone, that of the pod.
         volumeBindingMode="WaitForFirstConsumer",
         reclaimPolicy="Delete",
         allowVolumeExpansion=True,
@@ -99,7 +99,7 @@ def _ebs_class() -> dict[str, Any]:
 
 
 def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
-    """The file system as one volume, which any number of pods mount.
+    """Return the file system as one volume, which any number of pods can mount.
 
     Source: https://github.com/kubernetes-sigs/aws-fsx-csi-driver/tree/v1.9.0/examples/kubernetes/static_provisioning
     """
@@ -109,7 +109,7 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
         size=f"{fsx.size_gib}Gi",
         storage_class=LUSTRE,
         read_only=False,
-        # Locks that apply on every node; many data loaders and checkpoint libraries take them.
+        # File locks that apply on all nodes; many data loaders and checkpoint libraries use them.
         mount_options=["flock"],
         csi={
             "driver": _driver("fsx_lustre"),
@@ -120,7 +120,7 @@ def _lustre_volume(fsx: ResolvedFsxLustre, team: str | None) -> dict[str, Any]:
 
 
 def _efs_class() -> dict[str, Any]:
-    """Each claim gets an access point, which is a directory with an owner of its own.
+    """Return a class whose claims each get an access point: a directory with its own owner.
 
     Source: https://github.com/kubernetes-sigs/aws-efs-csi-driver/blob/v3.4.1/docs/parameters.md
     """
@@ -134,7 +134,7 @@ def _efs_class() -> dict[str, Any]:
 
 
 def _bucket_volume(bucket: ResolvedBucket, region: str, team: str | None) -> dict[str, Any]:
-    """A bucket as a volume.
+    """Return a bucket as a volume.
 
     Source: https://github.com/awslabs/mountpoint-s3-csi-driver/blob/v2.7.0/docs/CONFIGURATION.md#static-provisioning
     """
@@ -156,9 +156,9 @@ def _bucket_volume(bucket: ResolvedBucket, region: str, team: str | None) -> dic
 
 
 def _for_team(name: str, team: str | None) -> str:
-    """Volumes and handles are unique in a cluster: a node mounts each handle once.
+    """Return a name for volumes and handles, which are unique in a cluster: a node mounts each handle once.
 
-    No volume that anybody may claim begins like that, and no team's name has a dot.
+    No volume that anyone may claim has this prefix, and no team's name has a dot.
     """
     return limited(f"team.{team}", name, limit=_HANDLE, separator=".") if team else name
 

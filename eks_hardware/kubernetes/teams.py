@@ -1,4 +1,4 @@
-"""A namespace for each team, with what its pods may ask for together."""
+"""A namespace for each team, with a quota for its pods."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from eks_hardware.kubernetes.model import Object, ObjectRelease
 from eks_hardware.resolve import ResolvedStrategy, ResolvedTeam
 
 RELEASE = "namespaces"
-"""Name of the release; what goes into a team's namespace comes after it."""
+"""Name of the release; releases in a team's namespace come after it."""
 
 QUEUES_LABEL = "kueue.x-k8s.io/managed-namespace"
 """Label of the namespaces whose jobs Kueue manages (https://kueue.sigs.k8s.io/docs/tasks/manage/enforce_job_management/)."""
 
 _HOLDER = "default"
-"""Where Helm keeps the release's record: a namespace that every cluster has."""
+"""Namespace in which Helm stores the release's record; every cluster has it."""
 
 
 def releases(resolved: ResolvedStrategy) -> Iterator[ObjectRelease]:
-    """Namespaces with their quotas and defaults; nothing without teams."""
+    """Yield namespaces with their quotas and defaults; nothing without teams."""
     teams = resolved.kubernetes.teams
     if teams:
         queues = "kueue" in resolved.kubernetes.charts
@@ -37,7 +37,7 @@ def _objects(team: ResolvedTeam, *, queues: bool) -> Iterator[Object]:
         "metadata": {
             "name": team.name,
             **({"labels": {QUEUES_LABEL: "true"}} if queues else {}),
-            # A team that leaves the file keeps its work; delete the namespace by hand.
+            # If a team is removed from the file, its work is kept; delete the namespace manually.
             "annotations": {"helm.sh/resource-policy": "keep"},
         },
     }

@@ -1,4 +1,4 @@
-"""Text as Terraform JSON needs it."""
+"""Text escaped for Terraform JSON."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from eks_hardware.kubernetes.references import Reference, replaced_in_text, texts
 
-# How CDKTF writes an attribute of a resource into a text, until it writes the stack.
+# CDKTF's placeholder for a resource attribute in a text, until it writes the stack.
 _TOKEN = re.compile(r"\$\{TfToken\[[^]]*\]\}")
 
 
 def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
-    """``text`` with its own ``${`` and ``%{`` escaped for Terraform, and an expression for each reference.
+    """Return ``text`` with ``${`` and ``%{`` escaped for Terraform, and references replaced by expressions.
 
-    An attribute of a resource that a program has put into the text stays what it is.
+    Resource attributes that a program has put into the text are not changed.
     Source: https://developer.hashicorp.com/terraform/language/expressions/strings#escape-sequences
     """
     parts, start = [], 0
@@ -26,7 +26,7 @@ def terraform_text(text: str, expression: Callable[[Reference], str]) -> str:
 
 
 def holds_token(value: Any) -> bool:
-    """Whether a text in nested maps and lists has an attribute of a resource in it, which only Terraform knows."""
+    """Return whether a text in nested maps and lists contains a resource attribute, which only Terraform knows."""
     return any(_TOKEN.search(text) for text in texts(value))
 
 

@@ -1,7 +1,7 @@
 """YAML for people to read and for Helm, kubectl and Terraform to parse.
 
-They read YAML 1.1 and some of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers), so text is written plain
-only if it cannot be anything else; several lines become a block. Nothing is folded.
+They read YAML 1.1 and parts of 1.2 (``on`` is true, ``1e3`` and ``0o7`` are numbers). Text is therefore plain only if
+it cannot be read as anything else. Several lines become a block. Nothing is folded.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 import yaml
 
-# Begins with a letter and has nothing that YAML gives a meaning to: it is a text, but for these words.
+# Starts with a letter and has no characters with a meaning in YAML: it is text, except for these words.
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
 
-# Printed as they are in a block; a first line that is indented or empty would need an indentation indicator.
+# Unchanged in a block; if the first line is indented or empty, the block would need an indentation indicator.
 _BLOCK = re.compile(r"(?!\s)[ -~\t\u00a1-\u1fff\u2070-\ud7ff\n]+")
 
 _NEVER_FOLDED = 1 << 20
@@ -24,14 +24,14 @@ _NEVER_FOLDED = 1 << 20
 
 class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        # Equal values are written twice: a reader would have to resolve anchors.
+        # Equal values are written twice, so that readers need not resolve anchors.
         return True
 
     def analyze_scalar(self, scalar: str) -> Any:
         analysis = super().analyze_scalar(scalar)
-        # PyYAML quotes a block with tabs, or spaces at the end of a line; _style knows where a block is safe.
+        # PyYAML quotes blocks with tabs or trailing spaces; _style checks when a block is safe.
         analysis.allow_block = True
-        # Nor does an empty key, which _style quotes, need a line of its own.
+        # An empty key, which _style quotes, does not need its own line either.
         analysis.empty = False
         return analysis
 
@@ -50,7 +50,7 @@ def _style(text: str) -> str | None:
 
 
 def yaml_text(value: Any) -> str:
-    """One YAML document of maps, lists, texts, numbers, booleans and None; maps keep their order."""
+    """Return a YAML document of maps, lists, texts, numbers, booleans and None; maps keep their order."""
     return yaml.dump(
         _plain(value),
         Dumper=_Dumper,
@@ -66,5 +66,5 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]
-    # Of an enum that is a text only the text.
+    # For an enum with text values, only the text.
     return str.__str__(value) if isinstance(value, str) else value

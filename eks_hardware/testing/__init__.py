@@ -1,12 +1,12 @@
-"""Assertions about what an app synthesizes; those that this project's own tests use.
+"""Assertions about the stacks that an app synthesizes; this project's own tests use them too.
 
     template = Template.of(stack)
     template.has("aws_eks_node_group", {"node_group_name": "gpu", "scaling_config": {"max_size": 4}})
     assert_no_public_api(template)
     assert_valid(template)
 
-Fixtures for pytest are in :mod:`eks_hardware.testing.fixtures`. Nothing else here needs pytest, and nothing here starts
-Node by being imported.
+Fixtures for pytest are in :mod:`eks_hardware.testing.fixtures`. Nothing else here needs pytest. Importing this package
+does not start Node.
 """
 
 from eks_hardware.local.terraform import TerraformError

@@ -1,14 +1,14 @@
-"""Fixtures for pytest; a project asks for them in its outermost ``conftest.py``::
+"""Fixtures for pytest. Load them in your outermost ``conftest.py``::
 
     pytest_plugins = ["eks_hardware.testing.fixtures"]
 
-and says which strategies it has in ``pytest.ini`` (or ``[tool.pytest.ini_options]``)::
+and list your strategies in ``pytest.ini`` (or ``[tool.pytest.ini_options]``)::
 
     [pytest]
     eks_hardware_strategies = strategies
 
-They are not registered as an entry point: every run of pytest where the package is installed would then load them,
-and names such as ``stack`` would be taken.
+They are not registered as an entry point: every pytest run with the package installed would then load them, and names
+such as ``stack`` would be in use.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
 __all__ = ["STRATEGIES", "stack", "strategy_extension", "strategy_files", "synthesize", "synthesized_strategies"]
 
 STRATEGIES = "eks_hardware_strategies"
-"""Name of the option: files and folders, relative to the file that the option is in."""
+"""Name of the option: files and folders, relative to the file with the option."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Make the option known."""
+    """Register the option."""
     parser.addini(STRATEGIES, "strategy files, and folders of them, for the fixture synthesized_strategies", "paths")
 
 
 @pytest.fixture(scope="session")
 def strategy_files(pytestconfig: pytest.Config) -> Sequence[Path]:
-    """The files and folders of the option ``eks_hardware_strategies``; override it to name others."""
+    """Return the files and folders of the option ``eks_hardware_strategies``; override it to use others."""
     return tuple(pytestconfig.getini(STRATEGIES))
 
 
 @pytest.fixture(scope="session")
 def strategy_extension() -> Extension | None:
-    """What is added to every strategy; override it with the :class:`Extension` of your ``main.py``."""
+    """Return what is added to every strategy; override it with the :class:`Extension` of your ``main.py``."""
     return None
 
 
@@ -52,9 +52,9 @@ def strategy_extension() -> Extension | None:
 def synthesized_strategies(
     strategy_files: Sequence[Path], strategy_extension: Extension | None, tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Template]:
-    """Every stack of every strategy by its name, synthesized once in a run, as ``cdktf synth`` does.
+    """Return every stack of every strategy by name, synthesized once per run, as ``cdktf synth`` does.
 
-    A strategy whose charts are in a stack of their own has two: ``research`` and ``research-kubernetes``.
+    A strategy with a separate stack for its charts has two: ``research`` and ``research-kubernetes``.
     """
     from eks_hardware.resolve import resolve
     from eks_hardware.validation import validate
@@ -62,13 +62,13 @@ def synthesized_strategies(
 
     if not strategy_files:
         pytest.fail(
-            f"no strategies are named: set {STRATEGIES} in pytest.ini, or override the fixture strategy_files",
+            f"no strategies are set; set {STRATEGIES} in pytest.ini, or override the fixture strategy_files",
             pytrace=False,
         )
     found = validate(strategy_files)
     if found.errors:
         pytest.fail(as_text(found.errors), pytrace=False)
-    # Node starts with this import.
+    # This import starts Node.
     from eks_hardware._cdk import App
     from eks_hardware.stacks import strategy_stacks
 
@@ -85,10 +85,10 @@ def synthesized_strategies(
 
 @pytest.fixture
 def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Template]:
-    """A function that synthesizes a strategy from its sections: ``synthesize(node_groups=[...], karpenter={...})``.
+    """Return a function that synthesizes a strategy from sections: ``synthesize(node_groups=[...], karpenter={...})``.
 
-    ``version``, ``name``, ``region`` and a system group are filled in. Nothing is installed on the cluster unless
-    ``kubernetes`` says ``delivery: helm``. Errors in the strategy fail the test, each with its code.
+    ``version``, ``name``, ``region`` and a system group have defaults. Nothing is installed on the cluster unless
+    ``kubernetes`` has ``delivery: helm``. Errors in the strategy fail the test, each with its code.
     """
 
     def synthesized(**sections: Any) -> Template:
@@ -103,7 +103,7 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
         errors = [str(finding) for finding in check(strategy) if finding.severity.value == "error"]
         if errors:
             pytest.fail("\n".join(errors), pytrace=False)
-        # Node starts with this import.
+        # This import starts Node.
         from eks_hardware._cdk import App
         from eks_hardware.stacks.hardware_stack import HardwareStack
 
@@ -115,13 +115,13 @@ def synthesize(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Templa
 
 @pytest.fixture
 def stack(tmp_path: Path) -> TerraformStack:
-    """A stack with nothing but the AWS provider; put constructs into it, and look at ``Template.of(stack)``."""
+    """Return a stack with only the AWS provider; add constructs, and check ``Template.of(stack)``."""
     from eks_hardware import facts
     from eks_hardware._cdk import App, AwsProvider, TerraformStack
 
     stack = TerraformStack(App(outdir=str(tmp_path)), "stack")
     AwsProvider(stack, "aws", region="us-west-2")
-    # The binding pins its own release, which need not be the one on this machine.
+    # The binding pins its own release, which may differ from the installed one.
     versions = facts.eks()["provider_versions"]
     wanted = {"source": "hashicorp/aws", "version": f">= {versions['lowest']}, < {versions['below']}"}
     stack.add_override("terraform.required_providers.aws", wanted)

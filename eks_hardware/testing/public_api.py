@@ -1,4 +1,4 @@
-"""Whether the whole internet reaches the Kubernetes API of a cluster."""
+"""A check that the Kubernetes API of a cluster is not open to the whole internet."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from typing import Any
 
 from eks_hardware.testing.template import Stack, Template
 
-# What AWS does where a cluster does not say:
-# https://docs.aws.amazon.com/eks/latest/APIReference/API_VpcConfigRequest.html
+# AWS's defaults for a cluster: https://docs.aws.amazon.com/eks/latest/APIReference/API_VpcConfigRequest.html
 _PUBLIC_BY_DEFAULT = True
 _CIDRS_BY_DEFAULT = ("0.0.0.0/0",)
 
 
 def assert_no_public_api(template: Template | Stack) -> None:
-    """Assert that the internet as a whole reaches the Kubernetes API of no ``aws_eks_cluster``.
+    """Assert that no ``aws_eks_cluster`` has a Kubernetes API that the whole internet can reach.
 
-    A public endpoint for networks that are named is fine. Public access that is not mentioned is public access to
-    everyone: both are AWS's defaults. So are ranges that together contain every address (``0.0.0.0/1`` and
-    ``128.0.0.0/1``). What is known to Terraform alone, such as a variable, is not taken for private. A stack without a
-    cluster passes.
+    A public endpoint limited to some networks passes. Missing settings fail, because AWS's defaults are a public
+    endpoint and all networks. Ranges that together contain every address (``0.0.0.0/1`` and ``128.0.0.0/1``) fail too.
+    Values that only Terraform knows, such as a variable, do not count as private. A stack without a cluster passes.
 
     Args:
-        template: what is synthesized, or a stack to synthesize.
+        template: a template, or a stack to synthesize.
 
     Raises:
-        AssertionError: names each cluster with the networks that reach it.
+        AssertionError: lists each cluster with the networks that can reach it.
 
     Examples:
         >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}
@@ -42,7 +40,7 @@ def assert_no_public_api(template: Template | Stack) -> None:
         for fault in _faults(body)
     ]
     if found:
-        raise AssertionError("\n".join(["the whole internet reaches the Kubernetes API of", *found]))
+        raise AssertionError("\n".join(["the whole internet can reach the Kubernetes API of", *found]))
 
 
 def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
@@ -52,25 +50,25 @@ def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
     public = _PUBLIC_BY_DEFAULT if public is None else public
     if str(public).lower() == "false":
         return
-    how = "" if given else "endpoint_public_access is not set, which means true; "
+    how = "" if given else "endpoint_public_access is not set, and the default is true;"
     if str(public).lower() != "true":
-        how = f"endpoint_public_access is {public!r}, which is known to Terraform alone; "
+        how = f"endpoint_public_access is {public!r}, which only Terraform knows;"
     cidrs = config.get("public_access_cidrs")
     if not cidrs:
-        yield f"{how}public_access_cidrs is not set, which means {', '.join(_CIDRS_BY_DEFAULT)}"
+        yield f"{how}public_access_cidrs is not set, and the default is {', '.join(_CIDRS_BY_DEFAULT)}"
         return
     listed = [cidrs] if isinstance(cidrs, str) else list(cidrs)
     unknown = [each for each in listed if "${" in str(each)]
     if unknown:
-        yield f"{how}public_access_cidrs has {', '.join(unknown)}, which is known to Terraform alone"
+        yield f"{how}public_access_cidrs has {', '.join(unknown)}, which only Terraform knows"
     elif wrong := [each for each in listed if not _is_network(each)]:
-        yield f"{how}public_access_cidrs has {', '.join(map(str, wrong))}, which is no network"
+        yield f"{how}public_access_cidrs has {', '.join(map(str, wrong))}, which is not a valid network"
     elif everything := _everything(listed):
         yield f"{how}public_access_cidrs has {', '.join(everything)}"
 
 
 def _everything(cidrs: Iterable[str]) -> list[str]:
-    """The networks that contain every address of their kind, alone or together."""
+    """Return the networks that contain all IPv4 or all IPv6 addresses, alone or together."""
     networks = {cidr: ipaddress.ip_network(cidr, strict=False) for cidr in cidrs}
     whole = [cidr for cidr, network in networks.items() if network.prefixlen == 0]
     if whole:
@@ -93,7 +91,7 @@ def _is_network(cidr: str) -> bool:
 
 
 def _block(value: Any) -> Mapping[str, Any]:
-    """A block, which JSON may have as a map or as a list of one."""
+    """Return a block, which is a map or a list of one map in JSON."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         value = value[0] if value else None
     return value if isinstance(value, Mapping) else {}

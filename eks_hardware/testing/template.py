@@ -1,7 +1,7 @@
 """Assertions about a synthesized stack.
 
-A :class:`Template` is the Terraform JSON of one stack. It looks resources up by type and checks them against
-a subset of what they should say; a failing check names the closest candidate and every place where it differs::
+A :class:`Template` is the Terraform JSON of one stack. It finds resources by type and compares them with a subset of
+their expected values. A failing check shows the closest candidate and every difference::
 
     template = Template.of(stack)
     template.has("aws_eks_node_group", {"node_group_name": "gpu", "taint": [{"key": "nvidia.com/gpu"}]})
@@ -10,9 +10,9 @@ a subset of what they should say; a failing check names the closest candidate an
       aws_eks_node_group.platform_nodes-gpu_284AE618 (demo/platform/nodes-gpu/Resource)
         taint[0].key: expected 'nvidia.com/gpu', got 'aws.amazon.com/neuron'
 
-What is expected may be any JSON value: of a map only the given keys are compared, at every depth; a list is
-compared item by item; everything else must be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`,
-:class:`Matches` and :class:`Json` expect something else in their place.
+The expected value may be any JSON value. Of a map only the given keys are compared, at every depth. Lists are compared
+item by item, and all other values must be equal. :data:`Absent`, :class:`AnyOrder`, :class:`Contains`, :class:`Matches`
+and :class:`Json` are expected values with other comparisons.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any, Protocol, TypeGuard
 __all__ = ["Absent", "AnyOrder", "Contains", "Difference", "Json", "Matcher", "Matches", "Template", "differences"]
 
 Body = dict[str, Any]
-"""What a resource, a data source or an output says, without CDKTF's ``//`` notes."""
+"""The content of a resource, data source or output, without CDKTF's ``//`` notes."""
 
 _SHOWN_DIFFERENCES = 12
 _SHOWN_CHARACTERS = 300
@@ -42,7 +42,7 @@ _BARE_REFERENCES = frozenset({"depends_on", "replace_triggered_by"})
 
 
 class Stack(Protocol):
-    """What :meth:`Template.of` needs of a ``TerraformStack``."""
+    """The methods of a ``TerraformStack`` that :meth:`Template.of` calls."""
 
     def prepare_stack(self) -> None: ...
     def run_all_validations(self) -> None: ...
@@ -51,12 +51,12 @@ class Stack(Protocol):
 
 @dataclass(frozen=True)
 class Difference:
-    """One place where something is not as expected.
+    """A place where the actual value differs from the expected one.
 
     Attributes:
-        path: the place, as ``scaling_config.min_size`` or ``taint[0].key``; empty for the whole.
-        expected: what should be there.
-        actual: what is there; :data:`Absent` for nothing.
+        path: the place, such as ``scaling_config.min_size`` or ``taint[0].key``; empty for the whole.
+        expected: the expected value.
+        actual: the actual value; :data:`Absent` if there is none.
 
     Examples:
         >>> [str(each) for each in differences({"min_size": 1}, {"min_size": 2})]
@@ -72,7 +72,7 @@ class Difference:
 
 
 class Matcher(ABC):
-    """Something to expect that is not a plain value.
+    """An expected value that is not a plain value.
 
     Examples:
         >>> isinstance(Matches("^ip-"), Matcher), isinstance(Absent, Matcher)
@@ -81,11 +81,11 @@ class Matcher(ABC):
 
     @abstractmethod
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
-        """Yield every place where ``actual``, found at ``path``, is not as expected."""
+        """Yield every place below ``path`` where ``actual`` differs from the expected value."""
 
 
 class _Absent(Matcher):
-    """Expects that nothing is there, or null; also means what was not found."""
+    """Expects a missing value or null; also represents a missing value."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -99,14 +99,14 @@ class _Absent(Matcher):
 
 
 Absent = _Absent("nothing")
-"""Expects that a key is not there: ``{"iam_instance_profile": Absent}``."""
+"""Expects that a key is missing: ``{"iam_instance_profile": Absent}``."""
 
 _NOTHING_MORE = _Absent("nothing more")
 
 
 @dataclass(frozen=True)
 class Matches(Matcher):
-    """Expects text in which a regular expression is found.
+    """Expects text that a regular expression matches somewhere.
 
     Examples:
         >>> differences(Matches("^ip-[0-9]+$"), "ip-10")
@@ -151,7 +151,7 @@ class AnyOrder(_ItemsMatcher):
 
 
 class Contains(_ItemsMatcher):
-    """Expects a list that has these items, wherever and whatever else, or text that has these parts.
+    """Expects a list with at least these items, or text with these parts, in any order.
 
     Examples:
         >>> differences(Contains({"key": "a"}), [{"key": "b"}, {"key": "a", "value": 1}])
@@ -173,7 +173,7 @@ class Contains(_ItemsMatcher):
 
 @dataclass(frozen=True)
 class Json(Matcher):
-    """Expects text that is JSON and, read, is as expected: policies, add-on configuration, event patterns.
+    """Expects JSON text with the expected content: policies, add-on configuration, event patterns.
 
     Examples:
         >>> differences(Json({"a": 1}), '{"a": 1, "b": 2}')
@@ -195,7 +195,7 @@ class Json(Matcher):
 
 
 def differences(expected: object, actual: object, path: str = "") -> list[Difference]:
-    """Compare what is there with what is expected; an empty list means that it matches."""
+    """Compare a value with the expected one; an empty list means that they match."""
     if isinstance(expected, Matcher):
         return list(expected.differences(actual, path))
     if isinstance(expected, Mapping):
@@ -218,8 +218,8 @@ def differences(expected: object, actual: object, path: str = "") -> list[Differ
 class Template:
     """The Terraform JSON of one stack.
 
-    An address is what ``terraform state list`` prints: ``aws_vpc.network_vpc_7092732B``, and with ``data.`` in
-    front for a data source. A type is the part before the name; ``data.aws_region`` means the data source.
+    An address is as in ``terraform state list``: ``aws_vpc.network_vpc_7092732B``, with the prefix ``data.`` for a data
+    source. A type is the part before the name; ``data.aws_region`` means the data source.
 
     Args:
         document: the content of ``cdk.tf.json``.
@@ -247,23 +247,23 @@ class Template:
         """Synthesize a ``TerraformStack`` in memory, with cross-stack references and validations.
 
         Raises:
-            RuntimeError: when a validation fails, such as a resource whose provider is not defined.
+            RuntimeError: if a validation fails, such as a resource without a provider.
         """
-        # Without it a reference into another stack dangles.
+        # Without it, references to another stack are not resolved.
         stack.prepare_stack()
         stack.run_all_validations()
         return cls(stack.to_terraform())
 
     @classmethod
     def from_json(cls, source: Path | str | Mapping[str, Any]) -> Template:
-        """Read ``cdk.tf.json`` from a path, or take its content."""
+        """Read ``cdk.tf.json`` from a path, or use its content."""
         if isinstance(source, Mapping):
             return cls(source)
         return cls(json.loads(Path(source).read_text(encoding="utf-8")))
 
     @property
     def document(self) -> Body:
-        """All of it, without CDKTF's ``//`` notes."""
+        """The whole document, without CDKTF's ``//`` notes."""
         return self._document
 
     @property
@@ -274,20 +274,20 @@ class Template:
 
     @property
     def outputs(self) -> dict[str, Any]:
-        """The value of every output, by name."""
+        """The values of all outputs, by name."""
         return {name: body.get("value") for name, body in self._document.get("output", {}).items()}
 
     def providers(self, name: str) -> list[Body]:
-        """The configurations of a provider."""
+        """Return the configurations of a provider."""
         found: list[Body] = self._document.get("provider", {}).get(name, [])
         return found
 
     def addresses(self) -> dict[str, str]:
-        """The construct path of every resource and data source, by address."""
+        """The construct paths of all resources and data sources, by address."""
         return dict(self._paths)
 
     def resources(self, type_: str | None = None, where: object = None) -> dict[str, Body]:
-        """The resources of a type that match, by address; without a type all resources, without data sources."""
+        """Return the matching resources of a type, by address; without a type all resources, but no data sources."""
         of_type = {
             address: body
             for address, body in self._bodies.items()
@@ -298,18 +298,18 @@ class Template:
         return {address: body for address, body in of_type.items() if _agrees(where, body)}
 
     def data(self, type_: str, where: object = None) -> dict[str, Body]:
-        """The data sources of a type that match, by address."""
+        """Return the matching data sources of a type, by address."""
         return self.resources(_DATA + type_, where)
 
     def address(self, type_: str, where: object = None, *, address_contains: str = "") -> str:
-        """The address of the one resource of a type that matches.
+        """Return the address of the single matching resource of a type.
 
         Args:
-            where: what it says.
-            address_contains: part of its name, such as the ids of its constructs.
+            where: expected content.
+            address_contains: part of the address, such as its construct ids.
 
         Raises:
-            AssertionError: when none or several match; says which, or how the closest differs.
+            AssertionError: if none or several match; lists them, or the differences of the closest one.
         """
         candidates = {address: body for address, body in self.resources(type_).items() if address_contains in address}
         found = [address for address, body in candidates.items() if where is None or _agrees(where, body)]
@@ -321,15 +321,15 @@ class Template:
         raise AssertionError(self._nothing_matches(called, where, candidates, type_))
 
     def resource(self, type_: str, where: object = None, *, address_contains: str = "") -> Body:
-        """The one resource of a type that matches; see :meth:`address`."""
+        """Return the single matching resource of a type; see :meth:`address`."""
         return self._bodies[self.address(type_, where, address_contains=address_contains)]
 
     def only(self, type_: str) -> Body:
-        """The only resource of a type."""
+        """Return the only resource of a type."""
         return self.resource(type_)
 
     def has(self, type_: str, where: object) -> None:
-        """Assert that a resource of a type matches."""
+        """Assert that at least one resource of a type matches."""
         candidates = self.resources(type_)
         if not any(_agrees(where, body) for body in candidates.values()):
             raise AssertionError(self._nothing_matches(type_, where, candidates, type_))
@@ -339,17 +339,19 @@ class Template:
         self.count(type_, 0, where)
 
     def count(self, type_: str, number: int, where: object = None) -> None:
-        """Assert how many resources of a type match."""
+        """Assert the number of matching resources of a type."""
         found = self.resources(type_, where)
         if len(found) != number:
             raise AssertionError(f"expected {number} {type_}, got {len(found)}:{self._listed(found)}")
 
     def references(self, address: str) -> frozenset[str]:
-        """The resources and data sources that one refers to, in expressions and ``depends_on``."""
+        """Return the resources and data sources that a resource references, in expressions and ``depends_on``."""
         return frozenset(_references(self._bodies[address], False)) & frozenset(self._bodies)
 
     def dependencies(self, address: str) -> frozenset[str]:
-        """Everything that is made before a resource, and destroyed after it; itself too, if there is a cycle."""
+        """Return everything that is created before a resource and destroyed after it; with the resource itself in a
+        cycle.
+        """
         found: set[str] = set()
         waiting = list(self.references(address))
         while waiting:
@@ -374,7 +376,7 @@ class Template:
         return "".join(f"\n  {self.named(address)}" for address in addresses) or " none"
 
     def named(self, address: str) -> str:
-        """An address followed by its construct path, for messages."""
+        """Return an address with its construct path, for messages."""
         path = self._paths[address]
         return f"{address} ({path})" if path else address
 
@@ -405,7 +407,7 @@ def _item_differences(expected: Sequence[object], actual: Sequence[object], path
 
 
 def _partners(expected: Sequence[object], actual: Sequence[object]) -> dict[int, int]:
-    """Pair as many expected items as possible with an actual one each (augmenting paths)."""
+    """Pair as many expected items as possible with one actual item each (augmenting paths)."""
     by_actual: dict[int, int] = {}
 
     def assign(index: int, seen: set[int]) -> bool:

@@ -1,4 +1,4 @@
-"""``terraform validate`` on what was synthesized."""
+"""Run ``terraform validate`` on a synthesized stack."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from eks_hardware.testing.template import Body, Stack, Template
 _TIMEOUT_SECONDS = 600
 _SHOWN = 20
 _META = ("count", "depends_on", "for_each", "lifecycle")
-# What decides where Terraform and its providers come from.
+# Variables that decide where Terraform and its providers come from.
 _VARIABLES = (
     "PATH",
     "TERRAFORM_BINARY_NAME",
@@ -36,43 +36,42 @@ _VARIABLES = (
 
 _NOT_FOUND = re.compile(r"provider\s+([\w.-]+/[\w./-]*\w)")
 
-# The name of a terraform_data that replaces a resource: see _held.
+# The name of a terraform_data that replaces a resource; see _held.
 _HELD = re.compile(r"^terraform_data\.(data-)?([a-z]\w*)-")
 
 
 def assert_valid(
     what: Template | Stack | Mapping[str, Any] | Path | str, *, without_providers: Collection[str] = ()
 ) -> None:
-    """Assert that the real ``terraform validate`` takes a stack.
+    """Assert that the real ``terraform validate`` accepts a stack.
 
-    Terraform installs the stack's providers once for each set of them in a run, from where it always takes them, or
-    from a mirror (``TF_PLUGIN_MIRROR``, or one in a place that Terraform itself would look in) where its registry
-    cannot be reached. Nothing asks AWS, and no credentials are needed. With ``TF_PLUGIN_CACHE_DIR`` set, a provider is
-    downloaded once and not for every run.
+    Terraform installs each set of providers once per run: from its usual place, or from a mirror if the registry cannot
+    be reached. The mirror is ``TF_PLUGIN_MIRROR``, or one where Terraform itself looks. No AWS requests are made, and
+    no credentials are needed. With ``TF_PLUGIN_CACHE_DIR`` set, a provider is downloaded once and not for every run.
 
     Args:
         what: a template, a ``TerraformStack``, the content of ``cdk.tf.json``, or the path of that file or its folder.
-        without_providers: local names of providers that are not there to be asked, such as ``helm``. What belongs to
-            them is held by ``terraform_data``: its references are checked, its own arguments are not.
+        without_providers: local names of providers that are not installed, such as ``helm``. ``terraform_data``
+            replaces their resources: references to them are checked, their own arguments are not.
 
     Raises:
-        AssertionError: names each resource at fault with what Terraform says about it.
-        TerraformError: Terraform or a provider is not there; says what to do.
+        AssertionError: lists each wrong resource with Terraform's message.
+        TerraformError: Terraform or a provider is missing; says what to do.
     """
     template, folder = _template(what)
     document = _held(template.document, without_providers)
     run = _initialized(document, folder)
     file = run.folder / "cdk.tf.json"
-    # A line for each value, so that Terraform can show what it is about.
+    # One line per value, so that Terraform can show the value it reports.
     file.write_text(json.dumps(document, indent=1), encoding="utf-8")
     _link_assets(run.folder, folder)
     found = run.validate()
     if found:
-        raise AssertionError("\n".join(["terraform validate does not take it:", *_listed(found, template)]))
+        raise AssertionError("\n".join(["terraform validate found errors:", *_listed(found, template)]))
 
 
 class _Terraform:
-    """A folder in which Terraform has what some stacks need."""
+    """A folder in which Terraform has everything that some stacks need."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.folder = folder
@@ -80,13 +79,13 @@ class _Terraform:
         self._program = str(terraform.find_terraform().path)
 
     def init(self) -> str:
-        """What is wrong, if anything."""
+        """Run ``terraform init``; return its error message, or an empty string."""
         with _one_at_a_time(self._environment.get("TF_PLUGIN_CACHE_DIR")):
             done = self._run("init", "-backend=false", "-input=false", "-no-color")
         return "" if done.returncode == 0 else (done.stderr or done.stdout).strip()
 
     def validate(self) -> list[dict[str, Any]]:
-        """The errors."""
+        """Return the errors of ``terraform validate``."""
         done = self._run("validate", "-json")
         try:
             diagnostics = json.loads(done.stdout)["diagnostics"]
@@ -108,7 +107,7 @@ class _Terraform:
 
 
 def _template(what: Template | Stack | Mapping[str, Any] | Path | str) -> tuple[Template, Path | None]:
-    """What is to be checked, and its folder."""
+    """Return the template to check, and its folder."""
     if isinstance(what, Template):
         return what, None
     if isinstance(what, Mapping):
@@ -122,7 +121,7 @@ def _template(what: Template | Stack | Mapping[str, Any] | Path | str) -> tuple[
 
 @contextlib.contextmanager
 def _one_at_a_time(cache_folder: str | None) -> Iterator[None]:
-    """Wait for other processes that use the cache: Terraform does not.
+    """Wait for other processes that use the cache, because Terraform does not.
 
     Source: https://developer.hashicorp.com/terraform/cli/config/config-file#provider-plugin-cache
     """
@@ -136,7 +135,7 @@ def _one_at_a_time(cache_folder: str | None) -> Iterator[None]:
 
 @cache
 def _workspace() -> Path:
-    """A folder that goes with the process."""
+    """Return a folder that is deleted when the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="eks-hardware-validate-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -146,7 +145,7 @@ _ready: dict[str, _Terraform] = {}
 
 
 def _initialized(document: Body, folder: Path | None) -> _Terraform:
-    """Terraform with the providers and modules of a stack; installed once for all stacks with the same."""
+    """Return Terraform with the providers and modules of a stack, installed once for all stacks with the same ones."""
     modules = document.get("module", {})
     needed = {
         "terraform": {"required_providers": document.get("terraform", {}).get("required_providers", {})},
@@ -169,18 +168,20 @@ def _initialized(document: Body, folder: Path | None) -> _Terraform:
 
 @cache
 def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noqa: ARG001
-    """Asked for once for each value of the variables: whether the registry answers takes a moment to find out."""
+    """Return the environment, once for each value of the variables: checking whether the registry answers takes a
+    moment.
+    """
     found = terraform.prepare(_workspace())
     environment = {
         **os.environ,
         **found.environment,
         "CHECKPOINT_DISABLE": "1",
         "TF_IN_AUTOMATION": "1",
-        # The folder has no lock file yet; without this Terraform would not take a provider from its cache.
+        # The folder has no lock file yet; without this, Terraform would not use providers from its cache.
         "TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE": "1",
     }
     if found.mirror:
-        # The mirror may have more than the AWS provider, and what it has is not looked for elsewhere.
+        # The mirror may have more than the AWS provider; Terraform does not look elsewhere for providers in it.
         providers = sorted(
             "/".join(each.relative_to(found.mirror.path).parts)
             for each in (found.mirror.path / terraform.REGISTRY_HOST).glob("*/*")
@@ -198,9 +199,9 @@ def _not_installed(problem: str) -> str:
     without = [each.rpartition("/")[2] for each in absent]
     return (
         f"terraform init does not find {', '.join(absent)}: neither the registry nor a mirror on this machine has a "
-        "version that the stack takes (without a range of its own it takes one alone, that of its binding); name a "
-        f"mirror with {terraform.MIRROR_VARIABLE}, or check the rest with "
-        f"assert_valid(..., without_providers={without})\n{problem}"
+        "version that the stack accepts (a stack without a version range accepts only the version of its binding); "
+        f"set {terraform.MIRROR_VARIABLE} to a mirror with it, or check the rest with assert_valid(..., "
+        f"without_providers={without})\n{problem}"
     )
 
 
@@ -214,7 +215,7 @@ def _link_assets(place: Path, source: Path | None) -> None:
 
 
 def _held(document: Body, names: Collection[str]) -> Body:
-    """A copy in which ``terraform_data`` replaces the resources of some providers."""
+    """Return a copy in which ``terraform_data`` replaces the resources of some providers."""
     if not names:
         return document
     copy: Body = json.loads(json.dumps(document))
@@ -243,7 +244,9 @@ def _as_data(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(text: str, addresses: Mapping[str, str]) -> str:
-    """References to a replaced resource become references to its replacement, attributes those of its output."""
+    """Replace references to a replaced resource by references to its replacement, and attributes by those of its
+    output.
+    """
     for old, new in sorted(addresses.items(), reverse=True):
         pattern = rf"(?<![\w.-]){re.escape(old)}(?![\w-])(?P<index>\[[^\]]*\])?(?P<dot>\.)?"
         text = re.sub(pattern, partial(_reference, new), text)
@@ -255,7 +258,7 @@ def _reference(to: str, found: re.Match[str]) -> str:
 
 
 def _without_empty(document: Body) -> Body:
-    """Without empty blocks, which Terraform refuses."""
+    """Return a copy without empty blocks, which Terraform refuses."""
     return {section: content for section, content in document.items() if content not in ({}, [])}
 
 
@@ -274,7 +277,7 @@ def _listed(diagnostics: Sequence[Mapping[str, Any]], template: Template) -> lis
 
 
 def _original(address: str) -> str:
-    """The address of what is held by ``terraform_data``; any other stays."""
+    """Return the original address of a resource that ``terraform_data`` replaces; other addresses are unchanged."""
     match = _HELD.match(address)
     if match is None:
         return address

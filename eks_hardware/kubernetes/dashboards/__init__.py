@@ -1,8 +1,8 @@
-"""Grafana dashboards for GPUs, Neuron devices and EFA, as ConfigMaps that Grafana's sidecar picks up.
+"""Grafana dashboards for GPUs, Neuron devices and EFA, as ConfigMaps that Grafana's sidecar loads.
 
-Each JSON file in this folder is a dashboard as Grafana stores it
-(https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/); its name is the uid of
-the dashboard. Every metric is one that the exporters of ``monitoring`` have by default:
+Each JSON file in this folder is a dashboard in Grafana's format
+(https://grafana.com/docs/grafana/latest/dashboards/build-dashboards/view-dashboard-json-model/); the file name is the
+dashboard's uid. The exporters of ``monitoring`` export every metric by default:
 
 - ``DCGM_FI_*``: https://github.com/NVIDIA/dcgm-exporter/blob/4.5.3-4.8.2/deployment/templates/metrics-configmap.yaml
 - Neuron: https://github.com/aws-neuron/aws-neuron-sdk/blob/master/src/examples/neuron-monitor/neuron-monitor-grafana.json
@@ -20,7 +20,7 @@ from eks_hardware.kubernetes.nodes import has_efa, is_neuron, is_nvidia, nodes_w
 from eks_hardware.resolve import ResolvedStrategy
 
 DASHBOARDS = {"eks-hardware-gpu": is_nvidia, "eks-hardware-neuron": is_neuron, "eks-hardware-efa": has_efa}
-"""Which nodes a strategy must have for each dashboard."""
+"""The nodes that a strategy must have for each dashboard."""
 
 
 def dashboard(name: str) -> str:
@@ -38,7 +38,7 @@ def dashboards(resolved: ResolvedStrategy, namespace: str) -> Iterator[Object]:
                 "metadata": {
                     "name": name,
                     "namespace": namespace,
-                    # What the sidecar of kube-prometheus-stack's Grafana looks for.
+                    # The label that the sidecar of kube-prometheus-stack's Grafana selects.
                     "labels": {"grafana_dashboard": "1"},
                 },
                 "data": {f"{name}.json": dashboard(name)},

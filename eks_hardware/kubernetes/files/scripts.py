@@ -1,4 +1,4 @@
-"""The files for people, rendered from ``templates/``: how to install and uninstall, and what is in the folder."""
+"""Scripts and README rendered from ``templates/``: how to install and uninstall, and what the folder contains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINE = 116
 
 
 def scripts(tree: Tree) -> dict[str, str]:
-    """Text by path."""
+    """Return the text of each file, by path."""
     names = {"install": INSTALL, "uninstall": UNINSTALL, "readme": README, "releases_file": RELEASES_FILE}
     environment = _environment()
     return {
@@ -30,7 +30,7 @@ def scripts(tree: Tree) -> dict[str, str]:
 
 @cache
 def _environment() -> Environment:
-    # Imported late: a synthesis that writes no such files does not need it.
+    # Imported late: a synthesis without these files does not need it.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -46,7 +46,7 @@ def _environment() -> Environment:
 
 
 def _command(words: str) -> str:
-    """A command from lines with one argument each: on one line, or on several where it is long."""
+    """Join lines of one argument each to a command: on one line, or on several if it is long."""
     first, *others = words.rstrip().split("\n")
     arguments = [first.rstrip(), *(line.strip() for line in others)]
     one = " ".join(arguments)

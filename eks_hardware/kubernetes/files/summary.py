@@ -1,4 +1,4 @@
-"""What was written, in a few lines: read from the folder itself."""
+"""A short summary of the written files, read from the folder itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OBJECTS_WIDTH = 30
 
 @dataclass(frozen=True)
 class ReleaseSummary:
-    """One release; ``version`` is empty for objects of ours, ``kinds`` for a chart."""
+    """One release; ``version`` is empty for our own objects, ``kinds`` for a chart."""
 
     name: str
     namespace: str
@@ -31,17 +31,17 @@ class ReleaseSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """The releases of a folder in order, and names of what is still to be filled in."""
+    """The releases of a folder in order, and the names of references still to fill in."""
 
     releases: tuple[ReleaseSummary, ...]
     fill_in: tuple[str, ...]
 
 
 def read_summary(folder: Path) -> Summary:
-    """Read what ``write`` wrote.
+    """Read the files that ``write`` wrote.
 
     Raises:
-        OSError: there is no such folder, or nothing of ours in it.
+        OSError: the folder does not exist, or has no files of ours.
     """
     listed = yaml.safe_load((folder / RELEASES_FILE).read_text(encoding="utf-8"))
     return Summary(
@@ -54,7 +54,7 @@ def read_summary(folder: Path) -> Summary:
 
 
 def summary_table(summary: Summary) -> Table:
-    """A table of releases; it fits 80 columns."""
+    """Return a table of releases that fits 80 columns."""
     # Imported late: writing does not need it.
     from rich.table import Table
 
@@ -69,7 +69,7 @@ def summary_table(summary: Summary) -> Table:
 
 
 def _counted(kinds: Mapping[str, int]) -> str:
-    """Each kind with its number, in lines that do not part the two."""
+    """Return each kind with its number, in lines that do not separate the two."""
     lines: list[str] = []
     for kind, number in kinds.items():
         text = f"{number} {plural(kind, number)}"

@@ -1,6 +1,6 @@
-"""A bundle as files: chart values, one object a file, and a list of the releases in order.
+"""A bundle as files: chart values, one file per object, and a list of the releases in order.
 
-Nothing here touches a disk; :mod:`eks_hardware.kubernetes.files.write` does.
+This module does not access the disk; :mod:`eks_hardware.kubernetes.files.write` does.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from eks_hardware.kubernetes.yaml_text import yaml_text
 RELEASES_FILE = "releases.yaml"
 
 SUBSTITUTE = "kustomize.toolkit.fluxcd.io/substitute"
-"""Annotation that keeps Flux from taking an object's own ``${...}`` for variables.
+"""Annotation that stops Flux from substituting an object's own ``${...}``.
 
 Source: https://fluxcd.io/flux/components/kustomize/kustomizations/#post-build-variable-substitution
 """
 
-# Most file systems take 255 bytes; a draft's name is longer than its file's.
+# Most file systems allow 255 bytes; the name of a draft is longer than that of its file.
 _LONGEST_NAME = 200
 _HASH_LENGTH = 8
 
@@ -34,10 +34,10 @@ class ReleaseFiles:
     """The files of one release.
 
     Attributes:
-        release: in the bundle.
-        files: text by path: the chart's values, or one file an object, in the order of installation.
-        place: the values file, or the folder of the objects.
-        open: references that somebody has still to fill in.
+        release: the release in the bundle.
+        files: text by path: the chart's values, or one file per object, in the order of installation.
+        place: path of the values file, or of the folder of the objects.
+        open: references still to fill in.
     """
 
     release: ChartRelease | ObjectRelease
@@ -47,7 +47,7 @@ class ReleaseFiles:
 
     @property
     def namespaces(self) -> list[str]:
-        """Files of namespaces, which must be applied before what is in them: kubectl takes a folder by name."""
+        """Files of namespaces, to apply before their contents: kubectl applies a folder in alphabetical order."""
         if isinstance(self.release, ChartRelease):
             return []
         return [
@@ -56,7 +56,7 @@ class ReleaseFiles:
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many objects of each kind there are, by kind."""
+        """Number of objects by kind."""
         if isinstance(self.release, ChartRelease):
             return {}
         return dict(sorted(Counter(str(each["kind"]) for each in self.release.objects).items()))
@@ -67,8 +67,9 @@ class Tree:
     """All files of a bundle.
 
     Attributes:
-        name: of the strategy and its cluster.
-        unfillable: objects' files with open references and with a ``${`` that is none, which Flux must leave alone.
+        name: name of the strategy and its cluster.
+        unfillable: files of objects with open references and with a ``${`` that is not a reference, which Flux must not
+            substitute.
     """
 
     name: str
@@ -78,7 +79,7 @@ class Tree:
 
     @property
     def open(self) -> tuple[Reference, ...]:
-        """References that somebody has still to fill in, sorted."""
+        """References still to fill in, sorted."""
         return tuple(sorted({reference for release in self.releases for reference in release.open}))
 
     def files(self) -> dict[str, str]:
@@ -97,10 +98,10 @@ class Tree:
 
 
 def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, str]) -> Tree:
-    """Lay a bundle out as files.
+    """Convert a bundle to files.
 
     Args:
-        name: of the strategy.
+        name: name of the strategy.
         known: values of references; the others are written as ``${vpc_id}``.
     """
     fillable = any(_open(_content(each), known) for each in bundle.releases)
@@ -151,18 +152,18 @@ def _entry(each: ReleaseFiles) -> dict[str, Any]:
 
 
 def _open(value: Any, known: Mapping[Reference, str]) -> tuple[Reference, ...]:
-    """References without a known value, each once, sorted."""
+    """Return the references without a known value, without duplicates, sorted."""
     found = {reference for text in texts(value) for reference in references_in(text)}
     return tuple(sorted(found - set(known)))
 
 
 def _has_dollar_brace(value: Any) -> bool:
-    """Whether there is a ``${`` that is no reference, as in a shell script or a Grafana dashboard."""
+    """Return whether there is a ``${`` that is not a reference, as in a shell script or a Grafana dashboard."""
     return any("${" in text for text in texts(value))
 
 
 def _shielded(item: Object) -> Object:
-    """The object, with Flux told to leave it alone where it has a ``${`` of its own."""
+    """Return the object; with an annotation that stops Flux if the object has its own ``${``."""
     if not _has_dollar_brace(item):
         return item
     metadata = item["metadata"]
@@ -173,7 +174,7 @@ def _shielded(item: Object) -> Object:
 
 
 def _object_names(objects: Sequence[Object]) -> list[str]:
-    """A file name for each object: ``nodepool-gpu``; with its namespace only where two would be the same."""
+    """Return a file name for each object: ``nodepool-gpu``; with its namespace only if two would be the same."""
     identities = [
         (
             each["kind"],
@@ -197,7 +198,7 @@ def _object_names(objects: Sequence[Object]) -> list[str]:
 
 
 def _unique(wanted: Mapping[Any, str]) -> dict[Any, str]:
-    """Safe names, no two of them the same; a hash of the key sets apart those that would be."""
+    """Return safe and unique names; equal ones get a hash of the key."""
     safe = {key: _safe(name) for key, name in wanted.items()}
     count = Counter(safe.values())
     return {
@@ -207,7 +208,7 @@ def _unique(wanted: Mapping[Any, str]) -> dict[Any, str]:
 
 
 def _safe(name: str) -> str:
-    """Lower case, of characters that every file system and shell takes, and no hidden file."""
+    """Return a lower-case name without characters that a file system or shell refuses, and without a leading dot."""
     return re.sub(r"[^a-z0-9.-]", "-", name.lower()).lstrip(".-") or "-"
 
 

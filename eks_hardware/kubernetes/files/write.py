@@ -1,7 +1,7 @@
 """Write a bundle into a folder, for Argo CD, Flux, or helm and kubectl.
 
-The folder may be in a Git repository, among other files. A list in it says which files are ours: only those are
-replaced and removed.
+The folder may be in a Git repository and contain other files. A list in it names our files: only those are replaced and
+removed.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ class WriteError(Exception):
 def write(
     bundle: Bundle, folder: Path, *, name: str, region: str, known: Mapping[Reference, str], force: bool = False
 ) -> list[Path]:
-    """Write a bundle's files, and remove those of an earlier run that are no longer among them.
+    """Write a bundle's files, and remove files of an earlier run that the bundle no longer has.
 
     Args:
-        folder: made if it does not exist.
-        name: of the strategy and its cluster.
+        folder: folder to write to; created if it does not exist.
+        name: name of the strategy and its cluster.
         known: values of references; the others are written as ``${vpc_id}``.
-        force: write among files that are not ours, over those of the same name too.
+        force: write even if the folder has files that are not ours, and overwrite those with the same name.
 
     Returns:
         Every file of the bundle, sorted.
 
     Raises:
-        WriteError: something is in the way, or the folder cannot be written.
+        WriteError: another file is in the way, or the folder cannot be written.
     """
     laid_out = tree(bundle, name=name, region=region, known=known)
     files = {**laid_out.files(), **scripts(laid_out)}
@@ -49,15 +49,15 @@ def write(
 
 
 def remove(folder: Path) -> None:
-    """Remove what an earlier run wrote into a folder, and the folder when nothing else is in it.
+    """Remove the files of an earlier run from a folder, and the folder if it is empty then.
 
     Raises:
-        WriteError: something of it cannot be removed.
+        WriteError: a file cannot be removed.
     """
     try:
         _remove(folder, _listed(folder))
         (folder / LIST_FILE).unlink(missing_ok=True)
-        with contextlib.suppress(OSError):  # not empty, or not there
+        with contextlib.suppress(OSError):  # not empty, or does not exist
             folder.rmdir()
     except OSError as error:
         raise WriteError(f"{error.filename or folder}: {error.strerror or error}") from error
@@ -69,7 +69,7 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
         _refuse_foreign(folder, files, before)
     folder.mkdir(parents=True, exist_ok=True)
     _refuse_links(folder, files)
-    # Both lists: if a run is interrupted here, the next one still knows that these files are ours.
+    # Both lists: if a run is interrupted here, the next one still has these files in its list.
     _put(folder / LIST_FILE, _list_text({*before, *files}))
     for name, text in files.items():
         _put(folder / name, text)
@@ -81,19 +81,21 @@ def _replace(folder: Path, files: Mapping[str, str], *, force: bool) -> list[Pat
 def _refuse_foreign(folder: Path, files: Iterable[str], before: Iterable[str]) -> None:
     if not (folder / LIST_FILE).is_file():
         if folder.exists() and any(folder.iterdir()):
-            raise WriteError(f"{folder}: has files that eks-hardware did not write; name another folder, or --force")
+            raise WriteError(
+                f"{folder}: has files that eks-hardware did not write; name another folder, or use --force"
+            )
         return
     foreign = [name for name in sorted(set(files) - set(before)) if (folder / name).exists()]
     if foreign:
-        raise WriteError(f"{folder / foreign[0]}: eks-hardware did not write it; move it away, or --force")
+        raise WriteError(f"{folder / foreign[0]}: eks-hardware did not write this file; move it away, or use --force")
 
 
 def _refuse_links(folder: Path, files: Iterable[str]) -> None:
-    """Refuse a folder below that is a link: who can change a repository could choose where files are written."""
+    """Refuse symbolic links among the folders: a repository could otherwise choose where files are written."""
     root = folder.resolve()
     for parent in sorted({(folder / name).parent for name in files}):
         if parent.resolve() != root / parent.relative_to(folder):
-            raise WriteError(f"{parent}: leads to {parent.resolve()}; remove the link, or name another folder")
+            raise WriteError(f"{parent}: is a link to {parent.resolve()}; remove the link, or name another folder")
 
 
 def _list_text(files: Iterable[str]) -> str:
@@ -101,7 +103,7 @@ def _list_text(files: Iterable[str]) -> str:
 
 
 def _listed(folder: Path) -> list[str]:
-    """Files of an earlier run; nothing that a changed list would lead out of the folder."""
+    """Return the files of an earlier run, without paths that lead out of the folder."""
     try:
         lines = (folder / LIST_FILE).read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, NotADirectoryError):
@@ -118,7 +120,7 @@ def _listed(folder: Path) -> list[str]:
 
 
 def _put(file: Path, text: str) -> None:
-    """Write a file that is old or new at any moment, never half; one that says so already stays as it is."""
+    """Write a file in one step, so readers see the old or the new text; skip a file that already has the text."""
     content = text.encode()
     executable = file.suffix == ".sh"
     with contextlib.suppress(OSError):
