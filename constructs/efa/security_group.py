@@ -10,7 +10,8 @@ class EfaSecurityGroup(Construct):
 
     EFA needs rules in both directions that name the group itself; an egress rule to 0.0.0.0/0 is not enough. The group
     has no ``kubernetes.io/cluster/<name>`` tag: exactly one security group of a node may have it, and the cluster's
-    already does. Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security,
+    already does.
+    Sources: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/efa-start.html#efa-start-security,
     https://github.com/eksctl-io/eksctl/issues/8556
 
     Creates: ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,

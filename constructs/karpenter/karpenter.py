@@ -29,7 +29,7 @@ class Karpenter(Construct):
     Creates: ``aws_iam_role`` and ``aws_iam_policy`` with ``aws_iam_role_policy_attachment``,
     ``aws_eks_pod_identity_association``, ``aws_eks_access_entry`` (EC2_LINUX), ``aws_sqs_queue`` with
     ``aws_sqs_queue_policy``, ``aws_cloudwatch_event_rule`` with ``aws_cloudwatch_event_target``, ``aws_ec2_tag`` on the
-    cluster security group, ``aws_placement_group`` for each node pool that has one, ``aws_iam_instance_profile`` in a
+    cluster security group, ``aws_placement_group`` for node pools with one, ``aws_iam_instance_profile`` in a
     private network.
 
     Args:

@@ -214,10 +214,12 @@ class NodeGroup(Construct):
     def _desired_size(self) -> float:
         """Return the desired size. With an autoscaler this is the current size, limited to min and max.
 
-        Ignoring changes instead would fail as soon as ``min`` is raised above the current size
-        (https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879). The Auto Scaling group is looked up by
-        EKS's tags and by names that are known during the plan. A reference to the cluster would defer the lookup to the
-        apply, and Terraform does not allow that for ``for_each``. Before the first apply the lookup finds nothing.
+        Ignoring changes instead would fail as soon as ``min`` is raised above the current size:
+        https://github.com/terraform-aws-modules/terraform-aws-eks/issues/1879
+
+        The Auto Scaling group is looked up by EKS's tags and by names that are known during the plan. A reference to
+        the cluster would defer the lookup to the apply, and Terraform does not allow that for ``for_each``. Before the
+        first apply the lookup finds nothing.
         """
         resolved = self._resolved
         if not resolved.autoscaled:

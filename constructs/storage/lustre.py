@@ -20,8 +20,8 @@ class LustreFileSystem(Construct):
     """An FSx for Lustre file system that the cluster's nodes can reach.
 
     Its servers communicate with each other and with the nodes on Lustre's ports, in both directions. The nodes are in
-    the cluster's security group. A persistent file system leaves a backup when it is destroyed. Source:
-    https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
+    the cluster's security group. A persistent file system leaves a backup when it is destroyed.
+    Source: https://docs.aws.amazon.com/fsx/latest/LustreGuide/limit-access-security-groups.html
 
     Creates: ``aws_fsx_lustre_file_system``, ``aws_security_group``, ``aws_vpc_security_group_ingress_rule``,
     ``aws_vpc_security_group_egress_rule``.

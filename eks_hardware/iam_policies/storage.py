@@ -1,4 +1,4 @@
-"""Permissions of the CSI drivers, limited to what a strategy's ``storage`` section needs."""
+"""Permissions of the CSI drivers, limited to the needs of a strategy's ``storage`` section."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
 """Exporters without a chart: AWS's for Neuron, and our own for EFA.
 
-The standard node exporter cannot export EFA's counters, which are in ``hw_counters``: there it reads the counter names
-of other vendors (https://github.com/prometheus/procfs/blob/master/sysfs/class_infiniband.go). AWS publishes the source
-of a fork, but no image (https://github.com/aws-samples/awsome-distributed-training, 3.efa-node-exporter). A shell
-script in a stock image therefore prints the counters, with the fork's metric names.
+The standard node exporter cannot export EFA's counters, which are in ``hw_counters``. There it reads the counter names
+of other vendors: https://github.com/prometheus/procfs/blob/master/sysfs/class_infiniband.go
+
+AWS publishes the source of a fork, but no image (https://github.com/aws-samples/awsome-distributed-training,
+3.efa-node-exporter). A shell script in a stock image therefore prints the counters, with the fork's metric names.
 """
 
 from __future__ import annotations

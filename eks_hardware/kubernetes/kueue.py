@@ -1,7 +1,7 @@
 """Kueue: jobs wait until the hardware they request is free, within quotas derived from the strategy.
 
 Each kind of hardware has a ClusterQueue, and a LocalQueue of the same name in each team's namespace. With a single
-queue, a job without accelerators would use accelerated nodes as soon as the CPU nodes are full: flavors of one queue
+queue, a job without accelerators would use accelerated nodes as soon as the CPU nodes are full. Flavors of one queue
 share their quota for CPU and memory, and a flavor's tolerations admit any pod.
 
 Kueue adds labels and tolerations of the flavor to a job's pods, so a job only names its queue::

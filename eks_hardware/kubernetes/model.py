@@ -152,8 +152,8 @@ class Bundle:
             added: releases in any order; one may come after another.
 
         Raises:
-            ValueError: ``RELEASE_NAME`` for a name that Helm does not accept or that is in use; ``RELEASE_AFTER`` if a
-                release comes after one that does not exist; ``RELEASE_CYCLE`` if some releases wait for each other.
+            ValueError: ``RELEASE_NAME`` for a name that Helm does not accept or that is in use, ``RELEASE_AFTER`` if a
+                release comes after one that does not exist, ``RELEASE_CYCLE`` if releases wait for each other.
         """
         names = list(self.names)
         for each in added:

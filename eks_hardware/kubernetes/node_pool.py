@@ -193,7 +193,7 @@ def _block_device(device: BlockDevice) -> dict[str, Any]:
 
 
 def _user_data(pool: ResolvedNodePool) -> str | None:
-    """Return user data in addition to what Karpenter adds: cluster, labels, taints, and the kubelet fields above."""
+    """Return user data without Karpenter's own part: cluster, labels, taints, and the kubelet fields above."""
     if pool.ami_family == "bottlerocket":
         return bottlerocket_toml(pool.user_data) if pool.user_data else None
     return node_config(pool.user_data, pool.shell) if pool.user_data or pool.shell else None

@@ -179,7 +179,7 @@ def _budgets(strategy: Strategy, nodes: Sequence[_Nodes], choice: zones.ZoneChoi
 
 
 def wider(network: str, needed: int, subnet: str) -> str | None:
-    """Return the smallest network around ``network`` with enough addresses in a proportional subnet, if any."""
+    """Return the smallest network around ``network`` in which a proportional ``subnet`` has ``needed`` addresses."""
     given = ipaddress.IPv4Network(network)
     cut = _prefix(subnet) - given.prefixlen
     for prefix in range(given.prefixlen - 1, cidrs.LARGEST_VPC_PREFIX - 1, -1):

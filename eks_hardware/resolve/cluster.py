@@ -103,11 +103,11 @@ class _Cluster(Resolver[ResolvedCluster]):
         return stated_field(self._spec.logging, "keep_on_destroy", "the stack owns it")
 
     def secrets_encrypted(self) -> Derived[bool]:
-        otherwise = "always on: enabling it later touches every secret, and it cannot be disabled"
+        otherwise = "always on: enabling it later means updating every secret, and it cannot be disabled"
         return stated_field(self._spec.secrets_encryption, "enabled", otherwise)
 
     def kms_key_arn(self) -> Derived[str | None]:
-        return optional(self._spec.secrets_encryption.kms_key_arn, "the stack's own key")
+        return optional(self._spec.secrets_encryption.kms_key_arn, "the stack creates its own key")
 
     def kms_alias(self) -> Derived[str]:
         limit = aws_names.KMS_ALIAS - len("alias/")

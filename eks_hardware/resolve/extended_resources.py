@@ -52,8 +52,7 @@ def extended_resources_of(kind: InstanceType, *, efa_count: int = 0, shares: Gpu
 class HugePages:
     """Huge pages that a node with EFA reserves when it starts, in MiB.
 
-    Pods can rely on ``promised_mib``, which is 0 if unknown. ``taken_mib`` is the upper bound of what the node's memory
-    loses.
+    Pods can rely on ``promised_mib``, which is 0 if unknown. ``taken_mib`` is the upper bound of the reserved memory.
     """
 
     promised_mib: int

@@ -607,7 +607,9 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
             limits[self._shares.resource] = str(devices * self._shares.shares_per_gpu)
         elif not cited:
             return stated(limits)
-        return rule(limits, "the strategy's limits, with matching CPUs, and GPUs counted in shares", *cited)
+        return rule(
+            limits, "the strategy's limits; CPUs match the accelerators, and shared GPUs count as shares", *cited
+        )
 
     def weight(self) -> Derived[int | None]:
         return optional(self._spec.weight, "no preference between pools")

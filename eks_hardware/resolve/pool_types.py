@@ -1,6 +1,6 @@
 """The instance types that a Karpenter node pool can launch, what its limits count, and when its nodes are removed.
 
-The pool lists single types, not requirements on families or GPU names. What a pool can launch is therefore known here,
+The pool lists single types, not requirements on families or GPU names. The types of a pool are therefore known here,
 can be priced and simulated, and cannot grow to other hardware (docs/adr/0010).
 """
 
@@ -36,9 +36,9 @@ def pool_types(pool: NodePoolSpec, region: str, catalogue: Catalogue) -> tuple[s
     """Return the names of the instance types that a pool can launch, by family and size.
 
     Types that the pool lists are used unchanged, if the catalogue has them. Families and accelerators leave out types
-    that the region does not offer, withdrawn and bare metal types, and types that Karpenter does not know. They also
-    leave out types with a fraction of an accelerator (unless the pool names the family), without an image of the pool's
-    operating system, or without EFA if the pool needs EFA.
+    that the region does not offer, withdrawn and bare metal types, and types that Karpenter does not know. They leave
+    out types with a fraction of an accelerator, unless the pool names the family. They also leave out types without an
+    image of the pool's operating system, or without EFA if the pool needs it.
     """
     if pool.instance_types:
         known = tuple(name for name in pool.instance_types if catalogue.find(name))

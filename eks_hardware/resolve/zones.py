@@ -34,7 +34,7 @@ def control_plane_excluded() -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Demand:
-    """What a node group or node pool requires of the zones.
+    """A node group's or node pool's requirements on its zones.
 
     Attributes:
         instance_types: its types; empty if they are not known.

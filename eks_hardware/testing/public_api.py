@@ -50,9 +50,9 @@ def _faults(cluster: Mapping[str, Any]) -> Iterator[str]:
     public = _PUBLIC_BY_DEFAULT if public is None else public
     if str(public).lower() == "false":
         return
-    how = "" if given else "endpoint_public_access is not set, and the default is true;"
+    how = "" if given else "endpoint_public_access is not set, and the default is true; "
     if str(public).lower() != "true":
-        how = f"endpoint_public_access is {public!r}, which only Terraform knows;"
+        how = f"endpoint_public_access is {public!r}, which only Terraform knows; "
     cidrs = config.get("public_access_cidrs")
     if not cidrs:
         yield f"{how}public_access_cidrs is not set, and the default is {', '.join(_CIDRS_BY_DEFAULT)}"

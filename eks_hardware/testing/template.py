@@ -349,9 +349,7 @@ class Template:
         return frozenset(_references(self._bodies[address], False)) & frozenset(self._bodies)
 
     def dependencies(self, address: str) -> frozenset[str]:
-        """Return everything that is created before a resource and destroyed after it; with the resource itself in a
-        cycle.
-        """
+        """Return everything created before a resource and destroyed after it; in a cycle also the resource itself."""
         found: set[str] = set()
         waiting = list(self.references(address))
         while waiting:

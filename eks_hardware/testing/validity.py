@@ -168,9 +168,7 @@ def _initialized(document: Body, folder: Path | None) -> _Terraform:
 
 @cache
 def _environment(variables: tuple[str | None, ...]) -> Mapping[str, str]:  # noqa: ARG001
-    """Return the environment, once for each value of the variables: checking whether the registry answers takes a
-    moment.
-    """
+    """Return the environment, cached by the variables' values: checking whether the registry answers is slow."""
     found = terraform.prepare(_workspace())
     environment = {
         **os.environ,
@@ -199,9 +197,9 @@ def _not_installed(problem: str) -> str:
     without = [each.rpartition("/")[2] for each in absent]
     return (
         f"terraform init does not find {', '.join(absent)}: neither the registry nor a mirror on this machine has a "
-        "version that the stack accepts (a stack without a version range accepts only the version of its binding); "
-        f"set {terraform.MIRROR_VARIABLE} to a mirror with it, or check the rest with assert_valid(..., "
-        f"without_providers={without})\n{problem}"
+        "version that the stack accepts. Without a version range the stack accepts only the version of its binding. "
+        f"Set {terraform.MIRROR_VARIABLE} to a mirror with it, or check the rest with "
+        f"assert_valid(..., without_providers={without})\n{problem}"
     )
 
 
@@ -244,9 +242,7 @@ def _as_data(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _renamed(text: str, addresses: Mapping[str, str]) -> str:
-    """Replace references to a replaced resource by references to its replacement, and attributes by those of its
-    output.
-    """
+    """Replace references to replaced resources and their attributes by references to the replacements."""
     for old, new in sorted(addresses.items(), reverse=True):
         pattern = rf"(?<![\w.-]){re.escape(old)}(?![\w-])(?P<index>\[[^\]]*\])?(?P<dot>\.)?"
         text = re.sub(pattern, partial(_reference, new), text)
