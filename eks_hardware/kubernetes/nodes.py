@@ -23,6 +23,7 @@ def nodes_with(resolved: ResolvedStrategy, condition: Callable[[Node], bool]) ->
 
 
 def is_nvidia(node: Node) -> bool:
+    """Return whether a node has NVIDIA GPUs."""
     return node.hardware is Hardware.NVIDIA_GPU
 
 
@@ -32,10 +33,12 @@ def is_nvidia_al2023(node: Node) -> bool:
 
 
 def is_neuron(node: Node) -> bool:
+    """Return whether a node has Trainium or Inferentia devices."""
     return node.hardware.is_neuron
 
 
 def has_efa(node: Node) -> bool:
+    """Return whether a node has EFA interfaces."""
     return bool(node.efa_interfaces)
 
 

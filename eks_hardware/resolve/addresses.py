@@ -60,6 +60,7 @@ class Share:
 
     @property
     def total(self) -> int:
+        """Addresses of all nodes together."""
         return self.nodes * (self.own + self.pods)
 
 

@@ -163,6 +163,7 @@ class ResolvedSubnet:
 
     @property
     def key(self) -> str:
+        """Role and zone, as in the Terraform address."""
         return f"{self.role.value}-{self.zone_id}"
 
 
@@ -223,6 +224,7 @@ class ResolvedNetwork(Resolved):
     existing: ExistingSubnets | None
 
     def of_role(self, role: SubnetRole) -> tuple[ResolvedSubnet, ...]:
+        """Return the subnets with a role."""
         return tuple(subnet for subnet in self.subnets if subnet.role is role)
 
 
@@ -445,6 +447,7 @@ class ResolvedNodeGroup(Resolved):
 
     @property
     def tainted(self) -> bool:
+        """Whether a taint keeps pods without a toleration off the nodes."""
         return any(keeps_pods_off(taint.effect) for taint in self.taints)
 
 

@@ -257,7 +257,7 @@ def _kubernetes_backend(strategy: Strategy) -> Backend | None:
 
 
 def _beside(path: str) -> str:
-    """``a/demo.tfstate`` -> ``a/demo-kubernetes.tfstate``"""
+    """Return the path of the second stack's state: ``a/demo.tfstate`` -> ``a/demo-kubernetes.tfstate``."""
     folder, slash, file = path.rpartition("/")
     stem, _, suffix = file.rpartition(".")
     return f"{folder}{slash}{stem}-kubernetes.{suffix}" if stem else f"{path}-kubernetes"

@@ -24,6 +24,7 @@ class ZoneChoice:
 
     @property
     def zone_ids(self) -> tuple[str, ...]:
+        """All zones, sorted by id."""
         return tuple(sorted({*self.base, *self.added}))
 
 

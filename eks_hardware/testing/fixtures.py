@@ -1,4 +1,6 @@
-"""Fixtures for pytest. Load them in your outermost ``conftest.py``::
+"""Fixtures for pytest.
+
+Load them in your outermost ``conftest.py``::
 
     pytest_plugins = ["eks_hardware.testing.fixtures"]
 

@@ -30,7 +30,7 @@ def assert_no_public_api(template: Template | Stack) -> None:
         >>> cluster = {"vpc_config": {"endpoint_public_access": True, "public_access_cidrs": ["0.0.0.0/0"]}}
         >>> assert_no_public_api(Template({"resource": {"aws_eks_cluster": {"main": cluster}}}))
         Traceback (most recent call last):
-        AssertionError: the whole internet reaches the Kubernetes API of
+        AssertionError: the whole internet can reach the Kubernetes API of
           aws_eks_cluster.main: public_access_cidrs has 0.0.0.0/0
     """
     template = template if isinstance(template, Template) else Template.of(template)

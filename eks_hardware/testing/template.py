@@ -91,6 +91,7 @@ class _Absent(Matcher):
         self._text = text
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        """Yield every place where ``actual`` differs."""
         if actual is not None and actual is not self:
             yield Difference(path, self, actual)
 
@@ -116,6 +117,7 @@ class Matches(Matcher):
     pattern: str
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        """Yield every place where ``actual`` differs."""
         if not isinstance(actual, str) or not re.search(self.pattern, actual):
             yield Difference(path, self, actual)
 
@@ -137,6 +139,7 @@ class AnyOrder(_ItemsMatcher):
     """
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        """Yield every place where ``actual`` differs."""
         if not _is_list(actual):
             yield Difference(path, self, actual)
             return
@@ -161,6 +164,7 @@ class Contains(_ItemsMatcher):
     """
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        """Yield every place where ``actual`` differs."""
         if isinstance(actual, str):
             missing = [item for item in self.items if str(item) not in actual]
         elif _is_list(actual):
@@ -183,6 +187,7 @@ class Json(Matcher):
     value: object
 
     def differences(self, actual: object, path: str) -> Iterator[Difference]:
+        """Yield every place where ``actual`` differs."""
         if not isinstance(actual, str):
             yield Difference(path, self, actual)
             return

@@ -204,13 +204,14 @@ def test_another_teams_app_runs_unchanged(python: Path, tmp_path: Path) -> None:
         (
             "cdktn",
             "import cdktf; import eks_hardware._cdk",
-            "cdktf was imported before eks_hardware, so that EKS_HARDWARE_FRAMEWORK=cdktn comes too late: "
+            "cdktf was imported before eks_hardware, so EKS_HARDWARE_FRAMEWORK=cdktn has no effect; "
             "import eks_hardware first, or import from cdktn instead of cdktf",
         ),
         (
             "",
             "import cdktn; import eks_hardware._cdk",
-            "this app imports cdktn, which does not mix with cdktf: set EKS_HARDWARE_FRAMEWORK=cdktn for eks_hardware",
+            "this app imports cdktn, which cannot be mixed with cdktf; "
+            "set EKS_HARDWARE_FRAMEWORK=cdktn for eks_hardware",
         ),
         (
             "cdktn",

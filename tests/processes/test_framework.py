@@ -118,8 +118,8 @@ CHECK = "import eks_hardware._framework as switch; switch.check()"
 @pytest.mark.parametrize(
     ("framework", "lacking", "code", "message"),
     [
-        ("terrain", "", CHECK, "EKS_HARDWARE_FRAMEWORK is 'terrain': set it to cdktf or cdktn, or unset it"),
-        ("CDKTN", "", CHECK, "EKS_HARDWARE_FRAMEWORK is 'CDKTN': set it to cdktf or cdktn, or unset it"),
+        ("terrain", "", CHECK, "EKS_HARDWARE_FRAMEWORK must be cdktf or cdktn, got 'terrain'; correct or unset it"),
+        ("CDKTN", "", CHECK, "EKS_HARDWARE_FRAMEWORK must be cdktf or cdktn, got 'CDKTN'; correct or unset it"),
         (
             "cdktn",
             "cdktn",
@@ -144,20 +144,21 @@ CHECK = "import eks_hardware._framework as switch; switch.check()"
             "cdktn",
             "",
             f"import cdktf; {CHECK}",
-            "cdktf was imported before eks_hardware, so that EKS_HARDWARE_FRAMEWORK=cdktn comes too late: "
+            "cdktf was imported before eks_hardware, so EKS_HARDWARE_FRAMEWORK=cdktn has no effect; "
             "import eks_hardware first, or import from cdktn instead of cdktf",
         ),
         (
             "",
             "",
             f"import eks_hardware, os; os.environ['EKS_HARDWARE_FRAMEWORK'] = 'cdktn'; {CHECK}",
-            "EKS_HARDWARE_FRAMEWORK=cdktn was set after eks_hardware was imported: set it before",
+            "EKS_HARDWARE_FRAMEWORK=cdktn was set after eks_hardware was imported; set it before",
         ),
         (
             "cdktf",
             "",
             f"import cdktn; {CHECK}",
-            "this app imports cdktn, which does not mix with cdktf: set EKS_HARDWARE_FRAMEWORK=cdktn for eks_hardware",
+            "this app imports cdktn, which cannot be mixed with cdktf; "
+            "set EKS_HARDWARE_FRAMEWORK=cdktn for eks_hardware",
         ),
     ],
 )
@@ -178,7 +179,7 @@ def test_cdk_for_terraform_may_be_uninstalled(packages: Path) -> None:
     assert _printed(packages, "cdktn", f"{code}; import cdktf; print(cdktf.NAME)") == "cdktn"
     done = _python(packages, "", code)
     assert done.stderr.splitlines()[-1].endswith(
-        "cdktf is not installed: install it, or set EKS_HARDWARE_FRAMEWORK=cdktn to use cdktn"
+        "cdktf is not installed; install it, or set EKS_HARDWARE_FRAMEWORK=cdktn to use cdktn"
     )
 
 
@@ -216,7 +217,7 @@ def test_the_app_says_it_in_one_line(packages: Path) -> None:
     """On stderr, which the CDKTF command line shows."""
     (packages / "cdktn").rename(packages / "elsewhere")
     for framework, line in (
-        ("terrain", "error: EKS_HARDWARE_FRAMEWORK is 'terrain': set it to cdktf or cdktn, or unset it\n"),
+        ("terrain", "error: EKS_HARDWARE_FRAMEWORK must be cdktf or cdktn, got 'terrain'; correct or unset it\n"),
         (
             "cdktn",
             "error: EKS_HARDWARE_FRAMEWORK=cdktn needs cdktn, which is not installed: "

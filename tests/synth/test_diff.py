@@ -265,22 +265,22 @@ def sentences(changes: Changes, action: Action) -> list[str]:
 def test_sentences() -> None:
     changes = compared(node(), node(capacity="spot"))
     assert sentences(changes, REPLACE) == [
-        "node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes drain and go, and then "
-        "new ones start"
+        "node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes are drained and "
+        "terminated, and then new ones start"
     ]
     changes = compared(node(), node(disk={"size_gib": 300}))
     assert sentences(changes, UPDATE) == [
         "node_groups[gpu]: disk ebs.volume_size=200 -> 300: the launch template is updated in place: it gets a new "
         "version",
         "node_groups[gpu]: the launch template gets a new version: the node group is updated in place: its nodes "
-        "are replaced, as many at once as update says",
+        "are replaced, as many at once as the group's update setting allows",
     ]
     changes = compared(cluster(), cluster(service_cidr="172.20.0.0/16"))
     assert sentences(changes, REPLACE) == [
         "cluster: service_cidr none -> 172.20.0.0/16: the control plane is REPLACED: everything that runs on it is "
-        "lost: not if EKS chose just this range when it made the control plane"
+        "lost: not if EKS chose exactly this range when it created the control plane"
     ]
-    assert "is replaced, unless EKS chose just this range" in changes.notes[0]
+    assert "is replaced, unless EKS chose exactly this range" in changes.notes[0]
     assert "EKS deletes none that still has node groups" in changes.notes[0]
     # One that was stated is known.
     changes = compared(cluster(service_cidr="172.20.0.0/16"), cluster(service_cidr="192.168.0.0/16"))
@@ -297,12 +297,12 @@ KEPT = {"secrets_encryption": {"enabled": False}}
 @pytest.mark.parametrize(
     ("before", "after", "expected"),
     [
-        (KEPT, {}, "EKS neither changes the key nor takes encryption away later"),
+        (KEPT, {}, "EKS can neither change the key nor disable encryption later"),
         (
             {"secrets_encryption": {"kms_key_arn": KEY.format(1)}},
             {"secrets_encryption": {"kms_key_arn": KEY.format(2)}},
-            "EKS keeps the key for good, and the provider asks for no other: the apply says nothing, and every plan "
-            "shows it again",
+            "EKS keeps the key permanently, and the provider does not request another: the apply reports nothing, "
+            "and every plan shows the change again",
         ),
     ],
     ids=["first key", "another key"],
@@ -364,7 +364,9 @@ def test_where_nodes_go_nothing_else_is_said(before: dict[str, Any], after: dict
     found = compared(before, after).of(UPDATE)
     [change] = [each for each in found if each.resource.type == NODE_GROUP and each.resource.owner.endswith("[gpu]")]
     assert {each.argument for each in change.causes} == {argument, "labels"}
-    assert str(sentence(change)).endswith("is updated in place: its nodes are replaced, as many at once as update says")
+    assert str(sentence(change)).endswith(
+        "is updated in place: its nodes are replaced, as many at once as the group's update setting allows"
+    )
 
 
 def test_nested_values_and_references_are_not_written_out() -> None:
@@ -388,8 +390,8 @@ def test_nested_values_and_references_are_not_written_out() -> None:
         (of(group("p4d.24xlarge")), "node_groups[gpu]: the placement group is DESTROYED"),
         (
             of(group("p4d.24xlarge", zones=["usw2-az1"])),
-            "node_groups[gpu]: the placement group is DESTROYED: EC2 deletes no placement group that has running "
-            "instances: its nodes have to go before",
+            "node_groups[gpu]: the placement group is DESTROYED: EC2 does not delete a placement group with "
+            "running instances: remove its nodes first",
         ),
     ],
     ids=["its nodes go", "its nodes are replaced", "its nodes stay"],
@@ -402,9 +404,9 @@ def test_a_placement_group_goes_after_its_nodes(after: dict[str, Any], expected:
 def test_what_aws_does_not_delete_is_said() -> None:
     changes = compared(of(network={"zones": 3}), of(network={"zones": 2}))
     [said] = [each for each in sentences(changes, DESTROY) if "subnet private-" in each]
-    assert "AWS deletes no subnet that still has network interfaces" in said
+    assert "AWS does not delete a subnet that still has network interfaces" in said
     changes = compared(of(EFA), of(group("p4d.24xlarge", zones=["usw2-az1"])))
-    assert any("AWS deletes no security group that is in use" in each for each in sentences(changes, DESTROY))
+    assert any("AWS does not delete a security group that is in use" in each for each in sentences(changes, DESTROY))
 
 
 SUBNETS = {f"usw2-az{index}": f"subnet-0000000000000000{index}" for index in (1, 2)}

@@ -184,7 +184,7 @@ def test_a_name_of_nodes_is_taken_once(tmp_path: Path, resolved: ResolvedStrateg
     from eks_hardware._cdk import App
 
     platform = HardwareStack(App(outdir=str(tmp_path)), resolved=resolved).platform
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_NAME demo/platform: there is a group system already"):
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_NAME demo/platform: there is already a group system"):
         platform.add_nodes("system", platform.node_groups["system"])
 
 

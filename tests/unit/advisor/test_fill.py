@@ -78,7 +78,7 @@ def test_with_one_the_group_is_as_if_its_types_were_written_there(tmp_path: Path
     assert (group.needs.precision, group.needs.framework) == ("bf16", "vllm")
     resolved = {each.name: each for each in resolve(loaded.strategy).node_groups}["llm"]
     assert (resolved.instance_types, resolved.workload) == (("g6e.xlarge",), "inference")
-    assert "locked" in resolved.reasons["instance_types"].text
+    assert "lock file" in resolved.reasons["instance_types"].text
 
 
 def test_a_pool_is_filled_too(tmp_path: Path) -> None:

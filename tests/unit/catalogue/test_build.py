@@ -72,7 +72,7 @@ def test_sizes_are_in_order() -> None:
 def test_a_correction_that_is_not_needed_any_more_is_reported(few: build.Ec2Data) -> None:
     few.types["trn2.48xlarge"]["NeuronInfo"]["NeuronDevices"][0]["MemoryInfo"]["SizeInMiB"] = 98304
     (warning,) = [text for text in build.build(few).warnings if "corrections" in text]
-    assert "trn2.48xlarge accelerator.memory_mib_each is no longer 524288 but 98304" in warning
+    assert "trn2.48xlarge accelerator.memory_mib_each is now 98304, was 524288" in warning
 
 
 def test_hardware_without_a_row_is_reported(few: build.Ec2Data) -> None:
@@ -87,7 +87,7 @@ def test_hardware_without_a_row_is_reported(few: build.Ec2Data) -> None:
 def test_local_zones_do_not_count_and_lost_regions_are_reported(few: build.Ec2Data, tmp_path: Path) -> None:
     few.zones["us-west-2"]["p5.48xlarge"] = ["usw2-az3", "usw2-lax1-az1", "usw2-az1"]
     built = build.build(few)
-    assert "offerings.json: eu-west-1 left out, it was not asked" in built.warnings
+    assert "offerings.json: eu-west-1 left out, its offerings were not requested" in built.warnings
     for name in ("catalogue", "prices", "quotas"):
         shutil.copytree(FOLDER / name, tmp_path / name)
     assert build.write(built, tmp_path) == ["catalogue/instances.json", "catalogue/offerings.json"]

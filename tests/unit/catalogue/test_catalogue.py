@@ -348,7 +348,7 @@ def test_withdrawn_families(catalogue: Catalogue) -> None:
     gone = [item for item in catalogue.select() if item.withdrawn]
     assert {item.family for item in gone} == {"dl1", "f1", "g2", "g3", "g3s", "g4ad", "p2", "p3"}
     for item in gone:
-        assert "last seen in that of 20" in (item.withdrawn or "")
+        assert "last listed in that of 20" in (item.withdrawn or "")
         assert catalogue.offered_regions(item.name) == ()
     assert catalogue.get("p3dn.24xlarge").withdrawn is None
     assert catalogue.get("p6e-gb200.36xlarge").withdrawn is None

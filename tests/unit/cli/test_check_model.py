@@ -58,7 +58,7 @@ def test_what_changes_depends_on_use_and_framework() -> None:
     assert any("torch_xla" in each for each in training)
     assert "Neuron 2.29" in training[0]
     native = content("llama-3.1-8b", "--target", "trainium", "--framework", "pytorch")["changes"]
-    assert any("say neuron where the code says cuda" in each for each in native)
+    assert any("replace cuda by neuron in the code" in each for each in native)
     serving = content("gpt-oss-20b", "--target", "trainium", "--task", "inference")["changes"]
     assert any("vLLM" in each for each in serving)
     assert not any("torch_xla" in each for each in serving)

@@ -118,7 +118,7 @@ def test_parts_are_listed_behind_a_whole_strategy() -> None:
 def test_sources_of_what_has_no_value_are_named() -> None:
     _, out, _ = run("mixed-hardware", "--group", "system")
     flat = " ".join(out.split())
-    number = re.search(r"efa_interfaces \(efa is not asked for; [^)]* \[(\d+)\]\)", flat)
+    number = re.search(r"efa_interfaces \(efa is not enabled; [^)]* \[(\d+)\]\)", flat)
     assert number
     assert f"[{number.group(1)}] catalogue/instances.json row " in flat
 

@@ -90,7 +90,7 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "cluster.addons.vpc-cni",
             "configuration",
             "rule",
-            "network policies are enforced, and prefixes in place of single addresses give room for more pods",
+            "network policies are enforced, and prefixes instead of single addresses allow more pods per node",
             f"{EKS}/cni-network-policy.html; {EKS}/cni-increase-ip-addresses.html",
         ),
         (
@@ -98,7 +98,7 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "cluster.addons.vpc-cni",
             "configuration",
             "rule",
-            "pods are in subnets of their own",
+            "pods have their own subnets",
             f"{EKS}/cni-custom-network.html",
         ),
         (
@@ -106,7 +106,7 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "cluster.addons.eks-node-monitoring-agent",
             "configuration",
             "rule",
-            "its DCGM agent has to run on tainted GPU nodes too",
+            "its DCGM agent must also run on tainted GPU nodes",
             f"{ADDONS}.eks-node-monitoring-agent, https://github.com/aws/containers-roadmap/issues/2567",
         ),
         (
@@ -117,11 +117,11 @@ EKS = "https://docs.aws.amazon.com/eks/latest/userguide"
             "the add-on's own defaults",
             f"{ADDONS}.coredns",
         ),
-        ("mixed-hardware", SYSTEM, "efa_interfaces", "default", "efa is not asked for; m", "instances.json row m"),
-        ("mixed-hardware", SYSTEM, "desired_size", "default", "as many as min_size, 2", None),
-        ("mixed-hardware", SYSTEM, "kubernetes_version", "rule", "that of the cluster", "API_CreateNodegroup"),
-        ("mixed-hardware", SYSTEM, "ami_family", "default", "AL2023 unless the strategy names", None),
-        ("mixed-hardware", SYSTEM, "taints", "rule", "no accelerator to keep other pods from", "(no accelerator)"),
+        ("mixed-hardware", SYSTEM, "efa_interfaces", "default", "efa is not enabled; m", "instances.json row m"),
+        ("mixed-hardware", SYSTEM, "desired_size", "default", "equal to min_size, 2", None),
+        ("mixed-hardware", SYSTEM, "kubernetes_version", "rule", "the cluster's version", "API_CreateNodegroup"),
+        ("mixed-hardware", SYSTEM, "ami_family", "default", "AL2023 unless the strategy sets", None),
+        ("mixed-hardware", SYSTEM, "taints", "rule", "no accelerator to protect with a taint", "(no accelerator)"),
         ("mixed-hardware", SYSTEM, "block_devices", "rule", "room for images", "facts/karpenter.json block_devices"),
     ],
 )

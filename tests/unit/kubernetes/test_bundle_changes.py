@@ -69,9 +69,9 @@ def test_objects_too(ours: Bundle) -> None:
 
 
 REFUSED: dict[str, tuple[list[ChartRelease], str]] = {
-    "a name of the strategy's": ([chart("karpenter")], "RELEASE_NAME 'karpenter' is taken"),
-    "twice the same name": ([chart("a"), chart("a")], "RELEASE_NAME 'a' is taken"),
-    "a name that Helm refuses": ([chart("Keda")], "RELEASE_NAME 'Keda': Helm takes"),
+    "a name of the strategy's": ([chart("karpenter")], "RELEASE_NAME 'karpenter' is in use"),
+    "twice the same name": ([chart("a"), chart("a")], "RELEASE_NAME 'a' is in use"),
+    "a name that Helm refuses": ([chart("Keda")], "RELEASE_NAME 'Keda': a name must have"),
     "a name that is too long": ([chart("a" * 54)], "RELEASE_NAME .* at most 53 characters"),
     "after nothing there is": ([chart("a", "karpentr")], "RELEASE_AFTER a: .*'karpentr'; did you mean karpenter"),
     "after itself": ([chart("a", "a")], "RELEASE_CYCLE .*: a"),

@@ -101,7 +101,7 @@ REFUSED = {
     "node_groups[gpu-training].labels.team": (
         "a",
         "SETTING_UNKNOWN",
-        r"the whole of node_groups\[gpu-training\]\.labels$",
+        r"change node_groups\[gpu-training\]\.labels as a whole$",
     ),
     "region": ("us-east-1", "SETTING_UNKNOWN", "strategy"),
 }

@@ -149,7 +149,7 @@ def test_the_facts_have_every_gpu_that_the_catalogue_says_can_be_cut() -> None:
 
 
 def test_slices_of_a_profile_fit_a_gpu() -> None:
-    """https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html"""
+    # https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html
     for name, sizes in facts.mig()["gpus"].items():
         slices = 4 if name.startswith("RTX") else 7
         for fact in sizes.values():

@@ -281,7 +281,7 @@ def test_limits(fields: dict[str, Any], expected: dict[str, str]) -> None:
     assert expected == cluster_with(pool(**fields)).node_pools[0].limits
 
 
-# --- what Karpenter cannot see
+# --- resources that Karpenter cannot see
 
 
 @pytest.mark.parametrize(

@@ -42,31 +42,33 @@ OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
     "everyone with IPv6": (config(True, [*OFFICE, "::/0"]), "public_access_cidrs has ::/0"),
     "not written as it is meant": (config(True, ["10.0.0.0/0"]), "public_access_cidrs has 10.0.0.0/0"),
     "two halves": (config(True, ["0.0.0.0/1", "128.0.0.0/1"]), "public_access_cidrs has 0.0.0.0/1, 128.0.0.0/1"),
-    "no networks": (config(True), "public_access_cidrs is not set, which means 0.0.0.0/0"),
-    "no networks in the list": (config(True, []), "public_access_cidrs is not set, which means 0.0.0.0/0"),
+    "no networks": (config(True), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
+    "no networks in the list": (config(True, []), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
     "nothing at all": (
         {},
-        "endpoint_public_access is not set, which means true; public_access_cidrs is not set, which means 0.0.0.0/0",
+        "endpoint_public_access is not set, and the default is true; "
+        "public_access_cidrs is not set, and the default is 0.0.0.0/0",
     ),
     "no block": (
         None,
-        "endpoint_public_access is not set, which means true; public_access_cidrs is not set, which means 0.0.0.0/0",
+        "endpoint_public_access is not set, and the default is true; "
+        "public_access_cidrs is not set, and the default is 0.0.0.0/0",
     ),
     "a block in a list": ([config(True, ["0.0.0.0/0"])], "public_access_cidrs has 0.0.0.0/0"),
     "as text": (config("true", "0.0.0.0/0"), "public_access_cidrs has 0.0.0.0/0"),
-    "what is no network": (config(True, ["office"]), "public_access_cidrs has office, which is no network"),
+    "what is no network": (config(True, ["office"]), "public_access_cidrs has office, which is not a valid network"),
     "a variable": (
         config(True, ["${var.cidrs}"]),
-        "public_access_cidrs has ${var.cidrs}, which is known to Terraform alone",
+        "public_access_cidrs has ${var.cidrs}, which only Terraform knows",
     ),
     "a list that is a variable": (
         config(True, "${var.cidrs}"),
-        "public_access_cidrs has ${var.cidrs}, which is known to Terraform alone",
+        "public_access_cidrs has ${var.cidrs}, which only Terraform knows",
     ),
     "a switch that is a variable": (
         config("${var.public}"),
-        "endpoint_public_access is '${var.public}', which is known to Terraform alone; "
-        "public_access_cidrs is not set, which means 0.0.0.0/0",
+        "endpoint_public_access is '${var.public}', which only Terraform knows; "
+        "public_access_cidrs is not set, and the default is 0.0.0.0/0",
     ),
 }
 
@@ -83,7 +85,7 @@ def test_fails_with_the_address_and_the_networks(
     with pytest.raises(AssertionError) as caught:
         assert_no_public_api(template(given))
     assert str(caught.value) == (
-        f"the whole internet reaches the Kubernetes API of\n  aws_eks_cluster.c0 (demo/c0): {said}"
+        f"the whole internet can reach the Kubernetes API of\n  aws_eks_cluster.c0 (demo/c0): {said}"
     )
 
 

@@ -139,7 +139,7 @@ def test_a_failure_says_where_and_what(terraform: Fake) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_valid(DOCUMENT)
     assert str(caught.value).splitlines() == [
-        "terraform validate does not take it:",
+        "terraform validate found errors:",
         "  aws_vpc.net (demo/net): No argument is named that.",
         '    "nonsense": 1',
         "  output.x: Not declared.",
