@@ -53,7 +53,7 @@ class Reason:
 
     Examples:
         >>> str(resolved.why("partition"))
-        'us-west-2 belongs to it [rule]'
+        'the partition of us-west-2 [rule]'
     """
 
     origin: Origin

@@ -143,7 +143,7 @@ def test_a_checkout_without_links_says_so(tmp_path: Path) -> None:
         [sys.executable, "-c", "import eks_hardware"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     last = done.stderr.splitlines()[-1]
-    assert last.startswith("ImportError: eks_hardware/constructs must be a link to constructs/")
+    assert last.startswith("ImportError: eks_hardware/constructs must be a symbolic link to constructs/")
     assert "git config core.symlinks true" in last
 
 

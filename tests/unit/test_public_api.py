@@ -95,7 +95,7 @@ def test_every_construct_says_what_it_defines(package: str) -> None:
     for name, found in definitions(package):
         if isinstance(found, ast.ClassDef) and is_construct(found):
             assert _attributes_have_text(found), name
-            assert (ast.get_docstring(found) or "").startswith("Defines "), name
+            assert "\nCreates: " in (ast.get_docstring(found) or ""), name
 
 
 @in_one_test("package", SYNTHESIZED)
