@@ -1,6 +1,6 @@
 'use strict';
-// Node loads a provider's lib/lazy-index.js, which requires a resource when it is asked for, in place of
-// lib/index.js, which requires all of them; and does not stop before jsii's index of a provider is written.
+// Makes Node load a provider's lib/lazy-index.js, which requires resources on first use, instead of lib/index.js,
+// which requires all of them. Node also does not stop before jsii's index of a provider is written.
 // See _lazy_providers.py.
 const fs = require('fs');
 const Module = require('module');
@@ -9,7 +9,7 @@ const path = require('path');
 const MAIN = path.join('lib', 'index.js');
 const PROVIDER = /^@(cdktf|cdktn)\/provider-/;
 const INDEX_WORKER = 'runtime-index-worker.js';
-const INDEX_MANIFEST = /^\.jsii\.runtime\.v\d+\.json$/; // the last file that is written
+const INDEX_MANIFEST = /^\.jsii\.runtime\.v\d+\.json$/; // the last file to be written
 const LONGEST_WAIT_MS = 4500; // Python's jsii ends Node after 5 s
 
 const eager = process.env.EKS_HARDWARE_EAGER_PROVIDERS || '0';
@@ -37,7 +37,7 @@ function lazy(file) {
   }
 }
 
-// The worker that writes an index holds Node open, but jsii ends it with process.exit().
+// The worker that writes an index keeps Node running, but jsii ends Node with process.exit().
 function finishIndexes() {
   const threads = require('worker_threads');
   if (!threads.isMainThread || typeof threads.Worker !== 'function') return;

@@ -12,6 +12,7 @@ from eks_hardware import aws_names, facts
 from eks_hardware.catalogue import Catalogue, EfaInterface, Hardware, InstanceType, efa_count
 from eks_hardware.data import Cited, cite
 from eks_hardware.models import AmiVersions, NodeGroupSpec, NodePoolSpec, PoolReservation, Reservation
+from eks_hardware.printable import counted
 from eks_hardware.resolve import node, user_data
 from eks_hardware.resolve.derived import (
     Derived,
@@ -210,7 +211,8 @@ class NodeFields(Resolver[R], Generic[R, S]):
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
         """Derive the layout of the first type's interfaces (``catalogue/efa.py``)."""
         kind = self._first
-        most = f"{kind.max_efa_interfaces} EFA interfaces on {len(kind.network_cards)} network cards"
+        interfaces, cards = counted(kind.max_efa_interfaces, "EFA interface"), len(kind.network_cards)
+        most = f"{interfaces} on {counted(cards, 'network card')}"
         row = self._cite("max_efa_interfaces", "cards")
         if self._spec.efa:
             return from_catalogue(kind.efa_interfaces, f"{kind.name} has {most}", row, _EFA_LAYOUT)
