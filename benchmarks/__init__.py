@@ -1,1 +1,1 @@
-"""What the toolkit is measured by: ``python -m benchmarks`` (``make bench``)."""
+"""Benchmarks of the toolkit: ``python -m benchmarks`` (``make bench``)."""

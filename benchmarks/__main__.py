@@ -1,4 +1,4 @@
-"""``python -m benchmarks``: measure, print the tables, and fail when a ratio is worse than the accepted one.
+"""``python -m benchmarks``: measure, print the tables, and fail if a ratio is worse than the accepted one.
 
     python -m benchmarks [--runs N] [--suite] [--accept]
 
@@ -25,19 +25,19 @@ PAGE = workspace.ROOT / "docs" / "benchmarks.md"
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m benchmarks", description="Measure, and compare with what was accepted."
+        prog="python -m benchmarks", description="Measure, and compare with the accepted results."
     )
-    parser.add_argument("--runs", type=int, default=5, help="runs of each command; every second of the stock import")
-    parser.add_argument("--suite", action="store_true", help="the whole test suite too, about ten minutes")
-    parser.add_argument("--accept", action="store_true", help="make these the results that later ones are held against")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each command; half as many of the stock import")
+    parser.add_argument("--suite", action="store_true", help="also run the whole test suite, about ten minutes")
+    parser.add_argument("--accept", action="store_true", help="save these results as the new baseline")
     options = parser.parse_args()
     if options.runs < 3:
-        parser.error("--runs: at least 3, or there is no median")
-    # This process asks Node for the types of resources, and jsii says each time that Node 20 is past its end.
+        parser.error("--runs must be at least 3 for a median")
+    # This process starts Node, and jsii warns each time that Node 20 is past its end of life.
     os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
     results = measure(options.runs)
     if options.accept:
-        accept(results)  # the tests hold the page against them
+        accept(results)  # the tests compare the page with them
     results["tests"] = measure_tests(everything=options.suite)
     print(report.tables(results))
     if options.accept:
@@ -46,7 +46,7 @@ def main() -> int:
     accepted = json.loads(ACCEPTED.read_text(encoding="utf-8"))
     worse = report.worse(results, accepted)
     if worse:
-        say("worse than accepted; measuring once more, since a busy minute of the machine looks the same")
+        say("worse than accepted; measuring again, because a busy machine has the same effect")
         results = measure(options.runs)
         again = report.worse(results, accepted)
         print(report.tables(results))
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def measure(runs: int) -> dict[str, Any]:
-    """Take all measurements but those of the tests; says on stderr which one it is at."""
+    """Run all measurements except those of the tests, with progress on stderr."""
     say("synthesis, against the stock import and TypeScript")
     synthesis = {name: asdict(each) for name, each in cases.synthesis(runs).items()}
     say("growth to 400 node groups")
@@ -90,7 +90,7 @@ def measure(runs: int) -> dict[str, Any]:
 
 
 def measure_tests(*, everything: bool) -> dict[str, float]:
-    """How long the tests take, which have to pass."""
+    """Measure the duration of the tests, which must pass."""
     found = {}
     for target in ("unit", "test") if everything else ("unit",):
         say(f"make {target}")
@@ -117,7 +117,7 @@ def _rounded(value: Any) -> Any:
 
 
 def say(text: str) -> None:
-    """Tell where it is."""
+    """Print progress."""
     print(f"... {text}", file=sys.stderr, flush=True)
 
 

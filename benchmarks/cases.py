@@ -1,4 +1,4 @@
-"""The measurements: each takes the number of runs and gives medians, in seconds and megabytes."""
+"""The measurements: each accepts the number of runs and returns medians, in seconds and megabytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMMANDS = {
     "recommend": ("recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"),
     "diff": ("diff", _STRATEGY, "config/strategies/gpu-training.yaml"),
 }
-# What the commands are compared with.
+# Baselines for the commands.
 _IMPORTS = {
     "python": "pass",
     "models": "import eks_hardware.models",
@@ -32,12 +32,12 @@ _IMPORTS = {
 
 @dataclass(frozen=True)
 class Synthesis:
-    """One app, three ways.
+    """Results for one app in three variants.
 
     Attributes:
-        resources: resources and data sources in it.
+        resources: its number of resources and data sources.
         seconds: median wall time of ``ours``, ``stock`` and ``typescript``.
-        megabytes: peak memory of all processes together, of each.
+        megabytes: peak total memory of all processes, for each variant.
     """
 
     resources: int
@@ -46,7 +46,7 @@ class Synthesis:
 
 
 def synthesis(runs: int) -> dict[str, Synthesis]:
-    """``mixed-hardware`` alone and all shipped strategies: ours, with the stock import, and in TypeScript."""
+    """Measure ``mixed-hardware`` and all shipped strategies: ours, with the stock import, and in TypeScript."""
     strategies = {"mixed-hardware": workspace.SHIPPED / "mixed-hardware.yaml", "all": workspace.SHIPPED}
     for name, path in strategies.items():
         seconds(workspace.app(path, name))
@@ -62,7 +62,7 @@ def synthesis(runs: int) -> dict[str, Synthesis]:
         }
         times = typical(medians(commands, runs, rare=frozenset({"stock"})))
         if different := workspace.same_as_ours(name, ours):
-            raise RuntimeError("the TypeScript app does not say the same:\n" + "\n".join(different[:20]))
+            raise RuntimeError("the TypeScript app defines different resources:\n" + "\n".join(different[:20]))
         memory = {each: peak_megabytes(command) for each, command in commands.items()}
         found[name] = Synthesis(workspace.resources(name), times, memory)
     return found
@@ -70,7 +70,7 @@ def synthesis(runs: int) -> dict[str, Synthesis]:
 
 @dataclass(frozen=True)
 class Growth:
-    """The app with so many node groups."""
+    """Results for the app with a number of node groups."""
 
     groups: int
     resources: int
@@ -78,14 +78,14 @@ class Growth:
 
 
 def growth(runs: int) -> list[Growth]:
-    """The app with 1 to 400 node groups beside the system group."""
+    """Measure the app with 1 to 400 node groups in addition to the system group."""
     commands = {str(count): workspace.app(workspace.growth_strategy(count), str(count)) for count in workspace.GROWTH}
     times = typical(medians(commands, runs))
     return [Growth(int(name), workspace.resources(name), times[name]) for name in commands]
 
 
 def milliseconds_per_resource(found: list[Growth]) -> list[float]:
-    """What one resource more takes, between each size and the next."""
+    """Return the time per additional resource, between each size and the next."""
     return [
         1000 * (after.seconds - before.seconds) / (after.resources - before.resources)
         for before, after in pairwise(found)
@@ -93,7 +93,7 @@ def milliseconds_per_resource(found: list[Growth]) -> list[float]:
 
 
 def commands(runs: int) -> dict[str, float]:
-    """Commands, bare Python (``python``), and the import of the models of a strategy (``models``)."""
+    """Measure commands, bare Python (``python``), and importing the strategy models (``models``)."""
     compared: dict[str, Command] = {name: workspace.python(code) for name, code in _IMPORTS.items()}
     named = {name: workspace.command(*arguments) for name, arguments in _COMMANDS.items()}
     hundred = workspace.command("validate", str(workspace.copies_of(workspace.ROOT / _STRATEGY, 100)))
@@ -102,11 +102,11 @@ def commands(runs: int) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Profile:
-    """Where the time of one run goes.
+    """Times of the phases of one run.
 
     Attributes:
-        resources: resources and data sources.
-        phases: by name, the medians of ``seconds`` and ``waited`` (for Node) and the number of ``requests`` to it.
+        resources: number of resources and data sources.
+        phases: by name, the medians of ``seconds`` and ``waited`` (for Node), and the number of ``requests`` to Node.
     """
 
     resources: int
@@ -114,7 +114,7 @@ class Profile:
 
 
 def profile(runs: int) -> Profile:
-    """The phases of ``main.py`` with ``mixed-hardware``."""
+    """Measure the phases of ``main.py`` with ``mixed-hardware``."""
     command = workspace.profile(workspace.SHIPPED / "mixed-hardware.yaml")
     found = [json.loads(output(command)) for _ in range(runs + 1)][1:]
     phases = {}
@@ -129,11 +129,11 @@ def profile(runs: int) -> Profile:
 
 
 def make(target: str) -> float:
-    """Wall time of a target of the Makefile, once; all it needs is there already."""
+    """Return the wall time of one run of a Makefile target whose prerequisites are up to date."""
     return seconds(Command(("make", target), workspace.environment(), workspace.ROOT))
 
 
 def machine() -> dict[str, Any]:
-    """What it was measured on."""
+    """Return the properties of this machine."""
     node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout.strip()
     return {"cores": os.cpu_count(), "python": platform.python_version(), "node": node.lstrip("v")}

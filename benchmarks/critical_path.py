@@ -1,14 +1,15 @@
-"""Critical path of a deployment: what an apply and a destroy wait for, under published durations.
+"""Critical path of a deployment: the longest chain of steps in an apply and a destroy, with published durations.
 
     python -m benchmarks.critical_path [strategy] [--details] [--edges]
 
-The order is that of ``terraform graph``. The AWS half of the strategy is synthesized without charts and given to the
-real ``terraform graph``; the whole stack needs the Helm provider for that, so its edges are derived from the
-synthesized JSON, and the derivation is compared with ``terraform graph`` on the AWS half each time. How long each step
-takes is in ``durations.json``, the order of the ``terraform-aws-eks`` module in ``terraform_aws_eks_edges.json``, and
-why each ``depends_on`` of ours is there in ``explicit_edges.json``.
+The order is that of ``terraform graph``. For the whole stack, ``terraform graph`` would need the Helm provider, so the
+edges are derived from the synthesized JSON. Each run also derives the edges of the AWS half, without charts, and compares
+them with the real ``terraform graph``.
 
-Needs Node, Terraform and the AWS provider, as ``make test`` does; no AWS account, and nothing is deployed.
+``durations.json`` contains the duration of each step, ``terraform_aws_eks_edges.json`` the order of the
+``terraform-aws-eks`` module, and ``explicit_edges.json`` the reason for each of our ``depends_on``.
+
+It needs Node, Terraform and the AWS provider, like ``make test``. It needs no AWS account and deploys nothing.
 """
 
 from __future__ import annotations
@@ -41,24 +42,24 @@ PARALLELISM = 10
 _EDGE = re.compile(r'"(?P<user>[^"]+)" -> "(?P<needed>[^"]+)"')
 _NODE = re.compile(r'^\s*"(?P<address>[^"]+)" \[label')
 _ADDRESS = re.compile(r"(?:data\.)?[a-z][a-z0-9_]*\.[A-Za-z_][A-Za-z0-9_-]*")
-# cdktf ends each id with a hash.
+# cdktf appends a hash to each id.
 _HASH = re.compile(r"_[0-9A-F]{8}$")
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Resources and what each has to wait for when it is created.
+    """Resources and the resources that each one waits for when it is created.
 
     Attributes:
         resources: attributes by address.
-        needs: the addresses that each waits for, direct ones at least.
+        needs: the addresses that each one waits for, at least the direct ones.
     """
 
     resources: Mapping[str, Mapping[str, Any]]
     needs: Mapping[str, frozenset[str]]
 
     def closure(self) -> dict[str, frozenset[str]]:
-        """All that each resource waits for, directly or not."""
+        """Return everything that each resource waits for, directly or indirectly."""
         found: dict[str, frozenset[str]] = {}
         for address in self.order():
             direct = self.needs.get(address, frozenset())
@@ -66,7 +67,7 @@ class Graph:
         return found
 
     def reversed(self) -> Graph:
-        """The order of a destroy: each resource waits for its users."""
+        """Return the graph of a destroy: each resource waits for its users."""
         users: dict[str, set[str]] = {address: set() for address in self.resources}
         for address, needed in self.needs.items():
             for each in needed:
@@ -74,10 +75,10 @@ class Graph:
         return Graph(self.resources, {address: frozenset(each) for address, each in users.items()})
 
     def order(self) -> list[str]:
-        """The addresses, each behind what it waits for.
+        """Return the addresses in order of creation.
 
         Raises:
-            ValueError: some wait for each other.
+            ValueError: resources wait for each other.
         """
         waiting = {address: len(self.needs.get(address, ())) for address in self.resources}
         users = {address: list[str]() for address in self.resources}
@@ -100,13 +101,13 @@ class Graph:
 
 
 class Estimate(NamedTuple):
-    """How long a step takes, in seconds.
+    """Duration of a step, in seconds.
 
     Attributes:
-        seconds: the median of what was published; 0 where nothing was.
+        seconds: the median of the published durations; 0 without any.
         least: the shortest.
         most: the longest.
-        known: whether anything was published.
+        known: whether a duration is published.
     """
 
     seconds: float
@@ -117,26 +118,26 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Durations:
-    """Published durations, by type and attributes; the first rule that fits counts."""
+    """Published durations, by type and attributes; the first matching rule applies."""
 
     rules: Sequence[Mapping[str, Any]]
 
     @classmethod
     def read(cls, file: Path = DURATIONS) -> Durations:
-        """Read them from their data file."""
+        """Read the durations from a data file."""
         return cls(json.loads(file.read_text(encoding="utf-8"))["rules"])
 
     @staticmethod
     def sources(file: Path = DURATIONS) -> dict[str, dict[str, str]]:
-        """Where the figures come from."""
+        """Return the sources of the figures, by name."""
         found: dict[str, dict[str, str]] = json.loads(file.read_text(encoding="utf-8"))["sources"]
         return found
 
     def of(self, address: str, attributes: Mapping[str, Any], phase: str) -> Estimate:
-        """The estimate for one resource; ``phase`` is ``create`` or ``destroy``.
+        """Return the estimate for one resource; ``phase`` is ``create`` or ``destroy``.
 
         Raises:
-            KeyError: no rule is written for this type.
+            KeyError: no rule exists for this type.
         """
         if address.startswith("data."):
             return Estimate(0, 0, 0, True)
@@ -162,7 +163,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """When each resource is worked on, with nothing to wait for but what it needs.
+    """Start and end of each step, if it waits only for its dependencies.
 
     Attributes:
         steps: by address.
@@ -174,12 +175,12 @@ class Schedule:
 
     @property
     def seconds(self) -> float:
-        """How long all of it takes."""
+        """The total duration."""
         return max((step.end for step in self.steps.values()), default=0)
 
 
 def resource_type(address: str) -> str:
-    """The type in an address: ``aws_vpc`` in ``module.vpc.aws_vpc.this[0]``."""
+    """Return the type in an address: ``aws_vpc`` in ``module.vpc.aws_vpc.this[0]``."""
     parts = [part for part in re.sub(r"\[[^]]*\]", "", address).split(".") if part != "data"]
     return parts[-2]
 
@@ -195,7 +196,7 @@ def _fits(attributes: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
 
 
 def from_dot(text: str, resources: Mapping[str, Mapping[str, Any]]) -> Graph:
-    """Read what ``terraform graph`` prints."""
+    """Read the output of ``terraform graph``."""
     addresses = [found["address"] for line in text.splitlines() if (found := _NODE.match(line))]
     needs: dict[str, set[str]] = {address: set() for address in addresses}
     for found in _EDGE.finditer(text):
@@ -207,7 +208,7 @@ def from_dot(text: str, resources: Mapping[str, Mapping[str, Any]]) -> Graph:
 
 
 def from_json(document: Mapping[str, Any]) -> Graph:
-    """Derive the graph of a synthesized stack: references, ``depends_on``, and those of the provider."""
+    """Derive the graph of a synthesized stack: references, ``depends_on``, and references of the provider."""
     resources: dict[str, Mapping[str, Any]] = {}
     for section, prefix in (("resource", ""), ("data", "data.")):
         for kind, named in document.get(section, {}).items():
@@ -222,7 +223,7 @@ def from_json(document: Mapping[str, Any]) -> Graph:
 
 
 def _references(value: Any, known: Mapping[str, Any]) -> set[str]:
-    """The resources that the expressions of a block name."""
+    """Return the resources that the expressions of a block refer to."""
     if isinstance(value, Mapping):
         return {each for key, item in value.items() if key != "//" for each in _references(item, known)}
     if isinstance(value, (list, tuple)):
@@ -234,7 +235,7 @@ def _references(value: Any, known: Mapping[str, Any]) -> set[str]:
 
 
 def _expressions(text: str) -> Iterator[str]:
-    """What stands in ``${...}``; ``$${`` is plain text to Terraform."""
+    """Yield the expressions in ``${...}``; ``$${`` is plain text in Terraform."""
     place = 0
     while (start := text.find("${", place)) >= 0:
         place = start + 2
@@ -248,11 +249,11 @@ def _expressions(text: str) -> Iterator[str]:
 
 
 def from_edges(file: Path = MODULE_EDGES, *, variant: str | None = None) -> Graph:
-    """Read a graph that is written down resource by resource.
+    """Read a graph from a list of resources.
 
     Args:
-        file: JSON with ``resources``; ``after`` names what each waits for, ``count`` says how many there are of it.
-        variant: the name of one of the file's ``variants``, whose resources are added.
+        file: JSON with ``resources``; ``after`` lists the dependencies of each, ``count`` is its number of instances.
+        variant: the name of one of the file's ``variants``; its resources are added.
     """
     document = json.loads(file.read_text(encoding="utf-8"))
     rows = [*document["resources"], *(document["variants"][variant]["resources"] if variant else ())]
@@ -273,13 +274,13 @@ def from_edges(file: Path = MODULE_EDGES, *, variant: str | None = None) -> Grap
 
 
 def schedule(graph: Graph, durations: Durations, phase: str, bound: str = "seconds") -> Schedule:
-    """The earliest times, the slack of each step, and the longest chain.
+    """Compute the earliest times, the slack of each step, and the longest chain.
 
     Args:
-        graph: the order of creation; of ``destroy`` it is turned round here.
-        durations: how long each step takes.
+        graph: the order of creation; it is reversed for ``destroy``.
+        durations: the duration of each step.
         phase: ``create`` or ``destroy``.
-        bound: ``seconds`` for the medians, ``least`` or ``most`` for the ends of what was published.
+        bound: ``seconds`` for the medians, ``least`` or ``most`` for the shortest or longest published durations.
     """
     turned = graph if phase == "create" else graph.reversed()
     order = turned.order()
@@ -288,7 +289,7 @@ def schedule(graph: Graph, durations: Durations, phase: str, bound: str = "secon
     end: dict[str, float] = {}
     behind: dict[str, str | None] = {}
     for address in order:
-        # Of several that end together, one that takes time says more than one that does not.
+        # If several end at the same time, prefer one that takes time.
         last = max(turned.needs.get(address, ()), key=lambda each: (end[each], length[each], each), default=None)
         behind[address] = last
         end[address] = (end[last] if last else 0.0) + length[address]
@@ -316,7 +317,7 @@ def schedule(graph: Graph, durations: Durations, phase: str, bound: str = "secon
 
 
 def with_parallelism(graph: Graph, durations: Durations, phase: str, limit: int = PARALLELISM) -> float:
-    """How long it takes when at most ``limit`` resources are worked on at a time, first come, first served."""
+    """Return the duration with at most ``limit`` resources at a time, first come, first served."""
     turned = graph if phase == "create" else graph.reversed()
     waiting = {address: len(turned.needs.get(address, ())) for address in turned.resources}
     users = turned.reversed().needs
@@ -337,9 +338,9 @@ def with_parallelism(graph: Graph, durations: Durations, phase: str, limit: int 
 
 
 def explicit_edges(document: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    """Each ``depends_on`` of a synthesized stack: user, what it needs, and whether that follows without it.
+    """Yield each ``depends_on`` of a synthesized stack: user, dependency, and whether the edge is implied.
 
-    It follows when a reference says so, or another of the resource's edges leads there.
+    It is implied if the resource has a reference to the dependency, or if another of its edges leads there.
     """
     graph = from_json(document)
     closure = graph.closure()
@@ -353,7 +354,7 @@ def explicit_edges(document: Mapping[str, Any]) -> Iterator[tuple[str, str, bool
 
 
 def synthesized(strategy: str, outdir: Path, *, overlay: str | None = None) -> dict[str, Any]:
-    """Synthesize a strategy in a process of its own, and read its stack."""
+    """Synthesize a strategy in a separate process, and read its stack."""
     environment = {
         **os.environ,
         "CDKTF_OUTDIR": str(outdir),
@@ -369,8 +370,8 @@ def synthesized(strategy: str, outdir: Path, *, overlay: str | None = None) -> d
 
 
 def terraform_graph(document: Mapping[str, Any], folder: Path) -> str:
-    """Return what the real ``terraform graph`` prints for a synthesized stack."""
-    # A backend would have to be reached, and has no part in the order.
+    """Return the output of the real ``terraform graph`` for a synthesized stack."""
+    # Terraform would connect to a backend, and the backend does not affect the order.
     settings = {key: value for key, value in document["terraform"].items() if key != "backend"}
     (folder / "cdk.tf.json").write_text(json.dumps({**document, "terraform": settings}), encoding="utf-8")
     program = str(terraform.find_terraform().path)
@@ -387,9 +388,9 @@ def _run(command: Sequence[str], *, cwd: Path, environment: Mapping[str, str]) -
 
 
 def derivation_differs(document: Mapping[str, Any], dot: str) -> list[str]:
-    """Where the edges derived from the JSON are not those of ``terraform graph``; empty when both give one order.
+    """List the differences between the derived edges and ``terraform graph``; empty if both have the same order.
 
-    ``terraform graph`` leaves out edges that follow from others, so everything that each waits for is compared.
+    ``terraform graph`` leaves out edges that follow from others, so all direct and indirect dependencies are compared.
     """
     derived = from_json(document)
     real = from_dot(dot, derived.resources)
@@ -406,13 +407,13 @@ def derivation_differs(document: Mapping[str, Any], dot: str) -> list[str]:
 
 
 def clock(seconds: float) -> str:
-    """Minutes and seconds: ``9:24``."""
+    """Format seconds as minutes and seconds: ``9:24``."""
     whole = round(seconds)
     return f"{whole // 60}:{whole % 60:02d}"
 
 
 def short(address: str) -> str:
-    """An address as a table has room for: its type without ``aws_``, its name without the hash."""
+    """Shorten an address for a table: its type without ``aws_``, its name without the hash."""
     if address.startswith("module."):
         parts = address.split(".")
         return f"{parts[-2].removeprefix('aws_')} {parts[-1]}".replace(" this", "")
@@ -421,7 +422,7 @@ def short(address: str) -> str:
 
 
 def path_table(found: Schedule) -> list[str]:
-    """The steps of the longest chain that take time, with the rest in one line."""
+    """Return the steps of the longest chain that take time, and one line for unknown durations."""
     lines = [f"{'Start':>6} {'Takes':>6} {'End':>6}  Step"]
     unknown = 0
     for address in found.path:
@@ -432,12 +433,12 @@ def path_table(found: Schedule) -> list[str]:
             takes = clock(step.end - step.start) if step.known else "?"
             lines.append(f"{clock(step.start):>6} {takes:>6} {clock(step.end):>6}  {short(address)[:58]}")
     if unknown:
-        lines.append(f"{'':6} {'?':>6} {'':6}  nothing published; counted as 0")
+        lines.append(f"{'':6} {'?':>6} {'':6}  no published duration; counted as 0")
     return lines
 
 
 def slack_table(found: Schedule, *, rows: int = 8) -> list[str]:
-    """The longest steps that nothing waits for, and how much longer each could take."""
+    """Return the longest steps off the path, and how much longer each could take."""
     others = [
         step
         for step in found.steps.values()
@@ -445,7 +446,7 @@ def slack_table(found: Schedule, *, rows: int = 8) -> list[str]:
     ]
     others.sort(key=lambda step: (-(step.end - step.start), step.address))
     return [
-        f"{'Slack':>6} {'Takes':>6} {'End':>6}  Beside it",
+        f"{'Slack':>6} {'Takes':>6} {'End':>6}  Off the path",
         *(
             f"{clock(step.slack):>6} {clock(step.end - step.start):>6} {clock(step.end):>6}  {short(step.address)[:58]}"
             for step in others[:rows]
@@ -454,7 +455,7 @@ def slack_table(found: Schedule, *, rows: int = 8) -> list[str]:
 
 
 def summary(name: str, graph: Graph, durations: Durations) -> str:
-    """One line of the comparison."""
+    """Return one line of the comparison."""
     cells = []
     for phase in ("create", "destroy"):
         bounds = [schedule(graph, durations, phase, bound).seconds for bound in ("seconds", "least", "most")]
@@ -466,14 +467,14 @@ def summary(name: str, graph: Graph, durations: Durations) -> str:
 def report(
     whole: Graph, durations: Durations, variants: Iterable[tuple[str, str, Graph]], *, details: bool
 ) -> list[str]:
-    """All that is printed: the path of an apply and of a destroy, and the comparison."""
+    """Return the lines to print: the path of an apply and of a destroy, and the comparison."""
     lines: list[str] = []
     for phase, title in (("create", "Apply"), ("destroy", "Destroy")):
         found = schedule(whole, durations, phase)
         limited = with_parallelism(whole, durations, phase)
-        binds = f"{clock(limited - found.seconds)} more" if limited > found.seconds else "the same"
+        binds = f"adds {clock(limited - found.seconds)}" if limited > found.seconds else "adds nothing"
         lines += [
-            f"{title}: {clock(found.seconds)} ({len(whole.resources)} steps; with parallelism {PARALLELISM}: {binds})",
+            f"{title}: {clock(found.seconds)} ({len(whole.resources)} steps; parallelism {PARALLELISM} {binds})",
             "",
             *path_table(found),
             "",
@@ -483,7 +484,7 @@ def report(
         unknown = [step.address for step in found.steps.values() if not step.known]
         if unknown:
             kinds = sorted({resource_type(each).removeprefix("aws_") for each in unknown})
-            lines.append(f"Nothing published, counted as 0: {len(unknown)} steps, of {len(kinds)} types.")
+            lines.append(f"No published duration, counted as 0: {len(unknown)} steps of {len(kinds)} types.")
             lines += textwrap.wrap(", ".join(kinds), 80) if details else []
             lines.append("")
         charts = [step.end for step in found.steps.values() if resource_type(step.address) == "helm_release"]
@@ -495,19 +496,19 @@ def report(
     ]
     before = with_removed_edges(whole)
     if before.needs != whole.needs:
-        lines.append(summary("with the edges that were removed", before, durations))
+        lines.append(summary("with the removed edges", before, durations))
     lines += [summary(title, graph, durations) for title, _, graph in variants]
     return lines
 
 
 def module_variants(file: Path = MODULE_EDGES) -> list[tuple[str, str, Graph]]:
-    """The module's graph with its charts ordered in each of the ways that people order them."""
+    """Return the module's graph once for each usual order of its charts."""
     document = json.loads(file.read_text(encoding="utf-8"))
     return [(variant["title"], name, from_edges(file, variant=name)) for name, variant in document["variants"].items()]
 
 
 def with_removed_edges(graph: Graph, file: Path = EXPLICIT_EDGES) -> Graph:
-    """The graph as it was with the edges that ``explicit_edges.json`` lists as removed."""
+    """Return the graph with the removed edges of ``explicit_edges.json`` added."""
     charts: dict[str, str] = {}
     addons: dict[str, str] = {}
     for address, attributes in graph.resources.items():
@@ -526,7 +527,7 @@ def with_removed_edges(graph: Graph, file: Path = EXPLICIT_EDGES) -> Graph:
 
 
 def edges_table(file: Path = EXPLICIT_EDGES) -> list[str]:
-    """Why each explicit edge is there, as a table in Markdown."""
+    """Return the reasons of the explicit edges as a Markdown table."""
     rows = json.loads(file.read_text(encoding="utf-8"))["edges"]
     lines = ["| resource | waits for | because | to |", "|---|---|---|---|"]
     for row in rows:
@@ -537,11 +538,11 @@ def edges_table(file: Path = EXPLICIT_EDGES) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the report; 1 when the derived edges are not those of ``terraform graph``."""
+    """Print the report; return 1 if the derived edges differ from ``terraform graph``."""
     parser = argparse.ArgumentParser(prog="critical_path", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("strategy", nargs="?", default=STRATEGY, help="one of config/strategies")
-    parser.add_argument("--details", action="store_true", help="more of the steps beside the path")
-    parser.add_argument("--edges", action="store_true", help="only why each depends_on is there, as a table")
+    parser.add_argument("strategy", nargs="?", default=STRATEGY, help="a strategy in config/strategies")
+    parser.add_argument("--details", action="store_true", help="list more steps off the path")
+    parser.add_argument("--edges", action="store_true", help="print only a table with the reason for each depends_on")
     options = parser.parse_args(arguments)
     if options.edges:
         print("\n".join(edges_table()))
@@ -554,7 +555,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         stack.mkdir()
         differs = derivation_differs(aws, terraform_graph(aws, stack))
     if differs:
-        print("The derived edges are not those of terraform graph:", *differs, sep="\n", file=sys.stderr)
+        print("The derived edges differ from terraform graph:", *differs, sep="\n", file=sys.stderr)
         return 1
     variants = module_variants() if options.strategy == STRATEGY else []
     print("\n".join(report(whole, Durations.read(), variants, details=options.details)))

@@ -1,4 +1,4 @@
-"""Runs commands and measures them: wall time, and the peak memory of a process with all its children."""
+"""Measurement of commands: wall time, and the peak memory of a process with all its children."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Command:
 
     Attributes:
         arguments: the program and its arguments.
-        environment: all of its environment.
+        environment: its whole environment.
         folder: where it runs.
-        allowed_codes: exit codes that are not a failure.
+        allowed_codes: exit codes that do not mean failure.
     """
 
     arguments: Sequence[str]
@@ -32,10 +32,10 @@ class Command:
 
 
 def seconds(command: Command) -> float:
-    """Wall time of one run.
+    """Return the wall time of one run.
 
     Raises:
-        RuntimeError: with the output, when it fails.
+        RuntimeError: the command failed; contains its output.
     """
     start = time.perf_counter()
     output(command)
@@ -43,7 +43,7 @@ def seconds(command: Command) -> float:
 
 
 def output(command: Command) -> str:
-    """What a command prints; fails as :func:`seconds` does."""
+    """Return the output of a command; raises like :func:`seconds`."""
     done = subprocess.run(
         command.arguments,
         cwd=command.folder,
@@ -59,12 +59,12 @@ def output(command: Command) -> str:
 
 
 def medians(commands: Mapping[str, Command], runs: int, rare: frozenset[str] = frozenset()) -> dict[str, list[float]]:
-    """Wall times of some commands, one after the other in turns, so that a slow minute of the machine hits all alike.
+    """Return wall times of commands that run in turns, so that a slow minute of the machine affects all of them.
 
     Args:
         commands: what to run, by name.
-        runs: turns; one more, first, is not counted.
-        rare: names of commands that run every second turn only, the first that counts among them.
+        runs: number of turns, after one that does not count.
+        rare: names of commands that run only every second turn, starting with the first that counts.
     """
     times: dict[str, list[float]] = {name: [] for name in commands}
     for turn in range(runs + 1):
@@ -78,15 +78,15 @@ def medians(commands: Mapping[str, Command], runs: int, rare: frozenset[str] = f
 
 
 def typical(times: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """The median of each."""
+    """Return the median for each command."""
     return {name: median(each) for name, each in times.items()}
 
 
 def peak_megabytes(command: Command) -> float:
-    """Most memory of a command and all its children together, in 10^6 bytes; sampled some 20 times a second.
+    """Return the peak total memory of a command and all its children, in 10^6 bytes, sampled about 20 times a second.
 
-    On Linux the proportional set size: a page that processes share is split between them. Elsewhere the resident set
-    size, which counts it for each.
+    On Linux it is the proportional set size, which splits a shared page between processes. On other systems it is the
+    resident set size, which counts it for each process.
     """
     process = subprocess.Popen(
         command.arguments,

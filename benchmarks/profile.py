@@ -1,7 +1,7 @@
-"""Where the time of one synthesis goes: ``python -m benchmarks.profile STRATEGY.yaml OUTDIR`` prints JSON.
+"""Profile of one synthesis: ``python -m benchmarks.profile STRATEGY.yaml OUTDIR`` prints JSON.
 
-The phases of ``main.py``, timed inside the process, with the requests that Python sends to the Node process of jsii in
-each. Run in a process of its own, since imports are most of it.
+It contains the phases of ``main.py``, timed inside the process, and the number of requests that Python sends to jsii's
+Node process in each. Run it in a separate process, because most of the time is imports.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from typing import Any
 
 @dataclass
 class Phase:
-    """A part of a run.
+    """Phase of a run.
 
     Attributes:
-        name: what it is.
-        seconds: how long it took, waiting for Node included.
-        requests: that Python sent to Node.
-        waited: seconds that it waited for the answers.
+        name: its name.
+        seconds: its duration, including waiting for Node.
+        requests: number of requests from Python to Node.
+        waited: seconds of waiting for the responses.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Phase:
 
 
 class Watch:
-    """Times the phases of this process, and counts the requests to Node in each."""
+    """Timer for the phases of this process that counts requests to Node."""
 
     def __init__(self) -> None:
         self.phases: list[Phase] = []
@@ -41,7 +41,7 @@ class Watch:
         self._start = time.perf_counter()
 
     def watch_requests(self) -> None:
-        """Count from now on, until the end of the process."""
+        """Count requests from now until the end of the process."""
         from jsii._kernel.providers.process import _NodeProcess
 
         send = _NodeProcess.send
@@ -57,7 +57,7 @@ class Watch:
         setattr(_NodeProcess, "send", watched)  # noqa: B010  a method of the library's own class
 
     def done(self, name: str) -> None:
-        """End a phase, and begin the next."""
+        """End a phase and start the next."""
         now = time.perf_counter()
         self.phases.append(Phase(name, now - self._start, self._requests, self._waited))
         self._requests, self._waited = 0, 0.0
@@ -65,7 +65,7 @@ class Watch:
 
 
 def run(strategy: Path, outdir: Path) -> dict[str, Any]:
-    """Synthesize a strategy in this process, and say where the time went."""
+    """Synthesize a strategy in this process, and return its profile."""
     watch = Watch()
     from eks_hardware.stacks import app as ours
 
@@ -103,5 +103,5 @@ def run(strategy: Path, outdir: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     found = run(Path(sys.argv[1]), Path(sys.argv[2]))
     print(json.dumps(found), flush=True)
-    # The time after the last phase is that of Python and Node ending, which the wall time of a run has too.
+    # Skip the exit of Python and Node, which the wall time of a run includes.
     os._exit(0)

@@ -1,4 +1,4 @@
-"""The results as text, as the tables of ``docs/benchmarks.md``, and held against those that were accepted."""
+"""The results as text, as the tables of ``docs/benchmarks.md``, and compared with the accepted ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ END = "<!-- results: end -->"
 
 @dataclass(frozen=True)
 class Target:
-    """A figure with the limit that it is held to."""
+    """Figure with its limit."""
 
     name: str
     value: float
@@ -29,7 +29,7 @@ class Target:
 
 
 def ratios(results: Mapping[str, Any]) -> dict[str, float]:
-    """The figures that a slower or faster machine does not change much: each is of two runs side by side."""
+    """Return the figures that hardly depend on the machine: each compares two runs side by side."""
     found: dict[str, float] = {}
     for name, each in results["synthesis"].items():
         for other in ("stock", "typescript"):
@@ -37,7 +37,7 @@ def ratios(results: Mapping[str, Any]) -> dict[str, float]:
             found[f"synth {name}, memory / {other}"] = each["megabytes"]["ours"] / each["megabytes"][other]
     small, *_, large = results["growth"]
     found[f"{large['groups']} node groups, time / {small['groups']}"] = large["seconds"] / small["seconds"]
-    found["ms a resource more / of the TypeScript app"] = _slope(results) / _typescript_slope(results)
+    found["ms per resource / of the TypeScript app"] = _slope(results) / _typescript_slope(results)
     found["MB of mixed-hardware / limit"] = results["synthesis"]["mixed-hardware"]["megabytes"]["ours"] / MOST_MEGABYTES
     phases = results["profile"]["phases"].values()
     found["requests to Node / resource"] = sum(each["requests"] for each in phases) / results["profile"]["resources"]
@@ -51,7 +51,7 @@ def ratios(results: Mapping[str, Any]) -> dict[str, float]:
 
 
 def targets(results: Mapping[str, Any]) -> list[Target]:
-    """What was aimed at."""
+    """Return the targets."""
     mixed = results["synthesis"]["mixed-hardware"]
     took, memory = mixed["seconds"], mixed["megabytes"]
     *_, before, after = (each["milliseconds_per_resource"] for each in results["growth"])
@@ -59,9 +59,9 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
     return [
         Target("mixed-hardware, time / stock import", took["ours"] / took["stock"], 0.10, ""),
         Target("mixed-hardware, time / TypeScript", took["ours"] / took["typescript"], 4, ""),
-        Target("mixed-hardware, Python and Node together", memory["ours"], MOST_MEGABYTES, "MB"),
-        Target("one resource more, 1 to 400 node groups", _slope(results), 4, "ms"),
-        Target("its growth, 100 to 400 / 10 to 100", after / before, 1.5, ""),
+        Target("mixed-hardware, memory of Python and Node", memory["ours"], MOST_MEGABYTES, "MB"),
+        Target("each resource, from 1 to 400 node groups", _slope(results), 4, "ms"),
+        Target("time per resource, 100 to 400 / 10 to 100", after / before, 1.5, ""),
         Target("--version, time / bare Python", commands["--version"] / commands["python"], 4, ""),
         Target("validate, time / import of the models", commands["validate"] / commands["models"], 1.5, ""),
         Target("diff of mixed-hardware and gpu-training", commands["diff"], 3, "s"),
@@ -70,12 +70,12 @@ def targets(results: Mapping[str, Any]) -> list[Target]:
 
 
 def worse(results: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, str]:
-    """The ratios that are more than 15 % above the accepted ones, each with a line that says so.
+    """Return the ratios that are more than 15 % above the accepted ones, each with a line of text.
 
-    A ratio that is in one of the two only is said as well: nothing leaves the comparison unseen.
+    A ratio that is missing in one of the two is reported, too.
     """
     now, before = ratios(results), ratios(accepted)
-    return {name: f"{name}: in one of the two only" for name in now.keys() ^ before.keys()} | {
+    return {name: f"{name}: missing in one of the two" for name in now.keys() ^ before.keys()} | {
         name: f"{name}: {value:.3f}, accepted {before[name]:.3f} ({value / before[name] - 1:+.0%})"
         for name, value in now.items()
         if name in before and value > before[name] * (1 + ALLOWED_INCREASE)
@@ -83,20 +83,20 @@ def worse(results: Mapping[str, Any], accepted: Mapping[str, Any]) -> dict[str, 
 
 
 def _slope(results: Mapping[str, Any]) -> float:
-    """Milliseconds that one resource more takes, from the smallest to the largest strategy."""
+    """Return the milliseconds per additional resource, from the smallest to the largest strategy."""
     first, *_, last = results["growth"]
     return float(1000 * (last["seconds"] - first["seconds"]) / (last["resources"] - first["resources"]))
 
 
 def _typescript_slope(results: Mapping[str, Any]) -> float:
-    """The same of the TypeScript app, from one strategy to all."""
+    """Return the same for the TypeScript app, from one strategy to all."""
     one, every = results["synthesis"]["mixed-hardware"], results["synthesis"]["all"]
     seconds = every["seconds"]["typescript"] - one["seconds"]["typescript"]
     return float(1000 * seconds / (every["resources"] - one["resources"]))
 
 
 def tables(results: Mapping[str, Any]) -> str:
-    """The results as Markdown, which reads well on a terminal too."""
+    """Return the results as Markdown, which is also readable in a terminal."""
     machine = results["machine"]
     lines = [
         f"Measured {results['date']}: {machine['cores']} cores, Python {machine['python']}, Node {machine['node']}; "
@@ -106,9 +106,9 @@ def tables(results: Mapping[str, Any]) -> str:
         "",
         *_table(("synth", "resources", "", "seconds", "MB"), _synthesis_rows(results)),
         "",
-        *_table(("node groups", "resources", "seconds", "ms a resource"), _growth_rows(results)),
+        *_table(("node groups", "resources", "seconds", "ms per resource"), _growth_rows(results)),
         "",
-        *_table(("phase", "seconds", "of it waiting for Node", "requests to Node"), _profile_rows(results)),
+        *_table(("phase", "seconds", "waiting for Node", "requests to Node"), _profile_rows(results)),
         "",
         *_table(("command", "seconds"), ((name, f"{took:.2f}") for name, took in results["commands"].items())),
     ]
@@ -142,7 +142,7 @@ def _profile_rows(results: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for name, each in phases.items():
         yield name, f"{each['seconds']:.2f}", f"{each['waited']:.2f}", str(each["requests"])
     total = [sum(each[key] for each in phases.values()) for key in ("seconds", "waited", "requests")]
-    yield "together", f"{total[0]:.2f}", f"{total[1]:.2f}", str(total[2])
+    yield "total", f"{total[0]:.2f}", f"{total[1]:.2f}", str(total[2])
 
 
 def _table(heads: tuple[str, ...], rows: Iterator[tuple[str, ...]]) -> list[str]:

@@ -1,8 +1,8 @@
-"""Writes a TypeScript CDKTF app that defines the resources of synthesized stacks, to measure Python against.
+"""Generator of a TypeScript CDKTF app that defines the resources of synthesized stacks, as a baseline for Python.
 
-Each resource becomes one ``new Vpc(scope, id, {...})`` at the same place in the tree, references between resources
-become tokens (``vpc.id``), so that the app synthesizes the same JSON: :func:`differences` says where it does not. It is
-what a team would have written by hand for one known result, without a strategy, a catalogue or a rule.
+Each resource becomes one ``new Vpc(scope, id, {...})`` at the same path in the tree, and references between resources
+become tokens (``vpc.id``). The app synthesizes the same JSON; :func:`differences` lists any differences. A team would
+write such an app by hand for one known result, without a strategy, a catalogue or rules.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _ADDRESS = re.compile(r"\b((?:data\.)?(?:aws|helm)_\w+\.[A-Za-z_][\w-]*)")
 
 @dataclass(frozen=True)
 class _Element:
-    """A resource or data source of the JSON, with the class that defines it."""
+    """Resource or data source of the JSON, with the class that defines it."""
 
     address: str
     path: tuple[str, ...]
@@ -46,7 +46,7 @@ class _Element:
 
 @dataclass
 class _Source:
-    """Lines of TypeScript, and what they import."""
+    """Lines of TypeScript and their imports."""
 
     lines: list[str] = field(default_factory=list)
     imports: dict[str, set[str]] = field(default_factory=dict)
@@ -60,10 +60,10 @@ class _Source:
 
 
 def stack_source(name: str, document: Mapping[str, Any]) -> str:
-    """The TypeScript of one stack: a module that exports ``define(app)``.
+    """Return the TypeScript of one stack: a module that exports ``define(app)``.
 
     Args:
-        name: of the stack.
+        name: the name of the stack.
         document: its ``cdk.tf.json``.
     """
     source = _Source(scopes={(): "stack"})
@@ -96,7 +96,7 @@ def stack_source(name: str, document: Mapping[str, Any]) -> str:
 
 
 def main_source(names: Sequence[str]) -> str:
-    """The TypeScript of an app with these stacks."""
+    """Return the TypeScript of an app with these stacks."""
     imports = [f'import {{ define as define{index} }} from "./stacks/{name}";' for index, name in enumerate(names)]
     calls = [f"define{index}(app);" for index in range(len(names))]
     return "\n".join(
@@ -105,7 +105,7 @@ def main_source(names: Sequence[str]) -> str:
 
 
 def differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> list[str]:
-    """The places where two documents say different things, leaving out CDKTF's ``//`` notes."""
+    """Return the differences between two documents, without CDKTF's ``//`` metadata."""
     return list(_differing(_plain(ours), _plain(theirs), ""))
 
 
@@ -135,7 +135,7 @@ def _class_of(type_: str, *, data: bool) -> tuple[type, str, str]:
 
 
 def _in_order(elements: Iterator[_Element]) -> Iterator[_Element]:
-    """What is referred to before what refers to it."""
+    """Sort the elements: each one after the elements that it refers to."""
     found = {element.address: element for element in elements}
     graph = {
         address: {each for each in _ADDRESS.findall(json.dumps(element.body)) if each in found and each != address}
@@ -187,7 +187,7 @@ def _provider(source: _Source, provider: str, body: Mapping[str, Any]) -> None:
 def _backend(source: _Source, backend: Mapping[str, Any]) -> None:
     ((kind, body),) = backend.items()
     if kind != "local":
-        raise LookupError(f"only the local backend is written, not {kind}")
+        raise LookupError(f"the backend must be local, got {kind}")
     source.import_("cdktf", "LocalBackend")
     source.lines.append(f"new LocalBackend(stack, {{ path: {json.dumps(body['path'])} }});")
 
@@ -195,7 +195,7 @@ def _backend(source: _Source, backend: Mapping[str, Any]) -> None:
 def _arguments(
     source: _Source, config: type, body: Mapping[str, Any], package: str, module: str, place: str = ""
 ) -> tuple[str, dict[str, Any]]:
-    """An object literal for a struct, and what the struct has no place for: dotted paths with their values."""
+    """Return an object literal for a struct, and the values without a field in the struct, by dotted path."""
     names: Mapping[str, str] = config.__jsii_name_mapping__  # type: ignore[attr-defined]
     hints = _hints(config)
     parts, unknown = [], {}
@@ -230,7 +230,7 @@ def _hints(config: type) -> dict[str, Any]:
 
 
 def _struct_of(hint: Any) -> type | None:
-    """The struct in ``Optional[Union[IResolvable, Sequence[Union[Struct, Mapping]]]]`` and its simpler forms."""
+    """Return the struct in ``Optional[Union[IResolvable, Sequence[Union[Struct, Mapping]]]]`` or a simpler form."""
     if hasattr(hint, "__jsii_name_mapping__"):
         return typing.cast(type, hint)
     return next((found for each in typing.get_args(hint) if (found := _struct_of(each))), None)
@@ -247,7 +247,7 @@ def _value(source: _Source, value: Any) -> str:
 
 
 def _text(source: _Source, text: str) -> str:
-    """A literal, or a template literal with tokens in the place of references to resources."""
+    """Return a literal, or a template literal with tokens instead of references to resources."""
     whole = _REFERENCE.fullmatch(text)
     if whole and (token := _token(source, *whole.groups())):
         return token
@@ -264,7 +264,7 @@ def _text(source: _Source, text: str) -> str:
 
 
 def _token(source: _Source, address: str, attribute: str) -> str | None:
-    """``r7.arn``, if that is text in TypeScript."""
+    """Return a token such as ``r7.arn``, if it is a string in TypeScript."""
     if address not in source.names:
         return None
     accessor = getattr(source.classes[address], attribute, None)

@@ -1,4 +1,4 @@
-"""Where the benchmark works: ``.build/bench``, with the TypeScript app and the strategies that grow."""
+"""Folder of the benchmark, ``.build/bench``, with the TypeScript app and strategies of growing size."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ _TYPESCRIPT = Path(__file__).parent / "typescript"
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """The environment of every measured command.
+    """Return the environment of every measured command.
 
-    Python's bytecode is kept, as it is in any installation that pip made, whatever the machine's settings. Nothing of
-    the fast path of this process is handed on: ``NODE_OPTIONS`` names its hook since the TypeScript app was written.
+    Python's bytecode is kept, as in any installation by pip, whatever the machine's settings. The fast path of this
+    process is not passed on: ``NODE_OPTIONS`` contains its hook after the TypeScript app was written.
     """
     ours = ("EKS_HARDWARE_", "PYTHON", "JSII_", "NODE_OPTIONS")
     kept = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
     return {
         **kept,
         "PYTHONPYCACHEPREFIX": str(FOLDER / "bytecode"),
-        # Node 20 is past its end of life, and jsii says so on stderr each time.
+        # Node 20 is past its end of life, and jsii warns about it on stderr each time.
         "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION": "20",
         **variables,
     }
 
 
 def app(strategies: Path, name: str, **variables: str) -> Command:
-    """``main.py`` with some strategies; ``name`` is that of its output folder."""
+    """Return ``main.py`` with strategies; ``name`` is the name of its output folder."""
     out = {"CDKTF_OUTDIR": str(_output(name))}
     return Command(
         (sys.executable, "main.py"), environment(EKS_HARDWARE_STRATEGIES=str(strategies), **out, **variables), ROOT
@@ -46,18 +46,18 @@ def app(strategies: Path, name: str, **variables: str) -> Command:
 
 
 def command(*arguments: str) -> Command:
-    """``eks-hardware`` with some arguments; 1 is the exit code of findings."""
+    """Return ``eks-hardware`` with arguments."""
     program = Path(sys.executable).with_name("eks-hardware")
     return Command((str(program), *arguments), environment(), ROOT)
 
 
 def python(code: str) -> Command:
-    """A piece of Python."""
+    """Return a command that runs Python code."""
     return Command((sys.executable, "-c", code), environment(), ROOT)
 
 
 def profile(strategy: Path) -> Command:
-    """``benchmarks/profile.py`` with a strategy."""
+    """Return ``benchmarks/profile.py`` with a strategy."""
     return Command(
         (sys.executable, "-m", "benchmarks.profile", str(strategy), str(_output("profile"))), environment(), ROOT
     )
@@ -70,7 +70,7 @@ def _output(name: str) -> Path:
 
 
 def documents(name: str) -> dict[str, dict[str, object]]:
-    """``cdk.tf.json`` of every stack that an app left, by stack."""
+    """Return ``cdk.tf.json`` of every stack in the output of an app, by stack."""
     files = sorted((FOLDER / "out" / name / "stacks").glob("*/cdk.tf.json"))
     return {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
@@ -79,7 +79,7 @@ def documents(name: str) -> dict[str, dict[str, object]]:
 
 
 def typescript(name: str) -> Command:
-    """A compiled TypeScript app; see :func:`build_typescript`."""
+    """Return a compiled TypeScript app; see :func:`build_typescript`."""
     return Command(
         ("node", str(FOLDER / "typescript" / "dist" / f"{name}.js")),
         environment(CDKTF_OUTDIR=str(_output(f"typescript-{name}"))),
@@ -91,7 +91,7 @@ def build_typescript(apps: Mapping[str, Sequence[str]], ours: Mapping[str, Mappi
     """Write and compile apps with the same resources as ours.
 
     Args:
-        apps: the stacks of each app, by its name.
+        apps: the stacks of each app, by name.
         ours: ``cdk.tf.json`` by stack.
     """
     folder = FOLDER / "typescript"
@@ -112,7 +112,7 @@ def build_typescript(apps: Mapping[str, Sequence[str]], ours: Mapping[str, Mappi
 
 
 def same_as_ours(name: str, ours: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """Where the output of a TypeScript app differs from ours."""
+    """Return the differences between the output of a TypeScript app and ours."""
     theirs = documents(f"typescript-{name}")
     return [
         f"{stack}: {difference}"
@@ -138,7 +138,7 @@ def _run(*arguments: str, folder: Path) -> None:
 
 
 def copies_of(strategy: Path, count: int) -> Path:
-    """Write so many copies of a strategy, each with a name of its own; their folder."""
+    """Write copies of a strategy with different names, and return their folder."""
     folder = FOLDER / "copies"
     folder.mkdir(parents=True, exist_ok=True)
     text = strategy.read_text(encoding="utf-8")
@@ -149,7 +149,7 @@ def copies_of(strategy: Path, count: int) -> Path:
 
 
 def growth_strategy(groups: int) -> Path:
-    """Write a strategy with so many node groups beside the system group."""
+    """Write a strategy with a number of node groups in addition to the system group."""
     folder = FOLDER / "growth"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"growth-{groups}.yaml"
@@ -167,7 +167,7 @@ def growth_strategy(groups: int) -> Path:
 
 
 def resources(name: str) -> int:
-    """Number of resources and data sources that an app defined."""
+    """Return the number of resources and data sources in the output of an app."""
     return sum(
         len(named)
         for document in documents(name).values()

@@ -54,7 +54,7 @@ def test_more_than_15_percent_is_worse(path: tuple[str | int, ...], name: str) -
 
 def test_growth_is_compared_as_a_whole_and_by_the_resource() -> None:
     slower = report.worse(_changed("growth", -1, "seconds", by=1.2), RESULTS)
-    assert set(slower) == {"400 node groups, time / 1", "ms a resource more / of the TypeScript app"}
+    assert set(slower) == {"400 node groups, time / 1", "ms per resource / of the TypeScript app"}
 
 
 def test_nothing_leaves_the_comparison_unseen() -> None:
@@ -87,9 +87,9 @@ def test_every_target_of_the_project_is_measured() -> None:
     assert limits == {
         "mixed-hardware, time / stock import": 0.10,
         "mixed-hardware, time / TypeScript": 4,
-        "mixed-hardware, Python and Node together": 250,
-        "one resource more, 1 to 400 node groups": 4,
-        "its growth, 100 to 400 / 10 to 100": 1.5,
+        "mixed-hardware, memory of Python and Node": 250,
+        "each resource, from 1 to 400 node groups": 4,
+        "time per resource, 100 to 400 / 10 to 100": 1.5,
         "--version, time / bare Python": 4,
         "validate, time / import of the models": 1.5,
         "diff of mixed-hardware and gpu-training": 3,
