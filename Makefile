@@ -1,4 +1,4 @@
-# `make` lists what there is. Everything it writes goes to .venv, node_modules and .build.
+# `make` lists the targets. All output is in .venv, node_modules and .build.
 
 STACK ?= mixed-hardware
 PYTEST_ARGS ?=
@@ -10,8 +10,8 @@ python := .venv/bin/python
 demo := .venv/bin/eks-hardware demo
 schema := config/strategy.schema.json
 
-# Tests start Python hundreds of times. Without bytecode each start compiles everything again, and pytest rewrites
-# every test module: twice the time.
+# Tests start Python hundreds of times. Without bytecode, each start compiles everything again and pytest rewrites
+# every test module, which doubles the time.
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
@@ -22,24 +22,24 @@ help: ## list the targets
 	@sed -nE 's/^([a-z-]+):[^#]*## (.*)/\1 \2/p' Makefile | \
 	  while read -r name text; do printf '  make %-14s %s\n' "$$name" "$$text"; done
 
-# The stamps lie in the folders they vouch for: whoever deletes .venv deletes its stamp.
+# Each stamp is in the folder that it describes: deleting .venv also deletes its stamp.
 setup: .venv/.installed node_modules/.installed .build/terraform/.found ## install into .venv and node_modules
 	@:
 
-demo: setup ## deploy STACK locally, then destroy it; KEEP=1 leaves it up
+demo: setup ## deploy STACK locally, then destroy it; KEEP=1 keeps it running
 	@$(demo) "$(STACK)"
 
-demo-stop: .venv/.installed ## stop what KEEP=1 left running
+demo-stop: .venv/.installed ## stop a deployment that KEEP=1 kept running
 	@$(demo) --stop
 
-# More workers than processors: deployments wait for Terraform most of the time.
-test: setup .venv/scan/.installed ## run all tests, deploying ones included
+# More workers than processors, because deployments mostly wait for Terraform.
+test: setup .venv/scan/.installed ## run all tests, including deployments
 	$(python) -m pytest -n 4 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-unit: .venv/.installed ## run the tests that need neither Node nor Terraform nor a process of their own
+unit: .venv/.installed ## run the tests that need no Node, no Terraform and no separate process
 	$(python) -m pytest tests/unit -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_ARGS)
 
-scan: setup .venv/scan/.installed ## look for insecure resources with checkov, and at every policy
+scan: setup .venv/scan/.installed ## scan for insecure resources with checkov, and check every policy
 	$(python) -m pytest tests/security $(PYTEST_ARGS)
 
 node-versions: setup ## install Node 20, 22 and 24 from npm, and test the fast path on each
@@ -48,20 +48,20 @@ node-versions: setup ## install Node 20, 22 and 24 from npm, and test the fast p
 	done
 	$(python) -m pytest tests/synth/test_node_versions.py $(PYTEST_ARGS)
 
-mutants: setup ## change the code in small ways, and see how many of the changes the tests notice
+mutants: setup ## change the code in small ways, and count the changes that the tests detect
 	$(python) tests/mutants $(MUTANTS_ARGS)
 
-bench: setup ## measure, and fail where it got slower (some 10 minutes); docs/benchmarks.md
+bench: setup ## measure, and fail if it got slower (about 10 minutes); docs/benchmarks.md
 	@$(python) -m benchmarks $(BENCH_ARGS)
 
-bench-accept: setup ## measure, and make this what later results are held against
+bench-accept: setup ## measure, and save the results as the new baseline
 	@$(python) -m benchmarks --accept $(BENCH_ARGS)
 
 lint: .venv/.installed types ## ruff, mypy and pyright
 	$(python) -m ruff check .
 	$(python) -m ruff format --check .
 
-types: .venv/.installed node_modules/.installed ## mypy in strict mode, and pyright over everything
+types: .venv/.installed node_modules/.installed ## mypy in strict mode and pyright, on all code
 	$(python) -m mypy
 	node_modules/.bin/pyright
 
@@ -80,12 +80,12 @@ schema: .venv/.installed ## rewrite the JSON Schema after a change of the models
 schema-check: .venv/.installed
 	@cp $(schema) .build/schema.before
 	@$(python) -m eks_hardware.models.json_schema
-	@cmp -s .build/schema.before $(schema) || { echo '$(schema) was stale and is rewritten: add it'; exit 1; }
+	@cmp -s .build/schema.before $(schema) || { echo '$(schema) was out of date and has been rewritten: add it'; exit 1; }
 
 docs: .venv/.installed ## build the documentation site to .build/site
 	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs build --strict --quiet
 
-docs-serve: .venv/.installed ## show the site on http://127.0.0.1:8000 while pages are written
+docs-serve: .venv/.installed ## serve the site on http://127.0.0.1:8000 while you edit pages
 	NO_MKDOCS_2_WARNING=1 $(python) -m mkdocs serve
 
 clean: ## remove everything generated except .venv and node_modules
@@ -101,17 +101,17 @@ clean: ## remove everything generated except .venv and node_modules
 	    rm -rf .venv; \
 	    "$$candidate" -m venv .venv && exit 0; \
 	    rm -rf .venv; \
-	    echo "error: $$candidate cannot create environments: install its venv module (python3-venv)" >&2; \
+	    echo "error: $$candidate cannot create virtual environments: install its venv module (python3-venv)" >&2; \
 	    exit 1; \
 	  fi; \
 	done; \
-	echo 'error: no Python 3.10 or newer on the PATH: install one, https://www.python.org' >&2; \
+	echo 'error: no Python 3.10 or newer on the PATH: install it from https://www.python.org' >&2; \
 	exit 1
 	@echo 'installing Python packages (a minute or two the first time)'
 	@$(python) -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-# Checkov pins packages of which the project has other releases.
+# Checkov pins other versions of packages that the project uses.
 .venv/scan/.installed: constraints-scan.txt | .venv/.installed
 	@echo 'installing checkov (half a minute the first time)'
 	@rm -rf $(@D) && $(python) -m venv $(@D)
@@ -120,12 +120,12 @@ clean: ## remove everything generated except .venv and node_modules
 
 node_modules/.installed: package.json package-lock.json
 	@command -v npm >/dev/null || \
-	  { echo 'error: npm is not on the PATH: install Node.js 20 or newer, https://nodejs.org' >&2; exit 1; }
+	  { echo 'error: npm is not on the PATH: install Node.js 20 or newer from https://nodejs.org' >&2; exit 1; }
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Says where Terraform finds the AWS provider, and notes it for a plain `cdktf deploy`. Asked again each time
-# until there is one; only deploying needs it.
+# Prints where Terraform finds the AWS provider, and saves it for a plain `cdktf deploy`. Runs every time until a
+# provider is found; only deployments need it.
 .build/terraform/.found: .venv/.installed eks_hardware/local/terraform.py
 	@mkdir -p $(@D)
 	@if $(python) -m eks_hardware.local.terraform; then touch $@; fi

@@ -1,4 +1,4 @@
-"""The CDKTF app of this repository; `cdktf` runs it (cdktf.json)."""
+"""The CDKTF app of this repository, which `cdktf` runs (cdktf.json)."""
 
 import runpy
 

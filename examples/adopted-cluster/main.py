@@ -1,11 +1,11 @@
-"""Karpenter's node pools on two clusters that others own: one without Karpenter, one that has it."""
+"""Karpenter's node pools on two clusters that other teams own: one without Karpenter, one with it."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-import eks_hardware  # noqa: F401  before the provider, which then loads lazily
+import eks_hardware  # noqa: F401  import it before the provider, which then loads lazily
 
 # isort: split
 from cdktf import Annotations, App, TerraformStack
@@ -21,17 +21,17 @@ from eks_hardware.kubernetes import karpenter_bundle
 from eks_hardware.kubernetes.files.write import write
 
 HERE = Path(__file__).parent
-NODE_ROLE = "KarpenterNodeRole-research"  # of the Karpenter that is there
+NODE_ROLE = "KarpenterNodeRole-research"  # the node role of the existing Karpenter
 
 
 class PoolsStack(TerraformStack):
-    """What is made for the pools of one cluster, which is only looked up."""
+    """Resources for the pools of one existing cluster, which is only looked up."""
 
     def __init__(self, scope: Construct, *, adoption: ResolvedAdoption, node_role_name: str | None = None) -> None:
         super().__init__(scope, f"{adoption.name}-pools")
         tags = AwsProviderDefaultTags(tags=dict(adoption.provider.default_tags))
         AwsProvider(self, "aws", region=adoption.region, default_tags=[tags])
-        # The binding pins the release that it was made from; a range will do.
+        # The binding pins the provider release that it was generated from; use a range instead.
         wanted = {"source": "hashicorp/aws", "version": adoption.provider.version}
         self.add_override("terraform.required_providers.aws", wanted)
         for warning in adoption.warnings:
@@ -68,7 +68,7 @@ def stacks(scope: Construct) -> tuple[SharedStack, PoolsStack]:
 
 
 def write_pools(stack: PoolsStack, folder: Path) -> None:
-    """Write the pools as manifests, for kubectl, Flux or Argo CD: nothing talks to the cluster."""
+    """Write the pools as manifests, for kubectl, Flux or Argo CD, without connecting to the cluster."""
     adoption = stack.adoption
     pools = karpenter_bundle(adoption, controller=False, with_device_plugins=False)
     write(pools, folder, name=adoption.name, region=adoption.region, known=stack.adopted.references, force=True)

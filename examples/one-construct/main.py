@@ -1,8 +1,8 @@
-"""One node group of L40S GPUs, in a subnet of the team's own, on a cluster that another team runs."""
+"""One node group with L40S GPUs, in the team's own subnet, on a cluster that another team runs."""
 
 from __future__ import annotations
 
-import eks_hardware  # noqa: F401  before the provider, which then loads lazily
+import eks_hardware  # noqa: F401  import it before the provider, which then loads lazily
 
 # isort: split
 from cdktf import App, TerraformOutput, TerraformStack
@@ -27,12 +27,12 @@ ZONE_ID = "usw2-az2"
 
 
 class RenderingStack(TerraformStack):
-    """Four g6e.2xlarge at most, on spot; from zero."""
+    """A group of zero to four g6e.2xlarge Spot nodes."""
 
     def __init__(self, scope: Construct, id_: str) -> None:
         super().__init__(scope, id_)
         AwsProvider(self, "aws", region=REGION)
-        # The binding pins the release that it was made from; all of these will do.
+        # The binding pins the provider release that it was generated from; use a range instead.
         self.add_override(
             "terraform.required_providers.aws", {"source": "hashicorp/aws", "version": ">= 5.100.0, < 7.0.0"}
         )
@@ -52,7 +52,7 @@ class RenderingStack(TerraformStack):
             vpc_id=VPC_ID,
             private_subnet_ids={ZONE_ID: subnet.id},
             control_plane_subnet_ids={},
-            # Nodes wait for their way to AWS, and go before it.
+            # Nodes are created after their route to AWS, and deleted before it.
             egress=(route,),
         )
         group = NodeGroup.from_config(

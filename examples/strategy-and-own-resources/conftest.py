@@ -1,4 +1,4 @@
-"""The team's strategies, with what the team adds to them."""
+"""Fixtures for the team's strategies with its extension."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ pytest_plugins = ["eks_hardware.testing.fixtures"]
 
 @pytest.fixture(scope="session")
 def strategy_extension() -> Ours:
-    """The strategies are synthesized with what main.py adds to them."""
+    """Return the extension from main.py, which is added to the strategies."""
     return Ours()

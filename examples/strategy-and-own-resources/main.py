@@ -1,4 +1,4 @@
-"""A whole cluster from a strategy file, with the team's own bucket and the role that its pods read it with."""
+"""A whole cluster from a strategy file, with the team's own bucket and a role for the pods that read it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from pathlib import Path
 
-import eks_hardware  # noqa: F401  before the provider, which then loads lazily
+import eks_hardware  # noqa: F401  import it before the provider, which then loads lazily
 
 # isort: split
 from cdktf import TerraformOutput
@@ -37,7 +37,7 @@ NAMESPACE, SERVICE_ACCOUNT = "research", "dataset-reader"
 
 
 class Datasets(Construct):
-    """A bucket that is private, versioned and encrypted, and takes nothing but TLS."""
+    """Private, versioned and encrypted bucket that accepts only TLS."""
 
     def __init__(self, scope: Construct, id_: str, *, name: str) -> None:
         super().__init__(scope, id_)
@@ -93,7 +93,7 @@ class Datasets(Construct):
                     ],
                 }
             ),
-            # S3 refuses two changes of a bucket at once.
+            # S3 refuses concurrent changes of a bucket.
             depends_on=[blocked],
         )
 
@@ -107,7 +107,7 @@ class Datasets(Construct):
 
 
 class Ours(Extension):
-    """What the team adds to the stack of each of its strategies."""
+    """The team's resources in the stack of each of its strategies."""
 
     def resources(self, stack: HardwareStack, platform: Platform) -> None:
         name = stack.resolved.name
@@ -131,7 +131,7 @@ class Ours(Extension):
         EksPodIdentityAssociation(
             stack,
             "dataset-identity",
-            # A token: the association is made after the cluster, and goes before it.
+            # A token: the association is created after the cluster, and destroyed before it.
             cluster_name=platform.cluster.cluster_name,
             namespace=NAMESPACE,
             service_account=SERVICE_ACCOUNT,

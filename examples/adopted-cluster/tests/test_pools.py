@@ -1,4 +1,4 @@
-"""What the team relies on."""
+"""Properties that the team relies on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from main import NODE_ROLE, PoolsStack, stacks, write_pools
 
 
 class Both(NamedTuple):
-    """The stack with Karpenter, and that for pools of a Karpenter that is there."""
+    """The stack with Karpenter, and the stack with pools for an existing Karpenter."""
 
     shared: Template
     research: Template

@@ -1,4 +1,4 @@
-"""What the team relies on."""
+"""Properties that the team relies on."""
 
 from __future__ import annotations
 

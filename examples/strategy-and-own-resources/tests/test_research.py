@@ -1,4 +1,4 @@
-"""What the team relies on."""
+"""Properties that the team relies on."""
 
 from __future__ import annotations
 
@@ -59,5 +59,5 @@ def test_pods_of_one_service_account_read_it_and_no_more(template: Template) -> 
 
 
 def test_terraform_takes_it(template: Template) -> None:
-    """Without what is installed through Helm: its provider need not be here."""
+    """Validate without the Helm releases, because their provider may not be installed."""
     assert_valid(template, without_providers=["helm"])
