@@ -3,8 +3,8 @@
     python -m benchmarks.critical_path [strategy] [--details] [--edges]
 
 The order is that of ``terraform graph``. For the whole stack, ``terraform graph`` would need the Helm provider, so the
-edges are derived from the synthesized JSON. Each run also derives the edges of the AWS half, without charts, and compares
-them with the real ``terraform graph``.
+edges are derived from the synthesized JSON. Each run also derives the edges of the AWS half, without charts, and
+compares them with the real ``terraform graph``.
 
 ``durations.json`` contains the duration of each step, ``terraform_aws_eks_edges.json`` the order of the
 ``terraform-aws-eks`` module, and ``explicit_edges.json`` the reason for each of our ``depends_on``.

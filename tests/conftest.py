@@ -1,4 +1,4 @@
-"""Fixtures that all tests share: golden files, and stacks that are synthesized once in a run."""
+"""Fixtures shared by all tests: golden files, and stacks that are synthesized once per run."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from helpers.shared import Once, once_in, shared_root
 
 pytest_plugins = ["eks_hardware.testing.fixtures"]
 
-# Read when Node starts, which is with the first import of the framework.
+# Node reads it when it starts, at the first import of the framework.
 os.environ.setdefault("JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION", "20")
-# Terraform and its provider spend a tenth of their time on freeing memory, which a test run has.
+# Terraform and its provider spend a tenth of their time on freeing memory, which a test run does not need.
 os.environ.setdefault("GOGC", "400")
 
-# Python looks for garbage after 700 new objects. With the modules and tables that all stay, that takes a third of the
-# time of the tests.
+# Python collects garbage after 700 new objects. With many permanent modules and tables, that takes a third of the
+# tests' time.
 gc.set_threshold(100_000, 50, 1_000)
 
 _SHOWN_LINES = 80
-# Files and folders in the order in which workers take them: the longest first, because a worker that gets one last
-# keeps the others waiting. Deployments mostly wait, so they alternate with files that keep a processor busy.
+# Order of files and folders for the workers: the longest first, because a long file at the end makes the other
+# workers wait. Deployments mostly wait, so they alternate with files that keep a processor busy.
 _ORDER = (
     "deploy/test_options.py",
     "types",
@@ -55,8 +55,8 @@ _ORDER = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with what comes out now")
-    parser.addoption("--fresh", action="store_true", help="ask pyright, terraform validate and checkov again")
+    parser.addoption("--update-golden", action="store_true", help="rewrite tests/golden with the current output")
+    parser.addoption("--fresh", action="store_true", help="run pyright, terraform validate and checkov again")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Give tests that ask for ``shipped_name`` or ``strategy_name`` one run for each strategy file."""
+    """Run tests with an argument ``shipped_name`` or ``strategy_name`` once per strategy file."""
     folders = {"shipped_name": [SHIPPED], "strategy_name": [SHIPPED, SPECIAL]}
     for argument, places in folders.items():
         if argument in metafunc.fixturenames:
@@ -75,7 +75,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
-    """Compare text with a file below tests/golden; ``--update-golden`` writes it instead."""
+    """Compare text with a file in tests/golden; ``--update-golden`` writes it instead."""
 
     def check(name: str, text: str) -> None:
         file = GOLDEN / name
@@ -100,7 +100,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put files into the order above; the order within a file stays."""
+    """Sort files in the order above; the order within a file stays the same."""
 
     @cache
     def rank(file: Path) -> int:
@@ -113,13 +113,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
-    """Makes a folder once for all workers: ``once("name", make)``."""
+    """Create a folder once for all workers: ``once("name", make)``."""
     return once_in(shared_root(tmp_path_factory))
 
 
 @pytest.fixture(scope="session")
 def lazy_run(once: Once) -> Run:
-    """``main.py`` for every strategy of config/strategies and tests/synth/strategies, as ``cdktf synth`` runs it."""
+    """Run ``main.py`` for all strategies in config/strategies and tests/synth/strategies, like ``cdktf synth``."""
 
     def make(folder: Path) -> None:
         folder.mkdir()
@@ -133,7 +133,7 @@ def lazy_run(once: Once) -> Run:
 
 @pytest.fixture(scope="session")
 def templates(lazy_run: Run) -> Mapping[str, Template]:
-    """Every strategy of config/strategies and tests/synth/strategies, synthesized as ``cdktf synth`` does."""
+    """Return all strategies in config/strategies and tests/synth/strategies, synthesized like ``cdktf synth``."""
     assert lazy_run.code == 0, lazy_run.err
     files = (lazy_run.outdir / "stacks").glob("*/cdk.tf.json")
     return {file.parent.name: Template.from_json(file) for file in files}

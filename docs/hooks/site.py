@@ -1,11 +1,11 @@
 """Hooks of the documentation site (``mkdocs.yml``).
 
-The pages under ``docs/`` are written for whoever reads them in the repository: they link to the files beside them, and
-to strategies, tests and the changelog outside ``docs/``. The site brings those files along: a Markdown file as a page,
-any other as a page that shows it. So every link works without a network or the address of a repository, and
-leads to the version that the page is of.
+The pages under ``docs/`` are written for readers of the repository. They link to other files in ``docs/``, and to
+strategies, tests and the changelog outside of it. The site includes those files: a Markdown file as a page, any other
+file as a page that shows it. Every link therefore works without a network or a repository URL, and the linked file has
+the same version as the page.
 
-The Python reference is made here as well: a page for each public package, from its docstrings.
+This module also generates the Python reference: a page for each public package, from its docstrings.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SOURCES = ROOT / ".build" / "docs"
 _FENCE = re.compile(r"^ *(```|~~~)")
 _CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
 _LINK = re.compile(r"(?P<head>\]\()(?P<path>(?![a-z][a-z0-9+.-]*:|#|/)[^)#\s]+)(?P<anchor>#[^)\s]*)?(?P<tail>\))")
-# :class:`Name`, which Markdown does not know.
+# :class:`Name`, which Markdown does not support.
 _ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):`~?([^`]+)`")
 _LANGUAGES = {
     ".js": "js",
@@ -47,19 +47,19 @@ _LANGUAGES = {
     ".yaml": "yaml",
     ".yml": "yaml",
 }
-# Above it a file is offered as it is: a browser takes long to show a page of that size.
+# Larger files are linked as files, because a browser shows pages of that size slowly.
 _LARGEST_PAGE = 200_000
 
 
 def on_startup(command: str, dirty: bool) -> None:  # noqa: ARG001
-    """Make the folder of the sources: the reader of docstrings looks only into what is there before it starts."""
+    """Create the folder of the sources, which must exist before the docstring reader starts."""
     _SOURCES.mkdir(parents=True, exist_ok=True)
     if command == "build":
-        gc.disable()  # there is little garbage, and to look for it takes a tenth of the time
+        gc.disable()  # there is little garbage, and collecting it takes a tenth of the time
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Read the navigation, and lay the packages out as they are imported: the reader of docstrings follows no links."""
+    """Read the navigation, and copy the packages to their import paths: the docstring reader does not follow links."""
     config.nav = _nav(config.nav)
     shutil.rmtree(_SOURCES, ignore_errors=True)
     for part in ("eks_hardware", *_PARTS):
@@ -73,7 +73,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, *, config: MkDocsConfig) -> Files:
-    """Add the pages that are not written by hand: of packages, and of files outside ``docs/``."""
+    """Add the generated pages: for packages, and for files outside ``docs/``."""
     for name, text in _api_pages():
         files.append(File.generated(config, name, content=text))
     waiting = [f"{DOCS}/{file.src_uri}" for file in files.documentation_pages() if file.abs_src_path]
@@ -94,7 +94,7 @@ def on_files(files: Files, *, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Point links that leave ``docs/`` to the pages of those files."""
+    """Rewrite links to files outside ``docs/`` to the pages of those files."""
     uri = page.file.src_uri
     origin = uri.removeprefix(_OUTSIDE) if uri.startswith(_OUTSIDE) else f"{DOCS}/{uri}"
     if not (ROOT / origin).is_file():
@@ -109,7 +109,7 @@ def on_page_markdown(markdown: str, *, page: Page, config: MkDocsConfig, files: 
 
 
 def _nav(entry: Any) -> Any:
-    """The navigation with folders opened, and files outside ``docs/`` as the site has them."""
+    """Return the navigation with folders expanded, and with site paths for files outside ``docs/``."""
     if isinstance(entry, list):
         return [_nav(each) for each in entry]
     if isinstance(entry, dict):
@@ -123,14 +123,14 @@ def _nav(entry: Any) -> Any:
 
 
 def _named(nav: Any) -> list[str]:
-    """Files outside ``docs/`` that the navigation names, as they are called in the repository."""
+    """Return the files outside ``docs/`` in the navigation, by their repository paths."""
     if isinstance(nav, str):
         return [nav.removeprefix(_OUTSIDE)] if nav.startswith(_OUTSIDE) else []
     return [found for item in (nav.values() if isinstance(nav, dict) else nav) for found in _named(item)]
 
 
 def _rewritten(markdown: str, moved: Callable[[str], str]) -> str:
-    """The text with every relative link outside code changed."""
+    """Return the text with every relative link outside code rewritten."""
     lines: list[str] = []
     fence = ""
     for line in markdown.split("\n"):
@@ -177,7 +177,7 @@ def _in_docs(target: str) -> bool:
 
 
 def _uri(target: str) -> str:
-    """Where the site has a file of the repository."""
+    """Return the site path of a repository file."""
     path = ROOT / target
     as_it_is = target.endswith(".md") or (path.is_file() and path.stat().st_size > _LARGEST_PAGE)
     return f"{_OUTSIDE}{target}" if as_it_is else f"{_OUTSIDE}{target}.md"
@@ -186,7 +186,7 @@ def _uri(target: str) -> str:
 def _outside(config: MkDocsConfig, target: str, inclusion: InclusionLevel) -> File:
     path = ROOT / target
     if not path.exists():
-        raise PluginError(f"a page links to {target}, which is not there")
+        raise PluginError(f"a page links to {target}, which does not exist")
     uri = _uri(target)
     if path.is_dir():
         content = _folder_page(target)
@@ -211,12 +211,12 @@ def _folder_page(target: str) -> str:
 
 
 def public_packages() -> list[str]:
-    """Packages and modules that other teams import: the first column of the table in ``docs/reference/python.md``."""
+    """Return the public packages and modules: the first column of the table in ``docs/reference/python.md``."""
     text = (ROOT / DOCS / _PYTHON).read_text(encoding="utf-8")
     found: list[str] = []
     for row in re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE):
         for name in re.findall(r"`([\w.]+)`", row):
-            # .cluster stands beside the one before it.
+            # .cluster is in the same package as the previous name.
             found.append(found[-1].rpartition(".")[0] + name if name.startswith(".") else name)
     return found
 

@@ -1,11 +1,11 @@
-"""Measures how much the tests notice: changes one thing in the code at a time, and runs the tests.
+"""Mutation tests: change one thing in the code at a time, and run the tests.
 
-``make mutants`` takes a fixed sample of small changes (mutations.py). Each is made in a copy of the tree below
-.build/mutants, where tests run until one fails: first those beside the module, then all unit tests that run this code,
-last those that look at what is synthesized. As many run at once as there are processors.
+``make mutants`` uses a fixed sample of small changes (mutations.py). It makes each change in a copy of the tree in
+.build/mutants and runs tests until one fails: first the tests of the module, then all unit tests that run this code,
+then the tests of the synthesized stacks. It runs one process per processor.
 
-Outcomes are kept in .build/mutants/outcomes.json, so that an interrupted run goes on; what survived is tried again. A
-mutant that no test notices is listed, unless equivalent.yaml says why no test can.
+Outcomes are saved in .build/mutants/outcomes.json, so an interrupted run continues; survivors are tried again. The
+result lists each mutant that no test detects, unless equivalent.yaml says why no test can.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ sys.path.insert(0, str(HERE))
 from mutations import Mutant, modules, mutants, source  # noqa: E402
 
 BUILD = ROOT / ".build" / "mutants"
-# Where mutants are looked for, and how many of every 20 come from there.
+# Code to mutate, and its share of every 20 mutants.
 TARGETS: Mapping[str, int] = {
     "eks_hardware/resolve": 6,
     "eks_hardware/rules": 6,
@@ -43,12 +43,12 @@ TARGETS: Mapping[str, int] = {
     "eks_hardware/resolve/zones.py": 1,
     "constructs": 4,
 }
-# Tests of properties that run this code.
+# Property tests that run this code.
 PROPERTIES = tuple(
     f"tests/properties/test_{name}.py"
     for name in ("aws_names", "cidrs", "rules_needs", "rules_user_data", "user_data", "write", "zones")
 )
-# Unit tests that run this code; those of commands, pages and the advisor would only say the same more slowly.
+# Unit tests that run this code; those of commands, pages and the advisor would only be slower.
 UNIT = (
     tuple(
         f"tests/unit/{name}"
@@ -70,7 +70,7 @@ UNIT = (
     )
     + PROPERTIES
 )
-# Tests of what is synthesized; they share one run of main.py.
+# Tests of synthesized stacks; they share one run of main.py.
 SYNTH = tuple(
     f"tests/synth/test_{name}.py"
     for name in (
@@ -88,7 +88,7 @@ SYNTH = tuple(
         "extend",
     )
 )
-# The tests that are most likely to notice, by the folder or module that a mutant is in.
+# The tests that are most likely to detect a mutant, by its folder or module.
 NEAREST: Mapping[str, Sequence[str]] = {
     "eks_hardware/resolve": ("tests/unit/resolve", "tests/unit/test_strategies.py"),
     "eks_hardware/rules": ("tests/unit/rules", "tests/properties/test_corpus.py"),
@@ -101,7 +101,7 @@ _SECONDS = 900
 
 
 def sample(count: int, seed: int = SEED) -> list[Mutant]:
-    """A fixed sample of mutants."""
+    """Return a fixed sample of mutants."""
     chosen: dict[str, Mutant] = {}
     for target, share in TARGETS.items():
         every = [each for file in modules(ROOT, (target,)) for each in mutants(ROOT, file) if each.key not in chosen]
@@ -112,9 +112,9 @@ def sample(count: int, seed: int = SEED) -> list[Mutant]:
 
 
 def copy_tree(tree: Path) -> None:
-    """Copy what Git would commit; links stay links.
+    """Copy the files that Git would commit; links stay links.
 
-    The modules of the sample are written as mutants are, without comments, so that only the change makes a difference.
+    Modules of the sample are written without comments, like mutants, so that only the mutation differs.
     """
     shutil.rmtree(tree, ignore_errors=True)
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
@@ -130,7 +130,7 @@ def copy_tree(tree: Path) -> None:
 
 
 def run_tests(tree: Path, tests: Sequence[str]) -> str:
-    """The first test that fails in a copy of the tree; empty where all pass."""
+    """Return the first test that fails in a copy of the tree, or an empty string if all pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     environment = {**os.environ, "PYTHONPATH": str(tree), "EKS_HARDWARE_PROPERTY_COUNT": "20"}
     try:
@@ -146,7 +146,7 @@ def run_tests(tree: Path, tests: Sequence[str]) -> str:
 
 
 def try_mutant(tree: Path, mutant: Mutant) -> str:
-    """The first test that notices a mutant."""
+    """Return the first test that detects a mutant."""
     file = tree / mutant.file
     before = file.read_text(encoding="utf-8")
     file.write_text(source(tree, mutant), encoding="utf-8")
@@ -165,10 +165,10 @@ def _stages(mutant: Mutant) -> Iterator[Sequence[str]]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="make mutants", description="how many changes of the code do tests notice?")
+    parser = argparse.ArgumentParser(prog="make mutants", description="count the code changes that the tests detect")
     parser.add_argument("--count", type=int, default=240)
     parser.add_argument("--only", default="", help="a regular expression for the path of a module")
-    parser.add_argument("--fresh", action="store_true", help="forget the outcomes of an earlier run")
+    parser.add_argument("--fresh", action="store_true", help="ignore the outcomes of an earlier run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args(argv)
     BUILD.mkdir(parents=True, exist_ok=True)
@@ -182,9 +182,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     for number in range(given.jobs):
         copy_tree(BUILD / f"tree-{number}")
         trees.put(BUILD / f"tree-{number}")
-    # Else every mutant would seem to be noticed.
+    # A failing test would make every mutant look detected.
     if failed := run_tests(BUILD / "tree-0", [*UNIT, *SYNTH]):
-        raise SystemExit(f"a test fails before anything is changed: {failed}")
+        raise SystemExit(f"a test fails without any mutation: {failed}")
 
     def attempt(mutant: Mutant) -> tuple[Mutant, str]:
         tree = trees.get()
@@ -202,12 +202,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def report(chosen: Sequence[Mutant], outcomes: Mapping[str, str], equivalent: int) -> int:
-    """Print what survived, and the figure; 1 where fewer than 95 % died."""
+    """Print the survivors and the counts; return 1 if fewer than 95 % died."""
     alive = [each for each in chosen if not outcomes.get(each.key)]
     print("\nsurvivors:" if alive else "\nno survivors", *sorted(map(str, alive)), sep="\n")
     for folder, count in sorted(Counter(_target(each) for each in chosen).items()):
         print(f"{folder}: {count - sum(_target(each) == folder for each in alive)} of {count} died")
-    print(f"{len(chosen) - len(alive)} of {len(chosen)} died; {equivalent} that no test can notice are left out")
+    print(f"{len(chosen) - len(alive)} of {len(chosen)} died; {equivalent} undetectable ones are left out")
     return 0 if len(alive) <= 0.05 * len(chosen) else 1
 
 

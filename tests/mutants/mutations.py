@@ -1,4 +1,4 @@
-"""Small changes of Python code, each of which a test should notice."""
+"""Small changes of Python code that tests should detect."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """What it is called in lists: it stays the same when lines above it come or go."""
+        """Its name in lists, which does not depend on line numbers."""
         return f"{self.file}: {self.before} -> {self.after}"
 
     def __str__(self) -> str:
@@ -115,13 +115,13 @@ class _Collector(ast.NodeTransformer):
             return self._offer(node, ast.Constant(value + 1))
         if (
             isinstance(value, str) and value and not value.startswith("https://") and " " not in value
-        ):  # text with spaces is for people
+        ):  # text with spaces is prose
             return self._offer(node, ast.Constant(f"{value}X"))
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
-        # x.strip() -> x: what a method does to a text, or to a list, is wanted by someone.
+        # x.strip() -> x: a call that changes a text or a list has a purpose.
         if isinstance(node.func, ast.Attribute) and node.func.attr in _DROPPED_METHODS:
             return self._offer(node, copy.deepcopy(node.func.value))
         if isinstance(node.func, ast.Name) and node.func.id == "sorted" and len(node.args) == 1:
@@ -149,7 +149,7 @@ class _Collector(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        # Annotations are no behaviour.
+        # Annotations do not affect behavior.
         node.body = [self.visit(each) for each in node.body]
         node.args.defaults = [self.visit(each) for each in node.args.defaults]
         node.args.kw_defaults = [each and self.visit(each) for each in node.args.kw_defaults]
@@ -157,7 +157,7 @@ class _Collector(ast.NodeTransformer):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        # Whether a dataclass is frozen is no behaviour.
+        # Frozen dataclasses do not affect behavior.
         node.body = [self.visit(each) for each in node.body]
         return node
 
@@ -168,7 +168,7 @@ class _Collector(ast.NodeTransformer):
         return node if _text(node.targets[0]) == "__all__" else self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        # Sentences: what is shown to people is tested by whole messages, not by each word.
+        # Sentences: tests compare whole messages, not each word.
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
@@ -181,7 +181,7 @@ _DROPPED_METHODS = frozenset(
 
 
 def mutants(root: Path, file: str) -> list[Mutant]:
-    """Every mutant of a module."""
+    """Yield every mutant of a module."""
     collector = _Collector()
     collector.visit(ast.parse((root / file).read_text(encoding="utf-8")))
     return [
@@ -192,7 +192,7 @@ def mutants(root: Path, file: str) -> list[Mutant]:
 
 
 def source(root: Path, mutant: Mutant) -> str:
-    """The changed module as text."""
+    """Return the changed module as text."""
     tree = ast.parse((root / mutant.file).read_text(encoding="utf-8"))
     return ast.unparse(ast.fix_missing_locations(_Collector(apply=mutant.index).visit(tree)))
 
@@ -207,7 +207,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def modules(root: Path, targets: Iterable[str]) -> list[str]:
-    """The modules below some folders or files, relative to the root."""
+    """Return the modules in folders or files, relative to the root."""
     found: list[Path] = []
     for each in targets:
         path = root / each
