@@ -37,8 +37,8 @@ Paths are written as `eks-hardware validate` and `eks-hardware explain` print th
 _CLI_HEAD = f"""\
 # Command line
 
-The output of `eks-hardware COMMAND --help` for every command. All commands use the same exit codes: 0 for success, 1 for
-a problem in the files or the account, 2 for wrong usage. If a command has other exit codes, its section lists them.
+The output of `eks-hardware COMMAND --help` for every command. All commands use the same exit codes: 0 for success, 1
+for a problem in the files or the account, 2 for wrong usage. If a command has others, its section lists them.
 
 {_WRITTEN_BY}
 """
