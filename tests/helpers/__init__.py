@@ -1,1 +1,1 @@
-"""What the tests share; importable as ``helpers`` (``pythonpath`` in pyproject.toml)."""
+"""Shared code of the tests, importable as ``helpers`` (``pythonpath`` in pyproject.toml)."""

@@ -1,4 +1,4 @@
-"""Adoptions for tests: a cluster that someone else owns, and pools for it."""
+"""Adoptions for tests: a cluster that another team owns, with pools."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NETWORK = {"existing": {"vpc_id": "vpc-0123456789abcdef0", "private_subnets": SU
 
 
 def adoption_document(*pools: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A file for some pools."""
+    """Return an adoption file with pools."""
     karpenter = {"node_pools": list(pools), **fields.pop("karpenter", {})}
     return {
         "name": "shared",
@@ -25,5 +25,5 @@ def adoption_document(*pools: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def adoption(*pools: dict[str, Any], **fields: Any) -> ResolvedAdoption:
-    """What follows from it; raises what is wrong."""
+    """Return the resolved adoption; raises its errors."""
     return resolve_adoption(Adoption.model_validate(adoption_document(*pools, **fields)), today=TODAY)

@@ -1,4 +1,4 @@
-"""Requests to the advisor, as tests need them."""
+"""Requests to the advisor for tests."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ CONFIGS = ROOT / "tests" / "unit" / "advisor" / "configs"
 
 
 def config_file(name: str) -> Path:
-    """The config.json of a public model, with its published dimensions."""
+    """Return the config.json of a public model, with its published dimensions."""
     return CONFIGS / f"{name}.json"
 
 
 @lru_cache(maxsize=64)
 def public_shape(name: str) -> Shape:
-    """The shape of a public model."""
+    """Return the shape of a public model."""
     return read_hf_config(config_file(name))
 
 
 def request_for(model: str | dict[str, Any], **said: Any) -> Request:
-    """A request for a public model, or for one that is described."""
+    """Return a request for a public model or a described one."""
     described = {"hf_config": f"{model}.json"} if isinstance(model, str) else model
     workload = WorkloadSpec.model_validate({"task": "inference", **said, "model": described})
     return Request(workload=workload, shape=shape_of(workload.model, folder=CONFIGS), regions=("us-east-1",))
@@ -66,23 +66,23 @@ EMBEDDINGS: Any = {
 
 
 def asking(*regions: str, **said: Any) -> Request:
-    """A request as a workload file makes it."""
+    """Return a request from the fields of a workload file."""
     places = {"regions": list(regions)} if regions else {}
     return request_of(read_workload(json.dumps({"version": 1, **said, **places})))
 
 
 def answer(*regions: str, only: tuple[str, ...] = (), **said: Any) -> Recommendation:
-    """What is recommended; in us-west-2, unless it says where."""
+    """Return the recommendation, in us-west-2 by default."""
     return recommend(asking(*(regions or ("us-west-2",)), **said), only=only)
 
 
 def families(found: Recommendation) -> list[str]:
-    """The families, best first."""
+    """Return the families, best first."""
     return [each.fit.kind.family for each in best_of_families(found.candidates)]
 
 
 def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) -> None:
-    """Multiply the prices of a family; None takes them away."""
+    """Multiply the prices of a family; None removes them."""
 
     def figure(catalogue: Catalogue, name: str, region: str, purchase: Any = "on-demand") -> Figure | None:
         found = instance_figure(catalogue, name, region, purchase)
@@ -94,7 +94,7 @@ def priced(monkeypatch: pytest.MonkeyPatch, family: str, times: float | None) ->
 
 
 def on(request: Request, name: str) -> Fit | Miss:
-    """How a request fits on an instance type, with what would help where it does not."""
+    """Return the fit of a request on an instance type, with suggestions if it does not fit."""
     kind = load().get(name)
     fitter = Fitter(request)
     found = fitter.on(kind)

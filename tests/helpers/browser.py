@@ -1,4 +1,4 @@
-"""The browser that tests look at pages with."""
+"""The browser for page tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from helpers.paths import ROOT
 
 
 def browser_folder() -> Path:
-    """Where the browser of the npm package is unpacked to, once for each version of it."""
+    """Return the folder of the unpacked browser from the npm package, one per version."""
     package = json.loads((ROOT / "node_modules/@sparticuz/chromium/package.json").read_text(encoding="utf-8"))
     return ROOT / ".build" / "browser" / str(package["version"])

@@ -1,4 +1,4 @@
-"""A table of many small cases as one test: a test of its own costs pytest more than such a case costs the code."""
+"""Many small cases as one test, because each pytest test costs more time than such a case."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PARAM = type(pytest.param())
 def in_one_test(
     names: str | Sequence[str], cases: Iterable[Any], *, ids: Callable[[Any], object] | Iterable[object] | None = None
 ) -> Callable[[Test], Test]:
-    """Like ``pytest.mark.parametrize``, but all cases run in one test, which shows every case that fails, 20 at most.
+    """Like ``pytest.mark.parametrize``, but in one test that shows every failing case, 20 at most.
 
-    Fixtures are made once for all cases: not for tests that write to ``tmp_path`` or patch something.
+    Fixtures are created once for all cases. Do not use it for tests that write to ``tmp_path`` or patch code.
     """
     arguments = [each.strip() for each in names.split(",")] if isinstance(names, str) else list(names)
     given = [case if isinstance(case, _PARAM) else pytest.param(*_values(case, len(arguments))) for case in cases]

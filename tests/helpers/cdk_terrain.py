@@ -1,4 +1,4 @@
-"""An environment with CDK Terrain beside CDK for Terraform, as ``pip install 'eks-hardware[cdktn]'`` makes it."""
+"""Environment with both CDK Terrain and CDK for Terraform, like ``pip install 'eks-hardware[cdktn]'``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helpers.running import Run
 
 if sys.version_info >= (3, 11):
     import tomllib
-else:  # comes with pytest there
+else:  # is installed with pytest there
     import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 CONSTRAINTS = ROOT / "constraints-cdktn.txt"
@@ -22,15 +22,15 @@ SWITCH = "EKS_HARDWARE_FRAMEWORK"
 
 
 def requirements() -> list[str]:
-    """What the project and its extra ``cdktn`` ask for."""
+    """Return the requirements of the project and its extra ``cdktn``."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return [*project["dependencies"], *project["optional-dependencies"]["cdktn"]]
 
 
 def environment() -> Path:
-    """Python of the environment; made once for a set of requirements, in about 20 seconds, by one test worker.
+    """Return Python of the environment; one test worker creates it per set of requirements, in about 20 seconds.
 
-    The project's own code is not installed: the checkout is what is tested.
+    The project's own code is not installed: the tests use the checkout.
     """
     wanted = "\n".join([sys.version, *requirements(), CONSTRAINTS.read_text(encoding="utf-8")])
     folder = ROOT / ".build" / "cdktn"
@@ -49,7 +49,7 @@ def environment() -> Path:
 
 
 def run(python: Path, framework: str, outdir: Path, *arguments: str, **variables: str) -> Run:
-    """Run Python with the checkout on its path and a framework chosen; an empty name chooses none."""
+    """Run Python with the checkout on its path and the given framework; an empty name sets none."""
     variables = {
         **os.environ,
         "CDKTF_OUTDIR": str(outdir),

@@ -1,7 +1,7 @@
-"""Run checkov over synthesized stacks.
+"""Checkov on synthesized stacks.
 
-Checkov reads Terraform JSON, but no policy in it: there a policy is text, and its checks of policies pass over text
-without a word. What has a policy therefore lies beside its stack a second time, as HCL, which checkov evaluates.
+Checkov reads Terraform JSON but not the policies in it: there, a policy is a string, and its policy checks skip strings
+silently. Each stack's policies are therefore also written as HCL next to the stack, which checkov evaluates.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ _ARN, _REFERENCE = re.compile(r"\$\{[^}]*\.arn\}"), re.compile(r"\$\{[^}]*\}")
 
 @dataclass(frozen=True)
 class Check:
-    """A check of one resource.
+    """Check of one resource.
 
     Attributes:
         id: checkov's id, such as ``CKV_AWS_58``.
-        name: what it wants.
-        passed: whether it has it.
-        folder: of the stack, below the scanned one.
-        type: type of the resource.
-        path: where its construct is, as ``mixed-hardware/platform/cluster/Resource``.
+        name: its requirement.
+        passed: whether the resource passes.
+        folder: the stack's folder, relative to the scanned one.
+        type: the resource type.
+        path: the construct path, such as ``mixed-hardware/platform/cluster/Resource``.
     """
 
     id: str
@@ -51,7 +51,7 @@ class Check:
 
 
 def scan(folder: Path) -> list[Check]:
-    """Every check of every stack below a folder, in one run."""
+    """Return every check of every stack in a folder, from one run."""
     assert PROGRAM.is_file(), "checkov is not installed: run `make scan`"
     addresses = {file.parent: _prepared(file) for file in sorted(folder.rglob(_STACK))}
     stacks = [
@@ -70,7 +70,7 @@ def scan(folder: Path) -> list[Check]:
 def _run(folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) -> list[tuple[object, ...]]:
     command = [str(PROGRAM), "--directory", str(folder), "--framework", "terraform", "terraform_json"]
     command += ["--skip-download", "--output", "json", "--compact"]
-    # Nothing of the machine's own: no settings, no tokens of a platform, and no look for a newer release.
+    # Exclude local settings, tokens of a platform, and the check for a newer release.
     environment = {"PATH": os.defpath, "HOME": str(folder), "CKV_SKIP_PACKAGE_UPDATE_CHECK": "true"}
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1200, check=False
@@ -88,7 +88,7 @@ def _run(folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) 
 
 
 def _prepared(file: Path) -> dict[str, tuple[str, str]]:
-    """Write the stack's policies as HCL beside it; type and construct path of its resources, by name."""
+    """Write the stack's policies as HCL next to it; return type and construct path of its resources, by name."""
     document = json.loads(file.read_text(encoding="utf-8"))
     (file.parent / _POLICIES).write_text("".join(_policies(document)), encoding="utf-8")
     found = {"aws": ("provider", "")}
@@ -103,7 +103,7 @@ def _policies(document: Mapping[str, Any]) -> Iterator[str]:
     for type_, named in document["resource"].items():
         for name, body in named.items():
             if "policy" in body:
-                # JSON is HCL. Checkov stumbles over a second reference in one text, so that none is left.
+                # JSON is valid HCL. Checkov fails on a second reference in one string, so all references are removed.
                 policy = _REFERENCE.sub(
                     "111122223333", _ARN.sub("arn:aws:service:region:111122223333:name", body["policy"])
                 )

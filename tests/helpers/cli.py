@@ -11,7 +11,7 @@ from eks_hardware.cli import app
 
 
 class Run(NamedTuple):
-    """What came of a command: exit code, stdout, stderr."""
+    """Result of a command: exit code, stdout, stderr."""
 
     code: int
     out: str
@@ -19,7 +19,7 @@ class Run(NamedTuple):
 
 
 def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> Run:
-    """Run ``eks-hardware`` in 80 columns without colours; an exception that is not an exit fails the test."""
+    """Run ``eks-hardware`` in 80 columns without colors; an exception other than an exit fails the test."""
     environ = {"COLUMNS": "80", "NO_COLOR": "1", **environ}
     result = CliRunner().invoke(app, [str(each) for each in arguments], input=stdin, env=environ)
     if result.exception and not isinstance(result.exception, SystemExit):
@@ -28,6 +28,6 @@ def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> Run
 
 
 def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
-    """The exit code, and what is on stdout and stderr together, in wide lines."""
+    """Return the exit code, and stdout and stderr together, in wide lines."""
     found = run(*arguments, stdin=stdin, **{"COLUMNS": "300", **environ})
     return found.code, found.out + found.err

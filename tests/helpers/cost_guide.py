@@ -1,4 +1,4 @@
-"""The tables of ``docs/guides/cost.md``: what older documents say of cost, and what the catalogue says today."""
+"""The tables of ``docs/guides/cost.md``: cost figures from older documents, and from today's catalogue."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _GIB = 1024**3
 
 @cache
 def documents() -> Any:
-    """What the documents say."""
+    """Return the figures of the documents."""
     return json.loads((TESTS / "unit" / "cost" / "documents.json").read_text(encoding="utf-8"))
 
 
 def guide() -> str:
-    """The guide with every table made anew; its words stay as they are."""
+    """Return the guide with every table regenerated and its text unchanged."""
     return _MARK.sub(_table, GUIDE.read_text(encoding="utf-8"))
 
 
 def tables() -> list[str]:
-    """Names of the tables that the guide has."""
+    """Return the names of the guide's tables."""
     return _MARK.findall(GUIDE.read_text(encoding="utf-8"))
 
 
@@ -42,19 +42,19 @@ def _table(found: re.Match[str]) -> str:
 
 
 def price(type_name: str) -> Figure:
-    """Today's on-demand price in the region of the documents."""
+    """Return today's On-Demand price in the region of the documents."""
     figure = instance_figure(load(), type_name, documents()["region"])
     assert figure is not None, type_name
     return figure
 
 
 def saving(gpu: float, other: float) -> int:
-    """By how many percent ``other`` is cheaper."""
+    """Return how many percent cheaper ``other`` is."""
     return round((1 - other / gpu) * 100)
 
 
 def notes(row: Any) -> Iterator[str]:
-    """What is to be said of the types of a comparison."""
+    """Return the notes on the types of a comparison."""
     for side in (row["gpu"], row["other"]):
         kind = load().get(side["type"])
         if kind.withdrawn:

@@ -1,4 +1,4 @@
-"""Comparisons of strategies whose stacks are synthesized once in a run, however often they are compared."""
+"""Comparisons of strategies whose stacks are synthesized once per run."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _AFTER = strategy(
 )
 
 EVERYTHING = (_BEFORE, _AFTER)
-"""Two strategies with something of everything between them: replaced, updated, gone, new."""
+"""Two strategies with every kind of change between them: replaced, updated, removed, new."""
 
 _SYNTHESIZED: dict[str, Sequence[Document]] = {}
 
 
 def synthesized(resolved: ResolvedStrategy) -> Sequence[Document]:
-    """The Terraform JSON of a strategy's stacks."""
+    """Return the Terraform JSON of a strategy's stacks."""
     key = repr(resolved)
     if key not in _SYNTHESIZED:
         _SYNTHESIZED[key] = synthesize(resolved)
@@ -44,12 +44,12 @@ def synthesized(resolved: ResolvedStrategy) -> Sequence[Document]:
 
 
 def compared(before: Strategy | Mapping[str, Any], after: Strategy | Mapping[str, Any]) -> Changes:
-    """Compare two strategies, or the sections of two, with their synthesized resources."""
+    """Compare two strategies, or sections of them, with their synthesized resources."""
     return compare(_strategy(before), _strategy(after), synthesize=synthesized)
 
 
 def compared_without_node(before: Strategy | Mapping[str, Any], after: Strategy | Mapping[str, Any]) -> Changes:
-    """Compare two strategies, or the sections of two, of whose resources only those of node groups are made up."""
+    """Compare two strategies, or sections of them, with generated resources for node groups only."""
     return compare(_strategy(before), _strategy(after), synthesize=_nodes)
 
 
@@ -58,7 +58,7 @@ def _strategy(given: Strategy | Mapping[str, Any]) -> Strategy:
 
 
 def _nodes(resolved: ResolvedStrategy) -> Sequence[Document]:
-    """The node groups of a strategy with their launch templates, as Terraform JSON."""
+    """Return the node groups of a strategy with their launch templates, as Terraform JSON."""
     templates, groups = {}, {}
     for each in resolved.node_groups:
         path = f"{resolved.name}/platform/nodes-{each.name}"

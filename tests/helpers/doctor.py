@@ -1,6 +1,6 @@
-"""Strategies to examine, and an AWS that answers what a test says.
+"""Strategies for the doctor, and AWS responses that a test defines.
 
-Answers have shapes that botocore's models accept; they stand in for calls that moto lacks.
+The responses match botocore's models. They replace calls that moto does not support.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REGION = "us-west-2"
 
 
 class RefusedError(Exception):
-    """An error that AWS answers with."""
+    """Error response from AWS."""
 
     def __init__(self, code: str, message: str = "refused by the test") -> None:
         self.code = code
@@ -50,13 +50,13 @@ Answer: TypeAlias = "Mapping[str, Any] | Exception | Callable[[dict[str, Any]], 
 _IDENTITY = {"sts:GetCallerIdentity": {"Account": ACCOUNT, "Arn": CALLER, "UserId": "AIDAEXAMPLE"}}
 
 
-# One for all tests: it keeps the models that it has read. Made here, not on first use, when a test may have put
-# its own class in the place of boto3's.
+# Shared by all tests, because it caches models. Created here and not on first use, when a test may have replaced
+# boto3's class.
 _SESSION = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
 
 
 def no_aws_settings(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Keep every AWS setting of this machine away; ``folder`` has none."""
+    """Hide every AWS setting of this machine; ``folder`` has none."""
     for name in [each for each in os.environ if each.startswith("AWS_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "config"))
@@ -70,7 +70,7 @@ def _first_client(service: str) -> Any:
 
 
 def _client_of(service: str) -> Any:
-    """A client with handlers of its own. A copy: making one takes ten times as long."""
+    """Return a client with its own handlers. It is a copy, because creating a client takes ten times as long."""
     first = _first_client(service)
     meta = copy.copy(first.meta)
     meta.events = copy.copy(meta.events)
@@ -80,11 +80,13 @@ def _client_of(service: str) -> Any:
 
 
 def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None) -> Aws:
-    """An account by its answers: ``{"ec2:DescribeVpcs": {"Vpcs": []}}``, an error, or a function of the parameters.
+    """Return an account that is defined by its responses.
+
+    A response is a value such as ``{"ec2:DescribeVpcs": {"Vpcs": []}}``, an error, or a function of the parameters.
 
     Args:
-        answers: by IAM action.
-        otherwise: the answer to every other call; a call without one fails the test.
+        answers: responses by IAM action.
+        otherwise: the response to every other call; without it, such a call fails the test.
     """
     known = {**_IDENTITY, **answers}
 
@@ -116,18 +118,18 @@ def answering(answers: Mapping[str, Answer], *, otherwise: Answer | None = None)
 
 
 def date(text: str) -> datetime.datetime:
-    """A moment as AWS answers it: ``2026-12-01`` at midnight UTC."""
+    """Return a date as AWS does: ``2026-12-01`` at midnight UTC."""
     return datetime.datetime.fromisoformat(text).replace(tzinfo=datetime.timezone.utc)
 
 
 def of_moto() -> Aws:
-    """The account that moto makes up, for use inside of ``mock_aws``."""
+    """Return moto's account, for use inside ``mock_aws``."""
     session = boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)
     return Aws(session.client)
 
 
 def loaded(*groups: dict[str, Any], **fields: Any) -> LoadedStrategy:
-    """A strategy without errors, as a file would be loaded."""
+    """Return a strategy without errors, as if it was loaded from a file."""
     strategy = parse_strategy(yaml.safe_dump(document(*groups, **fields)), file="demo.yaml")
     wrong = [each for each in check_rules(strategy.strategy, today=TODAY) if each.severity.value == "error"]
     assert not wrong, "\n".join(map(str, wrong))
@@ -139,7 +141,7 @@ def subject_of(strategy: LoadedStrategy, caller: Caller | None = None, profile: 
 
 
 def look(check: Check, aws: Aws, /, *groups: dict[str, Any], caller: Caller | None = None, **fields: Any) -> Outcome:
-    """Run one check of a strategy; it makes no call beside those that it declares."""
+    """Run one check of a strategy, and fail for calls that it does not declare."""
     outcome = run.outcomes(subject_of(loaded(*groups, **fields), caller), aws, [check])[0]
     assert aws.asked <= {*check.CALLS, "sts:GetCallerIdentity"}
     for finding in outcome.findings:
@@ -154,7 +156,7 @@ _OF_THE_CLI = {"output", "profile", "query", "region"}
 
 
 def check_command(command: str) -> None:
-    """Assert that a command is one of the AWS CLI: the service, its operation, and options that it takes."""
+    """Assert that a command exists in the AWS CLI: the service, its operation and its options."""
     program, service, operation, *rest = shlex.split(command)
     assert program == "aws"
     options = {word.removeprefix("--") for word in rest if word.startswith("--")}
@@ -163,7 +165,7 @@ def check_command(command: str) -> None:
 
 @cache
 def _options(service: str, operation: str) -> frozenset[str]:
-    """What an operation takes, as the AWS CLI writes it."""
+    """Return the options of an operation, as the AWS CLI writes them."""
     session: Any = _SESSION._session
     model = session.get_service_model(service)
     names = {xform_name(name, "-"): name for name in model.operation_names}
@@ -172,5 +174,5 @@ def _options(service: str, operation: str) -> frozenset[str]:
 
 
 def found(outcome: Outcome) -> list[tuple[str, str]]:
-    """Code and path of every finding."""
+    """Return code and path of every finding."""
     return [(each.code, each.path) for each in outcome.findings]

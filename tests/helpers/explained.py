@@ -1,4 +1,4 @@
-"""What `explain` shows of every strategy that ships and of those made for the rest."""
+"""The output of `explain` for every strategy that ships, and for strategies that cover the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs in guides, run as they are written in a project of another team."""
+"""Programs in guides, run as written in another team's project."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from helpers.paths import ROOT, SHIPPED
 
 
 def blocks(guide: str, language: str = "python") -> list[str]:
-    """The blocks of code of a guide, in order."""
+    """Return the code blocks of a guide, in order."""
     text = (ROOT / "docs" / "guides" / f"{guide}.md").read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
 
 
 def run_program(folder: Path, program: str) -> tuple[int, str]:
-    """Run a program from a folder, as ``python main.py`` does; its exit code and stderr.
+    """Run a program from a folder like ``python main.py``; return its exit code and stderr.
 
-    It shares this process, because starting Python and Node takes longer than what the program does.
-    tests/package and tests/examples run programs in processes of their own.
+    It runs in this process, because starting Python and Node takes longer than the program. tests/package and
+    tests/examples run programs in separate processes.
     """
     (folder / "main.py").write_text(program, encoding="utf-8")
     from cdktf import App
 
     with contextlib.redirect_stderr(io.StringIO()) as stderr, pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        # Node has read CDKTF_OUTDIR already.
+        # Node has already read CDKTF_OUTDIR.
         patch.setattr(App, "__init__", functools.partialmethod(App.__init__, outdir=str(folder / "out")))
         patch.syspath_prepend(str(folder))
         patch.setattr("sys.argv", ["main.py"])
@@ -50,7 +50,7 @@ def run_program(folder: Path, program: str) -> tuple[int, str]:
 
 
 def run(folder: Path, program: str, added: str = "") -> tuple[int, str]:
-    """Run a ``main.py`` whose strategy is mixed-hardware and what is added to it; its exit code and stderr."""
+    """Run a ``main.py`` with mixed-hardware and additions as its strategy; return its exit code and stderr."""
     (folder / "strategies").mkdir(exist_ok=True)
     strategy = folder / "strategies" / "mixed-hardware.yaml"
     shutil.copy(SHIPPED / strategy.name, strategy)
@@ -60,7 +60,7 @@ def run(folder: Path, program: str, added: str = "") -> tuple[int, str]:
 
 
 def synthesized(folder: Path, program: str, added: str = "") -> dict[str, Template]:
-    """Run a ``main.py`` that is right; its stacks by name."""
+    """Run a valid ``main.py``; return its stacks by name."""
     code, said = run(folder, program, added)
     assert code == 0, said
     assert said == ""

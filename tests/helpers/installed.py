@@ -1,4 +1,4 @@
-"""The wheel, built from an sdist of this checkout, and an environment that has it."""
+"""The wheel, built from an sdist of this checkout, and an environment with it."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ RUBBISH = (
     "eks_hardware/chart.tgz",
     "stacks/terraform.demo.tfstate",
 )
-"""What lies about in a checkout and is published nowhere."""
+"""Files in a checkout that are never published."""
 
 _PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
-# What a process of somebody else has of this one's environment.
+# Variables that a separate user's process would keep.
 _KEPT = ("HOME", "LANG", "LC_ALL", "TMPDIR", "JSII_RUNTIME_PACKAGE_CACHE_ROOT")
 
 
 @dataclass(frozen=True)
 class Distributions:
-    """What is published.
+    """The published files.
 
     Attributes:
         source: the copy of the checkout that they are built from.
@@ -46,7 +46,7 @@ class Distributions:
     wheel: Path
 
     def code_files(self) -> set[str]:
-        """Every file of the package that Git would commit; the links in it stand for the folders at the top."""
+        """Return every file of the package that Git would commit; its links are replaced by the top-level folders."""
         files = {
             file.relative_to(self.source).as_posix()
             for folder in CODE
@@ -58,7 +58,7 @@ class Distributions:
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel and what it depends on, and nothing of this checkout."""
+    """Environment with the wheel and its dependencies, and nothing of this checkout."""
 
     folder: Path
 
@@ -74,7 +74,7 @@ class Installed:
         return found
 
     def environment(self, **variables: str) -> dict[str, str]:
-        """Where the commands of the environment are found first, and nothing of this process leaks in."""
+        """Variables with the environment's commands first on the path, and nothing of this process."""
         path = [each for each in os.environ["PATH"].split(os.pathsep) if not Path(each).is_relative_to(ROOT)]
         return {
             **{name: os.environ[name] for name in _KEPT if name in os.environ},
@@ -86,7 +86,7 @@ class Installed:
         }
 
     def run(self, *command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-        """Run a command, such as ``python`` or ``eks-hardware``, as somebody would who has activated it."""
+        """Run a command such as ``python`` or ``eks-hardware`` as in an activated environment."""
         return subprocess.run(
             ["/usr/bin/env", *map(str, command)],
             cwd=cwd,
@@ -100,14 +100,14 @@ class Installed:
 
 
 def copy_checkout(target: Path) -> None:
-    """Copy what Git would commit of this checkout."""
+    """Copy the files of this checkout that Git would commit."""
     lines = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
     ignored = [line.rstrip("/") for line in lines if line and not line.startswith("#")]
     shutil.copytree(ROOT, target, ignore=shutil.ignore_patterns(".git", *ignored), symlinks=True)
 
 
 def leave_rubbish(source: Path) -> None:
-    """Put into a copy of the checkout what people and programs leave there."""
+    """Add files to a copy of the checkout that people and programs leave behind."""
     for each in RUBBISH:
         (source / each).parent.mkdir(parents=True, exist_ok=True)
         (source / each).write_text("rubbish", encoding="utf-8")
@@ -121,10 +121,10 @@ def build(source: Path, target: Path) -> Distributions:
 
 
 def install(wheel: Path) -> Installed:
-    """Install a wheel into an environment that has what it depends on, in the versions of the checkout.
+    """Install a wheel into an environment with its dependencies, in the versions of the checkout.
 
-    The environment is made once for a set of requirements, in half a minute, and kept. It lies in a folder with a
-    space in its name.
+    The environment is created once per set of requirements, in half a minute, and kept. Its folder name contains a
+    space.
     """
     requirements = _requirements(wheel)
     constraints = ROOT / "constraints.txt"
@@ -140,7 +140,7 @@ def install(wheel: Path) -> Installed:
 
 
 def _requirements(wheel: Path) -> list[str]:
-    """What a wheel needs without its extras."""
+    """Return the requirements of a wheel without its extras."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
         metadata = message_from_bytes(archive.read(name))

@@ -1,4 +1,4 @@
-"""Strategies that describe workloads, and a recommender that answers as a test says."""
+"""Strategies with workloads, and a recommender with predefined answers."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ WORKLOAD = "{task: inference, model: {parameters: 8B}, framework: vllm}"
 
 
 def group_line(name: str = "llm", workload: str = WORKLOAD, **fields: str) -> str:
-    """A group that describes its workload, as a line of a file."""
+    """Return a group with a workload, as a line of a file."""
     given = {"scaling": "{max: 2}", **fields, "workload": workload}
     return f"  - {{name: {name}, {', '.join(f'{key}: {value}' for key, value in given.items())}}}\n"
 
 
 def pool_lines(name: str = "llm", workload: str = WORKLOAD, **fields: str) -> str:
-    """A Karpenter section with one pool that describes its workload."""
+    """Return a Karpenter section with one pool that has a workload."""
     given = {"limits": "{nvidia.com/gpu: 8}", **fields, "workload": workload}
     body = ", ".join(f"{key}: {value}" for key, value in given.items())
     return f"karpenter:\n  node_pools:\n    - {{name: {name}, {body}}}\n"
 
 
 def write_strategy(folder: Path, *parts: str, name: str = "demo") -> Path:
-    """A strategy file of some parts after :data:`HEAD`."""
+    """Write a strategy file from parts after :data:`HEAD`."""
     file = folder / f"{name}.yaml"
     file.write_text(HEAD.replace("name: demo", f"name: {name}") + "".join(parts), encoding="utf-8")
     return file
@@ -46,7 +46,7 @@ def write_strategy(folder: Path, *parts: str, name: str = "demo") -> Path:
 def candidate(
     name: str, *, nodes: int = 1, region: str = "us-west-2", purchase: str = "on-demand", usd_per_hour: float | None = 1
 ) -> Candidate:
-    """A candidate of the real catalogue, with figures that do not matter."""
+    """Return a candidate from the real catalogue, with arbitrary figures."""
     kind = load().get(name)
     devices = (kind.accelerator.count if kind.accelerator else 0) * nodes
     fit = Fit(
@@ -82,7 +82,7 @@ def candidate(
 
 
 class FakeRecommender:
-    """Answers with the candidates that it was made with, best first, and remembers what it was asked."""
+    """Recommender that returns its predefined candidates, best first, and records the requests."""
 
     def __init__(self, *candidates: Candidate | str, nearest: tuple[Miss, ...] = ()) -> None:
         self.candidates = tuple(candidate(each) if isinstance(each, str) else each for each in candidates)
@@ -108,7 +108,7 @@ class FakeRecommender:
 
 
 def entry(path: str = "node_groups[llm]", overlays: tuple[str, ...] = (), **asked: Any) -> lock.Entry:
-    """What a lock file holds of a group."""
+    """Return the entry of a lock file for a group."""
     return lock.Entry(
         path=path,
         overlays=overlays,

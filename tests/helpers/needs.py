@@ -1,4 +1,4 @@
-"""What the rules about software say of nodes."""
+"""Messages of the rules about software for nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def neurons(**fields: Any) -> dict[str, Any]:
 
 
 def said(*groups: dict[str, Any], **fields: Any) -> dict[str, str]:
-    """The messages of these rules, by code."""
+    """Return the messages of these rules, by code."""
     context = Context(Strategy.model_validate(document(*groups, **fields)), CATALOGUE, TODAY)
     return {
         code: message

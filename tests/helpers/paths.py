@@ -1,4 +1,4 @@
-"""Where things lie in the repository."""
+"""Paths in the repository."""
 
 from __future__ import annotations
 
@@ -9,4 +9,4 @@ ROOT = TESTS.parent
 GOLDEN = TESTS / "golden"
 SHIPPED = ROOT / "config" / "strategies"
 SPECIAL = TESTS / "synth" / "strategies"
-"""Strategies for what no shipped one uses."""
+"""Strategies for features that no shipped strategy uses."""

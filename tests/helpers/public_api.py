@@ -1,5 +1,7 @@
-"""The packages that other teams import, as docs/reference/python.md lists them; read from the source, so that Node is
-not started."""
+"""The packages that other teams import, as docs/reference/python.md lists them.
+
+They are read from the source, so Node does not start.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ Definition = ast.ClassDef | ast.FunctionDef
 
 
 def listed(text: str) -> list[str]:
-    """The packages in the first column of a table; ``.efa`` behind ``eks_hardware.constructs.iam`` is its sibling."""
+    """Return the packages in the first column of a table; ``.efa`` after ``eks_hardware.constructs.iam`` is its
+    sibling.
+    """
     found: list[str] = []
     for row in re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE):
         for name in re.findall(r"`([\w.]+)`", row):
@@ -29,7 +33,7 @@ PUBLIC = listed(PAGE.read_text(encoding="utf-8"))
 
 
 def file_of(package: str) -> Path:
-    """The file of a package or module."""
+    """Return the file of a package or module."""
     parts = package.split(".")[1:]
     top = ROOT if parts and parts[0] in ("config", "constructs", "stacks") else ROOT / "eks_hardware"
     folder = top.joinpath(*parts)
@@ -38,13 +42,13 @@ def file_of(package: str) -> Path:
 
 @cache
 def tree(package: str) -> ast.Module:
-    """The source of a package or module."""
+    """Return the syntax tree of a package or module."""
     return ast.parse(file_of(package).read_text(encoding="utf-8"))
 
 
 @cache
 def exported(package: str) -> list[str]:
-    """The names in ``__all__``."""
+    """Return the names in ``__all__``."""
     for node in tree(package).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
             return list(ast.literal_eval(node.value))
@@ -53,10 +57,10 @@ def exported(package: str) -> list[str]:
 
 @cache
 def definition(package: str, name: str) -> Definition | None:
-    """The class or function of a name, wherever it is defined; None for a constant or an alias of a type.
+    """Return the class or function of a name, wherever it is defined; None for a constant or a type alias.
 
     Raises:
-        AssertionError: there is no such name.
+        AssertionError: the name does not exist.
     """
     body = list(_statements(tree(package).body))
     for node in body:
@@ -72,7 +76,7 @@ def definition(package: str, name: str) -> Definition | None:
 
 
 def definitions(package: str) -> Iterator[tuple[str, Definition]]:
-    """The public classes and functions of a package."""
+    """Return the public classes and functions of a package."""
     for name in exported(package):
         found = definition(package, name)
         if found is not None:
@@ -80,7 +84,7 @@ def definitions(package: str) -> Iterator[tuple[str, Definition]]:
 
 
 def constant_text(package: str, name: str) -> str:
-    """The text behind a constant or an alias of a type; empty without one."""
+    """Return the text after a constant or a type alias; empty without one."""
     body = list(_statements(tree(package).body))
     for node, following in zip(body, [*body[1:], None], strict=True):
         if name in _assigned(node):
@@ -94,25 +98,25 @@ def constant_text(package: str, name: str) -> str:
 
 
 def members(found: ast.ClassDef) -> Iterator[ast.FunctionDef]:
-    """The public methods and properties of a class."""
+    """Return the public methods and properties of a class."""
     for node in found.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             yield node
 
 
 def initializer(found: ast.ClassDef) -> ast.FunctionDef | None:
-    """``__init__`` of a class."""
+    """Return ``__init__`` of a class."""
     return next((each for each in found.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"), None)
 
 
 def is_construct(found: Definition) -> bool:
-    """Whether it is a class of constructs or stacks."""
+    """Return whether it is a class of constructs or stacks."""
     bases = [ast.unparse(base) for base in found.bases] if isinstance(found, ast.ClassDef) else []
     return bool({"Construct", "TerraformStack"} & set(bases))
 
 
 def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """Statements of a module, those under ``if TYPE_CHECKING`` included."""
+    """Yield the statements of a module, including those under ``if TYPE_CHECKING``."""
     for node in body:
         if isinstance(node, ast.If):
             yield from _statements(node.body)

@@ -1,16 +1,16 @@
-"""Random strategies for property tests: what a person could have written, and what nobody should have.
+"""Random strategies for property tests: plausible ones, and invalid ones.
 
-Four layers, each laid over the one before:
+The layers build on each other:
 
-* :func:`coherent`: hardware of the catalogue in the regions that have it, features that go together; most pass.
-* :func:`seasoned`: what is shown of some code (`eks-hardware rules CODE`), its mistake or its fix; so every rule fires.
-* :func:`stretched`: any field of the models set to any value that its schema takes; some pass.
-* :func:`mistaken`: wrong names, wrong types, lost and doubled values; hardly any pass.
+* :func:`coherent`: hardware of the catalogue in the regions that have it, with compatible features; most pass.
+* :func:`seasoned`: adds the mistake or the fix of a code (`eks-hardware rules CODE`), so every rule fires.
+* :func:`stretched`: sets any field of the models to any value that its schema accepts; some pass.
+* :func:`mistaken`: wrong names, wrong types, lost and duplicate values; hardly any pass.
 
-:func:`texts` writes such documents as YAML, in block or flow style, now and then with a slip of the keyboard.
+:func:`texts` writes such documents as YAML, in block or flow style, sometimes with a typing mistake.
 
-Tests that use them are the same in every run. ``EKS_HARDWARE_PROPERTY_SEED=random``, or a number, makes other examples;
-``EKS_HARDWARE_PROPERTY_COUNT`` says how many.
+Tests that use them are the same in every run. ``EKS_HARDWARE_PROPERTY_SEED=random``, or a number, creates other
+examples; ``EKS_HARDWARE_PROPERTY_COUNT`` sets their number.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ KMS_ID = "1234abcd-12ab-44cd-96ef-1234567890ab"
 
 
 def for_each(values: st.SearchStrategy[Any], check: Callable[[Any], None], *, count: int) -> None:
-    """Call ``check`` with so many random values; the environment may say where to start.
+    """Call ``check`` with random values; the environment can set the seed.
 
-    Ten at a time: after these Hypothesis makes most examples by copying parts of one into places where they do not fit,
-    which in documents of this size leaves little but the first of all choices.
+    It runs ten at a time. After ten, Hypothesis creates most examples by copying parts of one to places where they do
+    not fit. In documents of this size, the examples would then differ only in the first choice.
     """
     given_seed = os.environ.get("EKS_HARDWARE_PROPERTY_SEED", "0")
     number = secrets.randbits(32) if given_seed == "random" else int(given_seed)
@@ -67,17 +67,17 @@ _AT_A_TIME = 10
 
 
 def property_count(default: int) -> int:
-    """How many examples a test takes."""
+    """Return the number of examples for a test."""
     return int(os.environ.get("EKS_HARDWARE_PROPERTY_COUNT", str(default)))
 
 
 def rarely(draw: st.DrawFn, odds: int = 4) -> bool:
-    """True once in so many times; false is what an example shrinks to."""
+    """Return True once in a number of times; examples shrink to False."""
     return draw(st.integers(0, odds - 1)) == odds - 1
 
 
 def some(draw: st.DrawFn, values: Sequence[Any], most: int = 3, least: int = 0) -> list[Any]:
-    """A few of some values, each once."""
+    """Return a few of the values, each at most once."""
     if not values:
         return []
     return draw(st.lists(st.sampled_from(values), min_size=least, max_size=min(most, len(values)), unique_by=repr))
@@ -87,7 +87,7 @@ def some(draw: st.DrawFn, values: Sequence[Any], most: int = 3, least: int = 0) 
 
 
 def behaviour(kind: InstanceType) -> tuple[Any, ...]:
-    """What makes a type resolve in another way than its neighbours."""
+    """Return the properties that make a type resolve differently from others."""
     gpu = kind.accelerator
     return (
         kind.hardware,
@@ -105,7 +105,7 @@ def behaviour(kind: InstanceType) -> tuple[Any, ...]:
 
 @cache
 def offered(region: str) -> Mapping[Hardware, tuple[InstanceType, ...]]:
-    """Types of a region that an image of EKS fits, one for each way to behave."""
+    """Return the types of a region that an EKS image supports, one for each behavior."""
     found: dict[tuple[Any, ...], InstanceType] = {}
     for kind in map(CATALOGUE.get, CATALOGUE.names):
         if kind.ami_types and not kind.withdrawn and CATALOGUE.offered(kind.name, region):
@@ -115,13 +115,13 @@ def offered(region: str) -> Mapping[Hardware, tuple[InstanceType, ...]]:
 
 @st.composite
 def hardware(draw: st.DrawFn, region: str) -> InstanceType:
-    """A type that the region offers."""
+    """Return a type that the region offers."""
     by_hardware = {each: kinds for each, kinds in offered(region).items() if kinds}
     return draw(st.sampled_from(by_hardware[draw(st.sampled_from(sorted(by_hardware)))]))
 
 
 def siblings(kind: InstanceType, region: str, *, efa: bool) -> list[str]:
-    """Types that may stand beside one in a group."""
+    """Return types that can be in a group with this one."""
     return [
         other.name
         for other in CATALOGUE.select(family=kind.family, region=region)
@@ -180,13 +180,13 @@ USER_DATA = {
 
 
 def is_bottlerocket(kind: InstanceType) -> bool:
-    """Whether Bottlerocket has an image for a type."""
+    """Return whether Bottlerocket has an image for a type."""
     return any(each.startswith("BOTTLEROCKET") for each in kind.ami_types)
 
 
 @st.composite
 def node_settings(draw: st.DrawFn, kind: InstanceType, family: str) -> Document:
-    """What groups and pools have in common, beside hardware and zones."""
+    """Return settings that groups and pools share, except hardware and zones."""
     fields: dict[str, st.SearchStrategy[Any]] = {
         "workload": st.sampled_from(["general", "training", "inference", "development"]),
         "labels": LABELS,
@@ -215,7 +215,7 @@ def node_settings(draw: st.DrawFn, kind: InstanceType, family: str) -> Document:
 
 @st.composite
 def group(draw: st.DrawFn, region: str, name: str) -> Document:
-    """A node group that could be."""
+    """Return a plausible node group."""
     kind = draw(hardware(region))
     efa = kind.supports_efa and draw(st.booleans())
     types = [kind.name]
@@ -262,7 +262,7 @@ def group(draw: st.DrawFn, region: str, name: str) -> Document:
 
 @st.composite
 def scalings(draw: st.DrawFn, capacity: str) -> Document:
-    """How many nodes a group has."""
+    """Return the scaling of a group."""
     most = draw(st.sampled_from([1, 2, 4, 8, 32]))
     least = 0 if capacity == "capacity-block" else draw(st.sampled_from([0, 0, 0, 1]))
     scaling: Document = {"max": most}
@@ -305,7 +305,7 @@ DISRUPTIONS = st.fixed_dictionaries(
 
 @st.composite
 def pool(draw: st.DrawFn, region: str, name: str) -> Document:
-    """A node pool that could be."""
+    """Return a plausible node pool."""
     kind = draw(hardware(region).filter(known_to_karpenter))
     efa = kind.supports_efa and draw(st.booleans())
     family = "bottlerocket" if is_bottlerocket(kind) and rarely(draw) else "al2023"
@@ -343,17 +343,17 @@ def pool(draw: st.DrawFn, region: str, name: str) -> Document:
         fields["weight"] = draw(st.sampled_from([1, 50, 100]))
     if rarely(draw):
         fields["disruption"] = draw(DISRUPTIONS)
-    # So that most pools are for pods of their own.
+    # Most pools are then for their own pods.
     fields["labels"] = {**fields.get("labels", {}), "pool": name}
     return fields
 
 
-# --- what is around the nodes
+# --- surroundings of the nodes
 
 
 @st.composite
 def networks(draw: st.DrawFn, region: str) -> Document:
-    """A VPC, made or given."""
+    """Return a VPC, new or existing."""
     zones = CATALOGUE.zone_ids(region)
     if rarely(draw, 5):
         given = {zone: f"subnet-{index:017x}" for index, zone in enumerate(zones)}
@@ -383,7 +383,7 @@ def networks(draw: st.DrawFn, region: str) -> Document:
 
 @st.composite
 def clusters(draw: st.DrawFn, region: str) -> Document:
-    """A control plane."""
+    """Return a control plane."""
     ours = [name for name, fact in facts.addons().items() if not fact["before_nodes"]]
     versions = [each for each in facts.eks()["versions"]["supported"] if each > "1.32"]
     key = f"arn:aws:kms:{region}:111122223333:key/{KMS_ID}"
@@ -432,7 +432,7 @@ TEAMS = st.lists(
 
 @st.composite
 def platforms(draw: st.DrawFn) -> Document:
-    """What runs on the cluster."""
+    """Return the software on the cluster."""
     switches = ("dcgm_exporter", "neuron_monitor", "prometheus", "kueue", "load_balancer_controller", "gpu_operator")
     kubernetes: Document = dict.fromkeys(some(draw, switches), True)
     if draw(st.booleans()):
@@ -448,7 +448,7 @@ def platforms(draw: st.DrawFn) -> Document:
 
 @st.composite
 def storages(draw: st.DrawFn, region: str) -> Document:
-    """Shared storage."""
+    """Return shared storage."""
     key = f"arn:aws:kms:{region}:111122223333:key/{KMS_ID}"
     lustre = (
         {},
@@ -493,7 +493,7 @@ NAMES = ("demo", "A", "0_-", "C" * 100, "sg-0123456789abcdef0", "x-kubernetes", 
 
 @st.composite
 def coherent(draw: st.DrawFn) -> Document:
-    """A strategy whose parts go together, as far as can be told without the rules."""
+    """Return a strategy whose parts are compatible, as far as possible without the rules."""
     region = draw(st.sampled_from([*USUAL_REGIONS * 8, *REGIONS]))
     cpu = [kind.name for kind in offered(region)[Hardware.CPU] if kind.network_cards[0].max_interfaces]
     usual = [each for each in ("m7i.large", "m6i.large", "m5.large") if CATALOGUE.offered(each, region)]
@@ -527,19 +527,19 @@ def coherent(draw: st.DrawFn) -> Document:
     return document
 
 
-# --- what explanations show
+# --- examples of explanations
 
 
 @cache
 def fragments() -> tuple[Document, ...]:
-    """Every part of a strategy that an explanation shows."""
+    """Return every strategy part in an explanation."""
     texts = [text for each in explanations().values() for text in (each.breaks, each.fixed) if not is_whole(text)]
     roots = [parse(text, "fragment").root for text in texts]
     return tuple(root.plain() for root in roots if root is not None)
 
 
 def laid_over(base: Any, over: Any) -> Any:
-    """``over`` merged into ``base`` as overlays are."""
+    """Return ``over`` merged into ``base``, like overlays."""
     if isinstance(base, dict) and isinstance(over, dict):
         merged = {key: laid_over(base.get(key), value) for key, value in over.items() if value is not None}
         return {**{key: value for key, value in base.items() if key not in over}, **merged}
@@ -557,12 +557,12 @@ def _named(value: Any) -> bool:
 
 @st.composite
 def seasoned(draw: st.DrawFn, document: Document) -> Document:
-    """The document with something that an explanation shows."""
+    """Return the document with a part from an explanation."""
     merged: Document = laid_over(document, draw(st.sampled_from(fragments())))
     return merged
 
 
-# --- any value that a schema takes
+# --- any value that a schema accepts
 
 SCHEMA: Schema = Strategy.model_json_schema()
 
@@ -611,7 +611,7 @@ JSON = st.recursive(
     ),
     max_leaves=6,
 )
-# Names that mean something; a random one of the right form would only ever be unknown.
+# Known names, because a random name of the right form would always be unknown.
 KNOWN: Mapping[str, st.SearchStrategy[Any]] = {
     r"^[a-z0-9-]+\.[a-z0-9-]+$": st.sampled_from(CATALOGUE.names),
     r"^[a-z][a-z0-9-]{1,30}$": st.sampled_from(CATALOGUE.families),
@@ -646,7 +646,7 @@ def _number(schema: Schema) -> st.SearchStrategy[Any]:
 
 
 def values(schema: Schema) -> st.SearchStrategy[Any]:
-    """Values that a schema takes, or nearly."""
+    """Return values that a schema accepts, or almost accepts."""
     schema = _followed(schema)
     if "const" in schema:
         return st.just(schema["const"])
@@ -692,14 +692,14 @@ def _model(draw: st.DrawFn, schema: Schema) -> Document:
 
 @st.composite
 def stretched(draw: st.DrawFn, value: Any, schema: Schema = SCHEMA) -> Any:
-    """``value`` with one thing in it set to what its schema takes."""
+    """Return ``value`` with one field set to a value that its schema accepts."""
     schema = _followed(schema)
     for several in ("anyOf", "oneOf"):
         if several in schema:
             fitting = [each for each in map(_followed, schema[several]) if each.get("type") == _type_of(value)]
             schema = draw(st.sampled_from(fitting or [_followed(each) for each in schema[several]]))
     if "properties" in schema and isinstance(value, dict):
-        # Version and name are of no interest.
+        # Version and name do not matter.
         names = sorted(set(schema["properties"]) - {"version"})
         name = draw(st.sampled_from(names))
         inner = schema["properties"][name]
@@ -721,7 +721,7 @@ def _type_of(value: Any) -> str:
 
 
 def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths of everything in a document."""
+    """Return the paths of all values in a document."""
     found = [path] if path else []
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in parts:
@@ -730,7 +730,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def _changed(value: Any, path: tuple[Any, ...], change: Any) -> Any:
-    """A copy in which ``change(holder, key)`` was applied to the copied holder of the place."""
+    """Return a copy in which ``change(holder, key)`` was applied to the copied holder of the value."""
     copy = dict(value) if isinstance(value, dict) else list(value)
     if len(path) == 1:
         change(copy, path[0])
@@ -763,7 +763,7 @@ ODD: tuple[Any, ...] = (
 
 @st.composite
 def mistaken(draw: st.DrawFn, document: Document) -> Document:
-    """The document with one thing wrong in it, most likely."""
+    """Return the document with one mistake, most likely."""
     path = draw(st.sampled_from(_places(document)))
     way = draw(st.sampled_from(["replace", "misspell", "drop", "double", "unknown", "number"]))
 
@@ -799,7 +799,7 @@ def _misspelt(draw: st.DrawFn, word: str) -> str:
 
 @st.composite
 def documents(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> Document:
-    """A strategy, perhaps with something from an explanation, some fields set to anything, and some mistakes."""
+    """Return a strategy, possibly with a part from an explanation, random field values and mistakes."""
     document = draw(coherent())
     if draw(st.booleans()):
         document = draw(seasoned(document))
@@ -811,7 +811,7 @@ def documents(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> Documen
 
 
 def block(value: Any, indent: str = "") -> str:
-    """YAML in block style, scalars as in JSON."""
+    """Return YAML in block style, with scalars as in JSON."""
     if isinstance(value, dict) and value:
         return "".join(f"\n{indent}{json.dumps(key)}:{block(each, indent + '  ')}" for key, each in value.items())
     if isinstance(value, list) and value:
@@ -821,7 +821,7 @@ def block(value: Any, indent: str = "") -> str:
 
 @st.composite
 def texts(draw: st.DrawFn, stretches: int = 2, mistakes: int = 2) -> str:
-    """A strategy as a file has it."""
+    """Return a strategy as the text of a file."""
     document = draw(documents(stretches, mistakes))
     text = block(document).lstrip("\n") + "\n" if draw(st.booleans()) else json.dumps(document, indent=1)
     if mistakes and rarely(draw, 10):

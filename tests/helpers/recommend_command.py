@@ -8,7 +8,7 @@ from helpers import cli
 
 
 def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli.Run:
-    """Run it; without the blanks at the ends of lines."""
+    """Run it; return the output without trailing blanks."""
     found = cli.run("recommend", *arguments, stdin=stdin, **environ)
     return found._replace(out="\n".join(line.rstrip() for line in found.out.splitlines()))
 

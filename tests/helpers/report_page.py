@@ -1,4 +1,4 @@
-"""The page of a strategy, and what a reader of HTML sees of it."""
+"""The report page of a strategy, and the view of an HTML reader."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helpers.strategies import TODAY
 
 @cache
 def report(file: Path) -> Report:
-    """What the page of a file says."""
+    """Return the report data of a file."""
     found = validate([file], today=TODAY)
     ((loaded, findings),) = found.strategies
     return report_of(loaded.strategy, findings, version="1.2.3", today=TODAY)
@@ -22,12 +22,12 @@ def report(file: Path) -> Report:
 
 @cache
 def page(file: Path) -> str:
-    """The page of a file."""
+    """Return the page of a file."""
     return report_page(report(file))
 
 
 class Reader(HTMLParser):
-    """Tags that do not close in order, links, words, and the text of every cell by caption of the table."""
+    """Reader of tags (which must close in order), links, words, and the text of every cell by table caption."""
 
     VOID = frozenset({"meta", "wbr"})
     STYLE = re.compile(r"(--[a-z]+: \d+(; )?)+")
@@ -74,10 +74,10 @@ class Reader(HTMLParser):
 
 @cache
 def read_page(file: Path) -> Reader:
-    """The page of a file, read."""
+    """Return the page of a file after reading it."""
     return Reader(page(file))
 
 
 def rows_of(reader: Reader, caption: str) -> list[list[str]]:
-    """Rows below the heads of a table, white space as a browser shows it."""
+    """Return the rows below the heads of a table, with white space as in a browser."""
     return [[" ".join(cell.split()) for cell in row] for row in reader.tables[caption][1:]]

@@ -1,4 +1,4 @@
-"""Tables of rules: what breaks each, and what just does not."""
+"""Tables of rules: a strategy that breaks each rule, and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helpers.strategies import TODAY, document
 
 
 class Case(NamedTuple):
-    """A strategy as changes to one without findings: what is found in ``bad``, and not in ``good``."""
+    """Strategy as changes to one without findings: expected in ``bad``, and not in ``good``."""
 
     code: str
     path: str
@@ -22,13 +22,13 @@ class Case(NamedTuple):
 
 
 def codes(changes: dict[str, Any]) -> list[tuple[str, str]]:
-    """Code and path of every finding that is shown."""
+    """Return code and path of every finding that is shown."""
     found = check(Strategy.model_validate(document(**changes)), today=TODAY)
     return [(finding.code, finding.path) for finding in found if not finding.ignored]
 
 
 def check_case(case: Case) -> None:
-    """Assert that a case finds what it says, and nothing else."""
+    """Assert that a case has its expected findings and no others."""
     found = codes(case.bad)
     assert [case.path] == [path for code, path in found if code == case.code]
     assert {case.code, *case.also} == {code for code, _ in found}
@@ -36,15 +36,15 @@ def check_case(case: Case) -> None:
 
 
 def module_of(rule: Rule) -> str:
-    """The module of ``eks_hardware/rules`` that a rule is in."""
+    """Return the module of ``eks_hardware/rules`` that contains a rule."""
     return rule.check.__module__.rpartition(".")[2]
 
 
 def rules_of(*modules: str) -> set[str]:
-    """Codes of the rules of some modules of ``eks_hardware/rules``."""
+    """Return the codes of the rules in modules of ``eks_hardware/rules``."""
     return {code for code, rule in RULES.items() if module_of(rule) in modules}
 
 
 def warnings_of(*modules: str) -> set[str]:
-    """Codes of those that only warn."""
+    """Return the codes of those that are warnings."""
     return {code for code in rules_of(*modules) if RULES[code].severity is Severity.WARNING}

@@ -1,4 +1,4 @@
-"""Run the app in a process of its own, the way ``cdktf`` does."""
+"""The app, run in a separate process like ``cdktf`` does."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 
-# Like `python MAIN`; notes from which file every module came. Arguments: the program and the file for the note.
+# Like `python MAIN`, but records the file of every imported module. Arguments: the program and the output file.
 NOTING = """
 import json, pathlib, runpy, sys
 try:
@@ -24,7 +24,7 @@ finally:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a run: exit code, outputs, the folder it synthesized to, and the modules it loaded."""
+    """Result of a run: exit code, outputs, output folder, and loaded modules."""
 
     code: int
     out: str
@@ -39,17 +39,17 @@ class Run:
 
     @classmethod
     def load(cls, file: Path) -> Run:
-        """Read what was saved."""
+        """Read a saved run."""
         content = json.loads(file.read_text(encoding="utf-8"))
         return cls(content["code"], content["out"], content["err"], Path(content["outdir"]))
 
     def stacks(self) -> dict[str, bytes]:
-        """``cdk.tf.json`` of every stack, by name."""
+        """Return ``cdk.tf.json`` of every stack, by name."""
         return {file.parent.name: file.read_bytes() for file in self.outdir.glob("stacks/*/cdk.tf.json")}
 
 
 def run_app(outdir: Path, *arguments: str, strategies: tuple[Path, ...] = (SHIPPED, SPECIAL), **variables: str) -> Run:
-    """Run Python with these arguments in the repository's root."""
+    """Run Python with these arguments in the repository root."""
     outdir.parent.mkdir(parents=True, exist_ok=True)
     environment = {
         **os.environ,

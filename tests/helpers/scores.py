@@ -1,4 +1,4 @@
-"""What the ranking weighs, and how it ranks it."""
+"""The weights of the ranking, and the resulting order."""
 
 from __future__ import annotations
 

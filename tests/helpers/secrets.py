@@ -1,4 +1,4 @@
-"""Find what looks like a secret in text: keys of AWS, tokens, private keys, passwords."""
+"""Search for secrets in text: AWS keys, tokens, private keys, passwords."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ PATTERNS = {
     "password in an address": re.compile(r"://[^/\s:@\"']+:[^/\s@\"']+@"),
 }
 
-# Arguments that hold one where they hold text, in Terraform and in charts.
+# Arguments in Terraform and in charts that contain a secret if they contain text.
 ARGUMENT = re.compile(r"(?i)(?:passw(?:or)?d|(?:private|access|secret|api)_?key|(?:^|[_-])secret|(?:^|[_-])token)$")
-_NO_SECRET = frozenset({"creation_token"})  # of EFS: keeps a second call from making a second file system
+_NO_SECRET = frozenset({"creation_token"})  # of EFS: prevents a repeated call from creating a second file system
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{40,}={0,2}")
 
 
 def secrets_in(value: Any, path: str = "") -> Iterator[str]:
-    """Where a secret is within nested maps and lists, and what it looks like; what is in base64 too."""
+    """Yield the position and kind of each secret in nested maps and lists, also in base64."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             place = f"{path}.{key}".lstrip(".")

@@ -1,4 +1,4 @@
-"""What is slow to make is made once in a run of the tests, by whichever worker needs it first."""
+"""Expensive resources of a test run, created once by the worker that needs them first."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 Once = Callable[[str, Callable[[Path], None]], Path]
-"""``once("name", make)``: the folder of that name, which ``make`` has filled, and which nobody writes to."""
+"""``once("name", make)``: the folder of that name, filled by ``make`` and read-only for tests."""
 
 
 def once_in(root: Path) -> Once:
-    """Make folders below a root that all workers see."""
+    """Create folders in a root that all workers share."""
 
     def once(name: str, make: Callable[[Path], None]) -> Path:
         folder, done = root / name, root / f"{name}.done"
@@ -29,7 +29,7 @@ def once_in(root: Path) -> Once:
 
 
 def shared_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of this run that all workers see; without workers it is that of the only process."""
+    """Return this run's folder that all workers share; without workers, the folder of the only process."""
     base = tmp_path_factory.getbasetemp()
     root = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
     root.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""The functions of speed, with the numbers of a run by name."""
+"""The speed functions, with the numbers of a run as named arguments."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ PREFILL: Any = {
 
 
 def _devices(numbers: dict[str, Any]) -> Devices:
-    """The devices among the numbers of a run, taken out of them."""
+    """Remove the devices from the numbers of a run, and return them."""
     names = ("count", "bandwidth_gb_per_second_each", "peak_tflops_each", "kind")
     return Devices(**{name: numbers.pop(name) for name in names if name in numbers})
 
 
 def _weights(numbers: dict[str, Any]) -> Weights:
-    """The same for the weights: all are active where nothing else is said."""
+    """Remove the weights and return them; all are active by default."""
     active, total = numbers.pop("active_parameters"), numbers.pop("total_parameters", None)
     each = numbers.pop("bytes_per_parameter")
     return Weights(active_parameters=active, total_parameters=total or active, bytes_per_parameter=each)

@@ -1,4 +1,4 @@
-"""Small strategies for tests, and those that ship with the package."""
+"""Small strategies for tests, and the shipped ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eks_hardware.resolve import ResolvedStrategy, resolve
 from eks_hardware.validation import load_strategy
 
 TODAY = datetime.date(2026, 11, 20)
-"""Rules about dates are tested as of this day."""
+"""The date at which rules about dates are tested."""
 
 FOLDER = DEFAULT_FOLDER
 SHIPPED = tuple(sorted(file.stem for file in FOLDER.glob("*.yaml")))
@@ -21,7 +21,7 @@ OVERLAYS = ("local", "manifests", "private")
 
 
 def group(instance_types: str | list[str] = "m6i.xlarge", name: str = "gpu", /, **fields: Any) -> dict[str, Any]:
-    """A node group as a file writes it."""
+    """Return a node group as in a file."""
     given = fields.pop("instance_types", instance_types)
     types = [given] if isinstance(given, str) else given
     return {"name": name, "instance_types": types, "scaling": {"max": 4}, **fields}
@@ -32,24 +32,26 @@ SYSTEM = group(name="system", scaling={"min": 2, "max": 4})
 
 
 def pool(name: str = "pool", /, **fields: Any) -> dict[str, Any]:
-    """A node pool as a file writes it; of CPU nodes, unless the fields say what of."""
+    """Return a node pool as in a file; CPU nodes by default."""
     hardware = {"instance_types", "instance_families", "accelerator"} & set(fields)
     default: dict[str, Any] = {} if hardware else {"instance_families": ["m7i"]}
     return {"name": name, **default, "limits": {"cpu": 64}, **fields}
 
 
 def gpu_pool(name: str = "pool", /, **fields: Any) -> dict[str, Any]:
-    """A node pool with a limit of 8 GPUs."""
+    """Return a node pool with a limit of 8 GPUs."""
     return pool(name, **{"limits": {"nvidia.com/gpu": 8}, **fields})
 
 
 def pools(*given: dict[str, Any], **karpenter: Any) -> dict[str, Any]:
-    """The section ``karpenter`` with some node pools, as a field of a document."""
+    """Return the section ``karpenter`` with node pools, as a field of a document."""
     return {"karpenter": {**karpenter, "node_pools": list(given)}}
 
 
 def document(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """A strategy without findings, and groups beside its system group; nothing is installed unless it says so."""
+    """Return a strategy without findings, with groups in addition to its system group; no software is installed by
+    default.
+    """
     fields["kubernetes"] = {"delivery": "manifests", **fields.get("kubernetes", {})}
     base = {
         "version": 1,
@@ -67,13 +69,13 @@ def strategy(*groups: dict[str, Any], **fields: Any) -> Strategy:
 
 @cache
 def strategy_of(file: Path) -> Strategy:
-    """The strategy of a file that has no errors."""
+    """Return the strategy of a file without errors."""
     return load_strategy(file).strategy
 
 
 @cache
 def resolved_of(file: Path) -> ResolvedStrategy:
-    """What the strategy of a file resolves to."""
+    """Return the resolved strategy of a file."""
     return resolve(strategy_of(file))
 
 
@@ -83,5 +85,5 @@ def shipped(name: str, overlay: str | None = None) -> Strategy:
 
 
 def cidrs_of(resolved: ResolvedStrategy) -> dict[str, str]:
-    """The networks of a strategy's subnets, by key."""
+    """Return the networks of a strategy's subnets, by key."""
     return {subnet.key: subnet.cidr for subnet in resolved.network.subnets}

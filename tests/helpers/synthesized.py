@@ -1,4 +1,4 @@
-"""Every strategy with every overlay, synthesized as ``main.py`` does, for tests that look at all of it."""
+"""Every strategy with every overlay, synthesized like ``main.py``, for tests on all stacks."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Synthesized:
 
     Attributes:
         strategy: name of the strategy.
-        stack: name of the stack; another than the strategy's where its charts have a stack of their own.
+        stack: name of the stack; differs from the strategy's if charts have a separate stack.
         shipped: whether the strategy ships with the package.
-        overlay: what was laid over it, empty for nothing.
+        overlay: the applied overlay; empty without one.
         file: its ``cdk.tf.json``.
-        document: what that says.
+        document: the content of the file.
     """
 
     strategy: str
@@ -42,18 +42,20 @@ class Synthesized:
         return f"{self.stack} with {self.overlay}" if self.overlay else self.stack
 
     def resources(self, kind: str = "resource") -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Type, name and body of every resource, or data source (``kind="data"``)."""
+        """Yield type, name and body of every resource, or data source (``kind="data"``)."""
         for type_, named in self.document.get(kind, {}).items():
             for name, body in named.items():
                 yield type_, name, body
 
 
 def everything(once: Once, plain: Path) -> list[Synthesized]:
-    """Shipped strategies alone and with each overlay, one with its charts in a stack of their own, and those of
+    """Return all stacks.
+
+    These are the shipped strategies alone and with each overlay, one with a separate stack for charts, and those of
     tests/synth/strategies.
 
     Args:
-        once: makes what is not there yet.
+        once: creates missing results.
         plain: the output folder of all strategies without an overlay.
     """
     stacks = synthesized(plain)
@@ -63,7 +65,7 @@ def everything(once: Once, plain: Path) -> list[Synthesized]:
 
 
 def synthesized(outdir: Path, overlay: str = "") -> list[Synthesized]:
-    """The stacks of an output folder."""
+    """Return the stacks of an output folder."""
     found = []
     for file in sorted(outdir.glob("stacks/*/cdk.tf.json")):
         stack = file.parent.name

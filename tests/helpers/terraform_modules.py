@@ -1,16 +1,16 @@
 """One ``terraform validate`` for many synthesized stacks: each becomes a module of one configuration.
 
-The provider's schema, which takes seconds to load, is loaded once. What a module cannot have, or the provider on this
-machine cannot judge, is put in a form that Terraform judges all the same:
+The provider's schema takes seconds to load and is loaded once. Parts that a module cannot have, or that the provider on
+this machine cannot check, are converted to a form that Terraform checks anyway:
 
-- a backend becomes the configuration of a ``terraform_remote_state``, which has the same arguments;
-- Helm's provider and releases become ``terraform_data``: references and templates in them are checked, their own
-  arguments are not (tests/synth/test_delivery.py holds those);
-- the AWS provider of a module is a process of its own: they share one, and each configuration that says more than a
-  region and tags is a provider of the root;
-- arguments that need a newer AWS provider are left out where the provider is older.
+- A backend becomes the configuration of a ``terraform_remote_state``, which has the same arguments.
+- Helm's provider and releases become ``terraform_data``. References and templates in them are checked, their own
+  arguments are not (tests/synth/test_delivery.py checks those).
+- The AWS provider of each module would be a separate process, so they share one. Configurations with more than a region
+  and tags become a provider of the root.
+- Arguments that need a newer AWS provider are left out if the provider is older.
 
-A stack that has not changed since is not judged again (helpers/answers.py).
+A stack that has not changed is not checked again (helpers/answers.py).
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ _BODY = "input"
 _META = ("depends_on", "lifecycle")
 
 Faults = dict[str, list[str]]
-"""What Terraform says about each stack that it does not take."""
+"""Terraform's errors for each stack that it refuses."""
 
 
 def stack_documents(outdir: Path) -> dict[str, dict[str, Any]]:
-    """Every synthesized stack of an output folder, by name."""
+    """Return every synthesized stack of an output folder, by name."""
     files = sorted(outdir.glob("stacks/*/cdk.tf.json"))
     return {file.parent.name: json.loads(file.read_text(encoding="utf-8")) for file in files}
 
 
 def validate(documents: Mapping[str, Mapping[str, Any]], folder: Path) -> Faults:
-    """Let the real Terraform validate synthesized stacks.
+    """Run the real ``terraform validate`` on synthesized stacks.
 
     Args:
         documents: the content of each stack's ``cdk.tf.json``, by name.
-        folder: an empty folder to work in.
+        folder: an empty working folder.
 
     Returns:
-        Faults by stack; empty where all are valid.
+        Errors by stack; empty if all are valid.
     """
     program, providers = terraform.find_terraform(), terraform.prepare(ROOT)
     versions = [program.version, providers.where, Path(__file__).read_bytes()]
@@ -64,7 +64,7 @@ def validate(documents: Mapping[str, Mapping[str, Any]], folder: Path) -> Faults
     if new := {name: document for name, document in documents.items() if name not in faults}:
         run = _Terraform(folder)
         found = _validate(new, run)
-        # A fault may keep Terraform from the other stacks, or be one of this machine.
+        # An error can prevent Terraform from checking other stacks, or be caused by this machine.
         sure = () if run.failed else found.keys() & new.keys() if found else new.keys()
         for name in sure:
             answers[name].keep(found.get(name, []))
@@ -86,7 +86,7 @@ def _validate(documents: Mapping[str, Mapping[str, Any]], run: _Terraform) -> Fa
             if set(provider) - {"region", "default_tags"}:
                 alias = f"{label}-{index}"
                 aliased = {**provider, "alias": alias}
-                # Terraform looks at no provider that nothing uses.
+                # Terraform does not check unused providers.
                 used = {"aws_region": {alias: {"provider": f"aws.{alias}"}}}
                 _write(folder / f"{label}.tf.json", {"provider": {"aws": [aliased]}, "data": used})
         _write(folder / label / "cdk.tf.json", module)
@@ -111,13 +111,13 @@ class _Terraform:
         providers = terraform.prepare(ROOT)
         self._environment = {**os.environ, **providers.environment, "CHECKPOINT_DISABLE": "1"}
         if providers.mirror is None or providers.mirror.packed:
-            # As tests/deploy/conftest.py has it: several hundred megabytes to unpack for each folder otherwise.
+            # As in tests/deploy/conftest.py: otherwise each folder unpacks several hundred megabytes.
             self._environment["TF_PLUGIN_CACHE_DIR"] = str(_build() / "cache")
             self._environment["TF_PLUGIN_CACHE_MAY_BREAK_DEPENDENCY_LOCK_FILE"] = "1"
             (_build() / "cache").mkdir(exist_ok=True)
 
     def init(self) -> str:
-        """Returns what is wrong with the configuration, if anything."""
+        """Return the errors of the configuration, if any."""
         with (_build() / "cache.lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = self._run("init", "-backend=false", "-input=false", "-no-color")
@@ -125,7 +125,7 @@ class _Terraform:
         return done.stderr.strip() if self.failed else ""
 
     def unknown_arguments(self) -> frozenset[str]:
-        """Arguments that a stack may have and this provider does not know."""
+        """Return arguments that a stack can have but this provider does not support."""
         selected = json.loads(self._run("version", "-json").stdout)["provider_selections"][terraform.PROVIDER]
         since = facts.eks()["provider_versions"]["since"]
         return frozenset(name for name, fact in since.items() if _numbers(fact["version"]) > _numbers(selected))
@@ -154,7 +154,7 @@ def _build() -> Path:
 
 
 def _module(document: Mapping[str, Any]) -> dict[str, Any]:
-    # Where something else depends on a release, it depends on what stands for it.
+    # Dependencies on a release become dependencies on its replacement.
     copy: dict[str, Any] = json.loads(re.sub(r"\bhelm_release\.", "terraform_data.", json.dumps(document)))
     block = copy.pop("terraform", {})
     data = copy.setdefault("data", {}).setdefault("terraform_remote_state", {})
@@ -174,7 +174,7 @@ def _held(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_empty(document: dict[str, Any]) -> dict[str, Any]:
-    """Without blocks that hold nothing, which Terraform refuses."""
+    """Remove empty blocks, which Terraform refuses."""
     sections = {
         section: {kind: named for kind, named in kinds.items() if named} if isinstance(kinds, dict) else kinds
         for section, kinds in document.items()
@@ -193,7 +193,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def _stack_of(text: str, labels: Mapping[str, str]) -> str:
-    """The stack whose file is named; empty where none is."""
+    """Return the stack of a file name; empty for other files."""
     found = re.search(r"\b(s\d+)(?:/cdk)?\.tf\.json", text)
     return labels[found[1]] if found else ""
 
@@ -205,5 +205,5 @@ def _said(diagnostic: Mapping[str, Any]) -> str:
 
 def _write(file: Path, document: Mapping[str, Any]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    # A line for each value, so that a diagnostic shows what it is about.
+    # One line per value, so that a diagnostic shows the affected value.
     file.write_text(json.dumps(document, indent=1), encoding="utf-8")

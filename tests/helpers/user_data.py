@@ -1,4 +1,4 @@
-"""User data in MIME, read back."""
+"""User data in MIME, parsed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def parsed_mime(text: str) -> dict[str, Any]:
-    """The node config in it."""
+    """Return its node config."""
     message = email.message_from_string(text)
     assert message.get_content_type() == "multipart/mixed"
     assert message.defects == []

@@ -1,14 +1,12 @@
-"""Checks of Kubernetes objects and Helm charts as a cluster would make them, without a cluster or a network.
-
-What checks what:
+"""Checks of Kubernetes objects and Helm charts like those of a cluster, without a cluster or a network.
 
 * :mod:`.kubernetes_schema`: plain objects against the schemas of a Kubernetes release; Python only.
 * :mod:`.karpenter_schema`: Karpenter's objects against generated validators; needs Node and ``node_modules``.
-* :mod:`.karpenter_rules`: what Karpenter's CRDs demand beyond that; Python only.
+* :mod:`.karpenter_rules`: further requirements of Karpenter's CRDs; Python only.
 * :mod:`.namespaces`: pods against a namespace's LimitRange and ResourceQuota.
 * :mod:`.helm`: a chart, linted and rendered by Helm's own engine, from a wheel.
 
-All return what is wrong as text, one line each; an empty list is a pass.
+All return one line of text per mistake; an empty list means that the check passed.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import Any
 
 
 def label(item: Any) -> str:
-    """What messages call an object: ``NodePool/gpu``."""
+    """Return the name of an object in messages: ``NodePool/gpu``."""
     content = item if isinstance(item, dict) else {}
     metadata = content.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
@@ -27,7 +25,7 @@ def label(item: Any) -> str:
 
 
 def place(steps: Iterable[str | int]) -> str:
-    """Where in an object something is: ``spec.taints[0].key``, ``metadata.labels["a/b"]``."""
+    """Return a position in an object: ``spec.taints[0].key``, ``metadata.labels["a/b"]``."""
     text = ""
     for step in steps:
         if isinstance(step, int):

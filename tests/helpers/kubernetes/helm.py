@@ -1,6 +1,7 @@
 """Helm charts, linted and rendered by Helm's own engine (Helm 4, from the wheel ``helm-python-sdk``).
 
-No ``helm`` on the path, no cluster, no network: what ``helm lint`` and ``helm template`` say, in this process.
+It needs no ``helm`` on the path, no cluster and no network. It returns the results of ``helm lint`` and ``helm
+template`` in this process.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ Values = dict[str, Any]
 
 _WARNING = 2
 _SEPARATOR = re.compile(r"(?:^|\s*\n)---\s*")
-"""Where Helm cuts a rendered file into documents."""
+"""The separators at which Helm splits a rendered file into documents."""
 
 
 def lint(
     chart_dir: Path, values: Values | None = None, *, namespace: str = "default", kubernetes_version: str | None = None
 ) -> list[str]:
-    """Warnings and errors of ``helm lint`` (not its advice, such as a missing icon)."""
+    """Return warnings and errors of ``helm lint`` (not its advice, such as a missing icon)."""
     report = helm_python.lint(
         chart_dir, values or {}, namespace=namespace, with_subcharts=True, kube_version=kubernetes_version
     )
     messages = [f"{each['path']}: {each['error']}" for each in report["messages"] if each["severity"] >= _WARNING]
-    # What keeps a chart from loading is among the errors only.
+    # Only the errors contain the reason if a chart does not load.
     others = [error for error in report["errors"] if not any(error in message for message in messages)]
     return [*messages, *others]
 
@@ -45,14 +46,14 @@ def template(
     api_versions: tuple[str, ...] = (),
     include_crds: bool = False,
 ) -> list[dict[str, Any]]:
-    """Every object that ``helm template`` writes, hooks included, in the order of the files.
+    """Return every object from ``helm template``, including hooks, in the order of the files.
 
-    ``api_versions`` are those a cluster has beyond the built-in ones, for ``.Capabilities.APIVersions``. Texts and
-    numbers are read as Helm reads them (YAML 1.1). Raises ``helm_python.HelmError`` when the chart does not render,
-    and ``ValueError`` for a document that writes a key twice.
+    ``api_versions`` are those of a cluster in addition to the built-in ones, for ``.Capabilities.APIVersions``. Strings
+    and numbers are read as Helm reads them (YAML 1.1). Raises ``helm_python.HelmError`` if the chart does not render,
+    and ``ValueError`` for a document with a duplicate key.
     """
     helm_python.validate_release_name(release)
-    # Chart.render() does not pass the Kubernetes version on; the engine takes it.
+    # Chart.render() does not pass on the Kubernetes version; the engine accepts it.
     options = {
         "name": release,
         "namespace": namespace,
@@ -70,7 +71,7 @@ def template(
 
 
 def documents(text: str, file: str = "text") -> Iterator[dict[str, Any]]:
-    """The objects of a YAML file, without empty documents."""
+    """Return the objects of a YAML file, without empty documents."""
     for part in _SEPARATOR.split(text):
         _check_keys(yaml.compose(part, Loader=yaml.CSafeLoader), file)
         if content := helm_python.values_from_yaml(part):
@@ -78,18 +79,18 @@ def documents(text: str, file: str = "text") -> Iterator[dict[str, Any]]:
 
 
 def default_values(chart_dir: Path) -> Values:
-    """The chart's ``values.yaml``."""
+    """Return the chart's ``values.yaml``."""
     with helm_python.Chart.load(chart_dir) as chart:
         return chart.values
 
 
 def package(chart_dir: Path, destination: Path) -> Path:
-    """Make the chart's ``.tgz``; all functions here take one in place of a folder."""
+    """Create the chart's ``.tgz``; all functions here accept one instead of a folder."""
     return Path(helm_python.package(chart_dir, destination=destination))
 
 
 def _check_keys(node: yaml.Node | None, file: str) -> None:
-    """Helm lets the last of equal keys win."""
+    """Check for duplicate keys, because Helm uses the last one."""
     if isinstance(node, yaml.SequenceNode):
         for item in node.value:
             _check_keys(item, file)

@@ -1,8 +1,8 @@
-"""What Karpenter's CRDs demand beyond the generated validators: cross-field rules, patterns, ranges.
+"""Requirements of Karpenter's CRDs beyond the generated validators: cross-field rules, patterns, ranges.
 
-The API server applies them when an object is written; generated validators do not have them. The rules are
-those of the CRDs of :data:`RELEASE`, one row each, restated as Python predicates; :func:`check_rules` applies them
-to an object, :func:`check_update` those about a change. Where a row is stricter than the CRD, a comment says so.
+The API server checks them when an object is written; generated validators do not contain them. The rules are those of
+the CRDs of :data:`RELEASE`, one row each, rewritten as Python predicates. :func:`check_rules` applies them to an
+object, :func:`check_update` applies those about changes. A comment marks each row that is stricter than the CRD.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ SOURCES = {
 
 @dataclass(frozen=True)
 class Rule:
-    """One demand on every value at a path: ``a.b`` is a field, ``[]`` each item, ``{}`` each value of a map,
-    ``<>`` each of its keys."""
+    """Requirement for every value at a path.
+
+    In a path, ``a.b`` is a field, ``[]`` each item, ``{}`` each value of a map, and ``<>`` each of its keys.
+    """
 
     id: str
     kind: str
@@ -77,7 +79,7 @@ def _only_fields(*fields: str) -> Callable[[Any], bool]:
 
 
 def _alone(field: str, *others: str) -> Callable[[Any], bool]:
-    """The field comes without the others."""
+    """Return whether the field is set without the others."""
     return lambda item: field not in item or not any(other in item for other in others)
 
 
@@ -148,7 +150,7 @@ def _is_family(alias: Any) -> bool:
 
 
 def _fits_alias(family: str) -> Callable[[Any], bool]:
-    """An alias of this family leaves ``amiFamily`` no other value than this family's, or Custom."""
+    """Return a rule: with an alias of this family, ``amiFamily`` must be this family or Custom."""
     return lambda spec: (
         family not in _alias_families(spec) or spec.get("amiFamily", "Custom") in ("Custom", _FAMILIES[family])
     )
@@ -200,60 +202,60 @@ def _grace_period_has_eviction(kubelet: Any) -> bool:
 
 
 def _selector_rows(prefix: str, path: str, *fields: str) -> Iterator[Row]:
-    """Selector terms each say something, and no tag is empty.
+    """Return the rules for selector terms: no term is empty, and no tag is empty.
 
-    That ``id`` or ``name`` stands alone the CRD demands of subnets, security groups and reservations in a way that
-    only fails if no term obeys; the rows below hold each term to it.
+    The CRD requires that ``id`` or ``name`` is alone in terms for subnets, security groups and reservations. Its rule
+    fails only if no term complies; the rows below check each term.
     """
-    yield f"{prefix}-term-empty", f"{path}[]", f"say one of {', '.join(fields)}", _any_field(*fields)
-    yield f"{prefix}-tags-empty", f"{path}[].tags", "leave no tag's key or value empty", _no_empty_tag
+    yield f"{prefix}-term-empty", f"{path}[]", f"have one of {', '.join(fields)}", _any_field(*fields)
+    yield f"{prefix}-tags-empty", f"{path}[].tags", "have no tag with an empty key or value", _no_empty_tag
     yield f"{prefix}-tags-many", f"{path}[].tags", "name at most 20 tags", _at_most(20)
     yield f"{prefix}-terms-many", path, "have at most 30 terms", _at_most(30)
 
 
 def _node_class_rows() -> Iterator[Row]:
     spec = "spec"
-    one_identity = "name either a role or an instanceProfile"
+    one_identity = "have either a role or an instanceProfile"
     yield "role-or-profile", spec, one_identity, lambda it: ("role" in it) != ("instanceProfile" in it)
     yield "role-empty", "spec.role", "not be empty", _filled
     yield "profile-empty", "spec.instanceProfile", "not be empty", _filled
 
-    yield "ami-family-missing", spec, "name the amiFamily where no image is an alias", _has_family
+    yield "ami-family-missing", spec, "have an amiFamily unless an image is an alias", _has_family
     for family, name in _FAMILIES.items():
         yield f"ami-family-{family}", spec, f"have amiFamily {name} or Custom with this alias", _fits_alias(family)
 
     images = "spec.amiSelectorTerms"
     yield from _selector_rows("ami", images, "tags", "id", "name", "alias", "ssmParameter")
-    yield "ami-id-alone", f"{images}[]", "have nothing beside id", _alone("id", "alias", "tags", "name", "owner")
-    yield "ami-alias-alone", f"{images}[]", "have nothing beside alias", _alone("alias", "id", "tags", "name", "owner")
-    yield "ami-alias-single", images, "have no other term beside an alias", _alias_is_only_term
+    yield "ami-id-alone", f"{images}[]", "have only id", _alone("id", "alias", "tags", "name", "owner")
+    yield "ami-alias-alone", f"{images}[]", "have only alias", _alone("alias", "id", "tags", "name", "owner")
+    yield "ami-alias-single", images, "have no other term next to an alias", _alias_is_only_term
     alias = f"{images}[].alias"
     yield "ami-alias-form", alias, "read family@version", _matches(r"[a-zA-Z0-9]+@.+")
     yield "ami-alias-family", alias, f"begin with one of {', '.join(_FAMILIES)}", _is_family
     yield "ami-alias-windows", alias, "be @latest for Windows", _windows_is_latest
 
     yield from _selector_rows("subnet", "spec.subnetSelectorTerms", "tags", "id")
-    yield "subnet-id-alone", "spec.subnetSelectorTerms[]", "have nothing beside id", _alone("id", "tags")
+    yield "subnet-id-alone", "spec.subnetSelectorTerms[]", "have only id", _alone("id", "tags")
     yield "subnet-none", "spec.subnetSelectorTerms", "have a term", _filled
     groups = "spec.securityGroupSelectorTerms"
     yield from _selector_rows("security-group", groups, "tags", "id", "name")
-    yield "security-group-id-alone", f"{groups}[]", "have nothing beside id", _alone("id", "tags", "name")
-    yield "security-group-name-alone", f"{groups}[]", "have nothing beside name", _alone("name", "tags", "id")
+    yield "security-group-id-alone", f"{groups}[]", "have only id", _alone("id", "tags", "name")
+    yield "security-group-name-alone", f"{groups}[]", "have only name", _alone("name", "tags", "id")
     yield "security-group-none", groups, "have a term", _filled
     reservations = "spec.capacityReservationSelectorTerms"
     alone = _alone("id", "tags", "ownerID", "instanceMatchCriteria")
     yield from _selector_rows("reservation", reservations, "tags", "id", "instanceMatchCriteria")
-    yield "reservation-id-alone", f"{reservations}[]", "have nothing beside id", alone
-    # In the CRD a side effect of the rule above.
-    yield "reservation-none", reservations, "have a term, or not be there", _filled
+    yield "reservation-id-alone", f"{reservations}[]", "have only id", alone
+    # In the CRD, this is a side effect of the rule above.
+    yield "reservation-none", reservations, "have a term, or be left out", _filled
     yield "reservation-owner", f"{reservations}[].ownerID", "be an account's 12 digits", _matches(r"\d{12}")
 
     group = "spec.placementGroupSelector"
-    yield "placement-group-one", group, "say either name or id", lambda it: ("name" in it) != ("id" in it)
+    yield "placement-group-one", group, "have either name or id", lambda it: ("name" in it) != ("id" in it)
 
     yield "root-volume-single", "spec.blockDeviceMappings", "have at most one rootVolume", _one_root_volume
     ebs = "spec.blockDeviceMappings[].ebs"
-    yield "volume-size-or-snapshot", ebs, "say snapshotID or volumeSize", _any_field("snapshotID", "volumeSize")
+    yield "volume-size-or-snapshot", ebs, "have snapshotID or volumeSize", _any_field("snapshotID", "volumeSize")
     yield "volume-rate-snapshot", ebs, "have a snapshotID with volumeInitializationRate", _rate_has_snapshot
 
     interfaces = "spec.networkInterfaces"
@@ -289,14 +291,14 @@ def _node_class_rows() -> Iterator[Row]:
     for name in ("evictionHard", "evictionSoft", "evictionSoftGracePeriod"):
         yield f"kubelet-{name}-keys", f"{kubelet}.{name}<>", signals, _one_of(*_SIGNALS)
     for name in ("evictionHard", "evictionSoft"):
-        # The CRD lets an empty text pass; kubelet would not start with it.
+        # The CRD accepts an empty string, but the kubelet would not start with it.
         yield f"kubelet-{name}-values", f"{kubelet}.{name}{{}}", "be a percentage or a quantity", _threshold
     for name in ("kubeReserved", "systemReserved"):
         yield f"kubelet-{name}-keys", f"{kubelet}.{name}<>", reservable, _one_of(*_RESERVABLE)
         yield f"kubelet-{name}-values", f"{kubelet}.{name}{{}}", "be a quantity", _quantity
         yield f"kubelet-{name}-negative", f"{kubelet}.{name}{{}}", "not be negative", lambda it: it[:1] != "-"
     yield "kubelet-gc-order", kubelet, "have the low GC threshold below the high one", _gc_thresholds_in_order
-    yield "kubelet-soft-grace", kubelet, "give each evictionSoft its grace period", _eviction_has_grace_period
+    yield "kubelet-soft-grace", kubelet, "have a grace period for each evictionSoft", _eviction_has_grace_period
     yield "kubelet-grace-soft", kubelet, "have an evictionSoft for each grace period", _grace_period_has_eviction
 
 
@@ -352,9 +354,9 @@ def _karpenter_label(key: Any) -> bool:
 
 
 def _label_rows(prefix: str, path: str, known: set[str], *, of_a_pool: bool) -> Iterator[Row]:
-    yield f"{prefix}-karpenter", path, "be no label of Karpenter's that nobody may set", _karpenter_label
+    yield f"{prefix}-karpenter", path, "not be a label that only Karpenter sets", _karpenter_label
     yield f"{prefix}-hostname", path, "not be the host name", _not("kubernetes.io/hostname")
-    yield f"{prefix}-aws", path, "be a label that Karpenter knows in its AWS domain", _aws_label(known)
+    yield f"{prefix}-aws", path, "be one of Karpenter's labels in its AWS domain", _aws_label(known)
     if of_a_pool:
         yield f"{prefix}-nodepool", path, "not be the label that names the pool", _not("karpenter.sh/nodepool")
 
@@ -410,8 +412,8 @@ def _taints_differ(template: Any) -> bool:
 
 
 def _node_pool_rows() -> Iterator[Row]:
-    yield "static-limits", "spec", "limit nothing but nodes where replicas is set", _static_limits
-    yield "static-weight", "spec", "have no weight where replicas is set", _alone("replicas", "weight")
+    yield "static-limits", "spec", "limit only nodes if replicas is set", _static_limits
+    yield "static-weight", "spec", "have no weight if replicas is set", _alone("replicas", "weight")
     yield "limit-quantity", "spec.limits{}", "be a quantity", _resource_amount
 
     policy = "spec.disruption.consolidationPolicy"
@@ -420,10 +422,10 @@ def _node_pool_rows() -> Iterator[Row]:
     window = "have schedule and duration together"
     yield "budget-window", budget, window, lambda it: ("schedule" in it) == ("duration" in it)
     yield "budget-duration", f"{budget}.duration", "be hours and minutes", _matches(r"(?:\d+[hm]|\d+h\d+m)(?:0s)?")
-    # The CRD lets more fields pass, and text around them; Karpenter's parser does not.
+    # The CRD accepts more fields and surrounding text, but Karpenter's parser does not.
     schedule = _matches(rf"@(?:{_MACROS})|(?:\S+\s+){{4}}\S+")
     yield "budget-schedule", f"{budget}.schedule", "be cron's five fields, or a name such as @daily", schedule
-    yield "budget-reasons", f"{budget}.reasons", "name a reason once", _reasons_differ
+    yield "budget-reasons", f"{budget}.reasons", "have each reason once", _reasons_differ
 
     labels = "spec.template.metadata.labels"
     yield from _label_rows("label", f"{labels}<>", _POOL_LABELS, of_a_pool=True)
@@ -445,7 +447,7 @@ def _node_pool_rows() -> Iterator[Row]:
         taint = f"{template}.{taints}[]"
         yield f"{taints}-effect", f"{taint}.effect", f"be one of {', '.join(_EFFECTS)}", _one_of(*_EFFECTS)
         yield f"{taints}-key", f"{taint}.key", "be a label's name", _qualified_name
-        # An empty value is refused, too: leave the field out.
+        # An empty value is refused, too: leave out the field.
         yield f"{taints}-value", f"{taint}.value", "be a label's value", _qualified_name
 
 
@@ -453,7 +455,7 @@ def _node_pool_rows() -> Iterator[Row]:
 
 
 def _node_overlay_rows() -> Iterator[Row]:
-    yield "overlay-price", "spec", "say either price or priceAdjustment", _alone("price", "priceAdjustment")
+    yield "overlay-price", "spec", "have either price or priceAdjustment", _alone("price", "priceAdjustment")
     yield "overlay-price-form", "spec.price", "be a number", _matches(r"\d+(?:\.\d+)?")
     adjustment = _matches(r"[+-]\d*\.?\d+|\+\d*\.?\d+%|-\d{1,2}(?:\.\d+)?%|-100%")
     yield "overlay-adjustment-form", "spec.priceAdjustment", "be signed, and at least -100%", adjustment
@@ -479,8 +481,8 @@ def _rows() -> Iterator[Rule]:
         for id_, path, demand, holds in rows():
             yield Rule(id_, kind, path, demand, holds, SOURCES[kind])
         yield Rule("name", kind, "metadata.name", "be lower-case letters, digits, - and .", _object_name, _NAMES)
-    # The controller checks these, and leaves a pool that disobeys without nodes. (The CRD puts its pattern for the
-    # values on the list, where it has no effect.)
+    # The controller checks these, and launches no nodes for an invalid pool. (The CRD sets its pattern for the values
+    # on the list, where it has no effect.)
     template = "spec.template.spec"
     yield Rule("taints-unique", "NodePool", template, "have each taint once", _taints_differ, _RUNTIME)
     for kind, path in (("NodePool", f"{template}.requirements"), ("NodeOverlay", "spec.requirements")):
@@ -506,13 +508,13 @@ UPDATES: tuple[tuple[str, str, str, Callable[[dict[str, Any]], Any]], ...] = (
     ("node-class-group-fixed", "spec.template.spec.nodeClassRef.group", "stay as it is", _class_field("group")),
     ("node-class-kind-fixed", "spec.template.spec.nodeClassRef.kind", "stay as it is", _class_field("kind")),
 )
-"""What an update of a NodePool must not change."""
+"""Fields of a NodePool that an update must not change."""
 
 _ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def _pruned(value: Any) -> Any:
-    """Without what is null, as the API server reads it."""
+    """Return the object without null values, as the API server reads it."""
     if isinstance(value, dict):
         return {key: _pruned(item) for key, item in value.items() if item is not None}
     return [_pruned(item) for item in value] if isinstance(value, list) else value
@@ -521,7 +523,7 @@ def _pruned(value: Any) -> Any:
 def _found(
     value: Any, path: tuple[str, ...], way: tuple[str | int, ...] = ()
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Each place that a path leads to, and what is there."""
+    """Yield each position that matches a path, with its value."""
     if not path:
         yield way, value
         return
@@ -542,12 +544,12 @@ def _found(
 def _holds(rule: Rule, value: Any) -> bool:
     try:
         return rule.holds(value)
-    except _ERRORS:  # A rule that cannot be evaluated fails, in the API server as well.
+    except _ERRORS:  # A rule that cannot be evaluated also fails in the API server.
         return False
 
 
 def check_rules(obj: dict[str, Any]) -> list[str]:
-    """What the object does against the rules of its kind, as ``NodePool/gpu: spec.weight: must ... [rule-id]``."""
+    """Return violations of the rules for the object's kind: ``NodePool/gpu: spec.weight: must ... [rule-id]``."""
     kind = obj.get("kind")
     if kind not in SOURCES:
         return [f"{label(obj)}: no rules for this kind [unknown-kind]"]
@@ -561,7 +563,7 @@ def check_rules(obj: dict[str, Any]) -> list[str]:
 
 
 def check_update(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """What changed from one NodePool to its next version and must not; other kinds may change in all fields."""
+    """Return forbidden changes between two versions of a NodePool; other kinds can change in all fields."""
     if new.get("kind") != "NodePool":
         return []
     before, after = _pruned(old), _pruned(new)

@@ -1,7 +1,7 @@
 """Karpenter's objects against the validators of the npm package ``@kubernetes-models/karpenter``.
 
-They are generated from Karpenter's Go types: names of fields, types, quantities, many ranges and patterns. One run
-of Node checks all objects. What they leave out is in :mod:`.karpenter_rules`.
+They are generated from Karpenter's Go types: field names, types, quantities, many ranges and patterns. One run of Node
+checks all objects. :mod:`.karpenter_rules` contains the requirements that they do not cover.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from . import label, place
 
 _SCRIPT = Path(__file__).with_suffix(".mjs")
 
-# What Karpenter 1.14 has and the package, made for an older release, does not: the keyword it complains with, the
-# place, and the values that are fine there (None: any). karpenter_rules.py has rules for all of them.
+# Fields of Karpenter 1.14 that the package does not have, because it was generated from an older release. Each entry is
+# the keyword of its error, the position, and the valid values there (None: any). karpenter_rules.py has rules for all
+# of them.
 _NEWER: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("unknown", r"EC2NodeClass/spec/(?:connectionTracking|cpuOptions)", None),
     ("enum", r"NodePool/spec/disruption/consolidationPolicy", ("Balanced",)),
@@ -45,10 +46,10 @@ def _is_newer(item: dict[str, Any], finding: dict[str, Any]) -> bool:
 
 
 def check_custom_resources(objects: list[dict[str, Any]]) -> list[str]:
-    """What is wrong with NodePools, EC2NodeClasses and NodeOverlays, as ``NodePool/gpu: spec.weight: ... [maximum]``.
+    """Return mistakes in NodePools, EC2NodeClasses and NodeOverlays: ``NodePool/gpu: spec.weight: ... [maximum]``.
 
-    Another kind is an error. So is a field that the type does not have: Terraform would send it, and the API server
-    drop it without a word.
+    Another kind is an error. A field that the type does not have is an error too: Terraform would send it, and the API
+    server would drop it silently.
     """
     command = ["node", str(_SCRIPT)]
     done = subprocess.run(

@@ -1,8 +1,8 @@
 """Plain Kubernetes objects against the schemas of a Kubernetes release, from the package ``kubernetes-validate``.
 
-Fields that a type does not have are errors. Of its ``validate`` only the files are used: it reads all of a
-release's definitions again for each object, stops at the first error, and takes any group for the built-in one
-that begins alike (``apps.example.com/v1`` for ``apps/v1``).
+Fields that a type does not have are errors. Only the package's files are used, not its ``validate``. That function
+reads all definitions of a release again for each object and stops at the first error. It also treats any group that
+starts like a built-in one as that group (``apps.example.com/v1`` as ``apps/v1``).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCHEMAS = files("kubernetes_validate").joinpath("kubernetes-json-schema")
 
 @cache
 def _release(version: str) -> tuple[str, Registry[Any]]:
-    """The folder of a release's schemas, and what they refer to."""
+    """Return the folder of a release's schemas, and the definitions that they refer to."""
     minor = ".".join(version.removeprefix("v").split(".")[:2])
     folder = f"v{minor}.0-local-strict"
     definitions = _SCHEMAS.joinpath(folder).joinpath("_definitions.json")
@@ -47,7 +47,7 @@ def _validator(version: str, api_version: str, kind: str) -> Draft202012Validato
     values = (known.get("apiVersion", {}).get("enum"), known.get("kind", {}).get("enum"))
     if values != ([api_version], [kind]):
         return None
-    # The schemas leave both fields optional.
+    # Both fields are optional in the schemas.
     schema["required"] = sorted({"apiVersion", "kind", *schema.get("required", ())})
     resource: Resource[Any] = Resource.from_contents(schema)
     return Draft202012Validator(schema, registry=resource @ registry)
@@ -61,9 +61,9 @@ def _is_custom(api_version: str, custom_groups: Collection[str]) -> bool:
 def check_objects(
     objects: Sequence[Mapping[str, Any]], version: str, *, custom_groups: Collection[str] = ()
 ) -> list[str]:
-    """What is wrong with objects in this Kubernetes version, as ``Deployment/web: spec.replica: ...``.
+    """Return mistakes in objects in this Kubernetes version, such as ``Deployment/web: spec.replica: ...``.
 
-    A kind without a schema is an error unless its group is one of ``custom_groups``, which are not checked here.
+    A kind without a schema is an error unless its group is in ``custom_groups``, which are not checked here.
     """
     found: list[str] = []
     for item in objects:

@@ -1,6 +1,7 @@
-"""What a namespace's LimitRange and ResourceQuota do to pods: defaults that are filled in, and what is refused.
+"""The effects of a namespace's LimitRange and ResourceQuota on pods: defaults and refusals.
 
-Sources: https://kubernetes.io/docs/concepts/policy/limit-range/, https://kubernetes.io/docs/concepts/policy/resource-quotas/
+Sources: https://kubernetes.io/docs/concepts/policy/limit-range/,
+https://kubernetes.io/docs/concepts/policy/resource-quotas/
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ Map = Mapping[str, Any]
 
 
 def refusals(pod: Map, namespace: str, bundle: Bundle, *, count: int = 1) -> list[str]:
-    """Why the API would not take some copies of a pod in a namespace that has no others; empty where it would."""
+    """Return why the API would refuse copies of a pod in an empty namespace; empty if it would accept them."""
     found = stored(pod, namespace, bundle)
     return [*_above_limits(found), *_above_quotas(found, namespace, bundle, count)]
 
 
 def stored(pod: Map, namespace: str, bundle: Bundle) -> dict[str, Any]:
-    """The pod with what the API server fills in: requests by limits, then defaults of the namespace."""
+    """Return the pod as the API server stores it: requests from limits, then defaults of the namespace."""
     found = copy.deepcopy(dict(pod))
     for container in found["spec"]["containers"]:
         resources = container.setdefault("resources", {})

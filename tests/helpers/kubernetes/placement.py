@@ -1,4 +1,4 @@
-"""Where the scheduler would let a pod run: taints against tolerations, labels against selectors and affinity.
+"""Nodes on which the scheduler would run a pod: taints against tolerations, labels against selectors and affinity.
 
 Sources: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/,
 https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/
@@ -11,7 +11,8 @@ from typing import Any
 
 KEEPS_AWAY = frozenset({"NoSchedule", "NoExecute"})
 
-# What the DaemonSet controller gives its pods; the rest is about conditions of a node, not about what it is for.
+# Tolerations that the DaemonSet controller adds to its pods; the others are about node conditions, not about node
+# types.
 DAEMONSET_TOLERATIONS: tuple[Mapping[str, str], ...] = tuple(
     {"key": f"node.kubernetes.io/{key}", "operator": "Exists", "effect": effect}
     for key, effect in (
@@ -26,7 +27,7 @@ DAEMONSET_TOLERATIONS: tuple[Mapping[str, str], ...] = tuple(
 
 
 def tolerates(taints: Iterable[Mapping[str, str]], tolerations: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a pod with these tolerations may run on a node with these taints (as Kubernetes objects have them)."""
+    """Return whether a pod with these tolerations can run on a node with these taints (in Kubernetes format)."""
     given = list(tolerations)
     return all(any(_tolerated(taint, each) for each in given) for taint in taints if taint["effect"] in KEEPS_AWAY)
 
@@ -36,7 +37,7 @@ def _tolerated(taint: Mapping[str, str], toleration: Mapping[str, Any]) -> bool:
         return False
     key, operator = toleration.get("key") or "", toleration.get("operator") or "Equal"
     if not key:
-        # An empty key is for every taint, and allowed with Exists alone.
+        # An empty key matches every taint, and is allowed only with Exists.
         return bool(operator == "Exists")
     if key != taint["key"]:
         return False
@@ -48,7 +49,7 @@ def matches(
     node_selector: Mapping[str, str] | None = None,
     affinity: Mapping[str, Any] | None = None,
 ) -> bool:
-    """Whether a node with these labels is one that a pod's ``nodeSelector`` and required node affinity allow."""
+    """Return whether node labels match a pod's ``nodeSelector`` and required node affinity."""
     if any(labels.get(key) != value for key, value in (node_selector or {}).items()):
         return False
     required = ((affinity or {}).get("nodeAffinity") or {}).get("requiredDuringSchedulingIgnoredDuringExecution")
@@ -62,7 +63,7 @@ def _term(labels: Mapping[str, str], term: Mapping[str, Any]) -> bool:
 
 
 def requirement_met(labels: Mapping[str, str], requirement: Mapping[str, Any]) -> bool:
-    """Whether labels meet ``{key, operator, values}`` of a node affinity or of a NodePool's requirements."""
+    """Return whether labels meet ``{key, operator, values}`` of a node affinity or of a NodePool's requirements."""
     key, operator, values = requirement["key"], requirement["operator"], list(requirement.get("values") or ())
     value = labels.get(key)
     if operator == "Exists":

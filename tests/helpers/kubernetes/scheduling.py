@@ -1,11 +1,11 @@
-"""A scheduler that places pods on what was synthesized: on which nodes of which group or pool may a pod run?
+"""Scheduler simulation on synthesized stacks: it returns the nodes of each group or pool on which a pod can run.
 
-Nodes of managed groups are read off the Terraform JSON, nodes that Karpenter can make off the NodePools,
-EC2NodeClasses and NodeOverlays of a bundle; labels and sizes that EC2 and the kubelet add come from the catalogue. An
-extended resource is on a node only where a device plugin of the bundle lands there, or where Bottlerocket's own runs,
-so that a plugin that is missing, or is turned away by a taint, shows as a pod that fits nowhere.
+Nodes of managed groups are read from the Terraform JSON. Nodes that Karpenter can launch are read from the NodePools,
+EC2NodeClasses and NodeOverlays of a bundle. Labels and sizes that EC2 and the kubelet add come from the catalogue. A
+node has an extended resource only if a device plugin of the bundle runs there, or Bottlerocket's own plugin. If a
+plugin is missing or a taint keeps it away, the pod therefore fits nowhere.
 
-A node is taken to be empty: what daemonsets ask for is left out, so do not rely on the last few hundred millicores.
+Nodes are empty in the simulation: it ignores requests of daemonsets, so do not rely on the last few hundred millicores.
 """
 
 from __future__ import annotations
@@ -47,15 +47,17 @@ EFA, HUGE_PAGES = "vpc.amazonaws.com/efa", "hugepages-2Mi"
 _MIB = Decimal(1024**2)
 _NEURON_HARDWARE = (Hardware.TRAINIUM, Hardware.INFERENTIA)
 
-# What an accelerated AL2023 node with EFA sets aside: https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
+# Memory that an accelerated AL2023 node with EFA reserves:
+# https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
 _AL2023_HUGE_PAGES = 5128 * 2 * _MIB
-# Bottlerocket's, of each CPU: https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/corndog
+# Bottlerocket's reservation per CPU:
+# https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/sources/api/corndog
 _BOTTLEROCKET_HUGE_PAGES = 110 * 2 * _MIB
 
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule", "NO_EXECUTE": "NoExecute", "PREFER_NO_SCHEDULE": "PreferNoSchedule"}
 _ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
-# Sizes of Neuron allocations that the scheduler extension refuses otherwise:
+# The scheduler extension accepts only these sizes of Neuron allocations:
 # https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-scheduler.html
 _TORUS = ("trn1.32xlarge", "trn1n.32xlarge")
 _TORUS_SIZES = (1, 4, 8, 16)
@@ -63,19 +65,19 @@ _TORUS_SIZES = (1, 4, 8, 16)
 
 @dataclass(frozen=True)
 class Node:
-    """A kind of node that a group has or a pool can make.
+    """Kind of node that a group has or a pool can launch.
 
     Attributes:
         source: name of the node group or NodePool.
-        pool: whether Karpenter makes it.
-        most: how many there can be at a time, in this zone and of this type alone.
+        pool: whether Karpenter launches it.
+        most: maximum number of such nodes, in this zone and of this type alone.
         family: ``al2023`` or ``bottlerocket``.
         settings: user data: the NodeConfig's spec, or Bottlerocket's settings.
-        efa: EFA interfaces.
-        capacity: what EC2 and the kubelet give.
-        expected: what Karpenter takes such a node to offer before it exists; empty for groups.
-        extended: what device plugins advertise.
-        one_only: of these a pod may ask for one at most, or the plugin refuses it.
+        efa: number of EFA interfaces.
+        capacity: capacity from EC2 and the kubelet.
+        expected: resources that Karpenter expects before the node exists; empty for groups.
+        extended: resources that device plugins advertise.
+        one_only: resources that a pod can request only once, or the plugin refuses it.
     """
 
     source: str
@@ -99,25 +101,25 @@ class Node:
 
     @property
     def allocatable(self) -> Amounts:
-        """What pods can have; of a node that Karpenter makes no more than it expected when it did."""
+        """Resources for pods; on a Karpenter node, at most the resources that Karpenter expected."""
         real = {**self.capacity, **self.extended}
         if not self.pool:
             return real
         return {key: min(amount, self.expected.get(key, Decimal(0))) for key, amount in real.items()}
 
 
-# --- which nodes there are ----------------------------------------------------------------------------------------
+# --- kinds of nodes
 
 
 def nodes(template: Template, bundle: Bundle) -> tuple[Node, ...]:
-    """Every kind of node of a stack, with what the plugins of its bundle advertise there."""
+    """Return every kind of node of a stack, with the resources that the plugins of its bundle advertise there."""
     bare = (*group_nodes(template), *pool_nodes(bundle, template))
     landing = workloads(bundle)
     return tuple(_with_devices(node, bundle, landing) for node in bare)
 
 
 def group_nodes(template: Template) -> Iterator[Node]:
-    """Nodes of the managed node groups, without extended resources."""
+    """Return the nodes of the managed node groups, without extended resources."""
     subnets = template.resources("aws_subnet")
     region = template.providers("aws")[0]["region"]
     for group in template.resources("aws_eks_node_group").values():
@@ -156,7 +158,7 @@ def group_nodes(template: Template) -> Iterator[Node]:
 
 
 def pool_nodes(bundle: Bundle, template: Template) -> Iterator[Node]:
-    """Nodes that Karpenter can make from the objects of a bundle, without extended resources."""
+    """Return the nodes that Karpenter can launch from the objects of a bundle, without extended resources."""
     objects = {(each["kind"], each["metadata"]["name"]): each for each in bundle.objects}
     overlays = [each["spec"] for (kind, _), each in objects.items() if kind == "NodeOverlay"]
     controller = next((each for each in bundle.charts if each.key == "karpenter"), None)
@@ -181,7 +183,7 @@ def pool_nodes(bundle: Bundle, template: Template) -> Iterator[Node]:
 
 
 def _offers(pool: Map, node_class: Map, region: str) -> Iterator[Node]:
-    """What a pool can make by its requirements, in every zone and way of buying."""
+    """Yield the nodes that match a pool's requirements, in every zone and with every capacity type."""
     template = pool["spec"]["template"]
     requirements = template["spec"]["requirements"]
     own = {**template.get("metadata", {}).get("labels", {}), "karpenter.sh/nodepool": pool["metadata"]["name"]}
@@ -224,7 +226,7 @@ def _offers(pool: Map, node_class: Map, region: str) -> Iterator[Node]:
 
 
 def _named(requirements: Sequence[Map], key: str) -> set[str]:
-    """Values that a requirement lists for a key; all of them, where it does not say."""
+    """Return the values that a requirement lists for a key, or all values without such a requirement."""
     lists = [set(each["values"]) for each in requirements if each["key"] == key and each["operator"] == "In"]
     return set.intersection(*lists) if lists else set()
 
@@ -235,7 +237,7 @@ def _types(names: tuple[str, ...]) -> tuple[InstanceType, ...]:
 
 
 def _overlaid(node: Node, overlays: Sequence[Map]) -> dict[str, Decimal]:
-    """What NodeOverlays say that a node offers; that of the highest weight counts."""
+    """Return the resources that NodeOverlays set for a node; the highest weight wins."""
     matching = [each for each in overlays if all(requirement_met(node.labels, term) for term in each["requirements"])]
     found: dict[str, Decimal] = {}
     for overlay in sorted(matching, key=lambda each: int(each.get("weight", 0))):
@@ -244,10 +246,10 @@ def _overlaid(node: Node, overlays: Sequence[Map]) -> dict[str, Decimal]:
 
 
 def _expected_devices(kind: InstanceType, efa: int) -> dict[str, Decimal]:
-    """Extended resources that Karpenter knows of a type.
+    """Return the extended resources that Karpenter derives for a type.
 
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/types.go
-    (computeCapacity); it knows nothing of huge pages.
+    (computeCapacity); it does not include huge pages.
     """
     found = {EFA: Decimal(efa)}
     if kind.accelerator and kind.hardware is Hardware.NVIDIA_GPU:
@@ -262,7 +264,7 @@ def _expected_devices(kind: InstanceType, efa: int) -> dict[str, Decimal]:
 
 
 def _kubernetes_labels(kind: InstanceType, region: str, zone_id: str) -> dict[str, str]:
-    """Labels of every node on EC2. A zone's name differs by account, so that its id stands in for it."""
+    """Return the labels of every node on EC2. Zone names differ by account, so the zone id is used instead."""
     return {
         "kubernetes.io/arch": _ARCHITECTURES[kind.architecture],
         "kubernetes.io/os": "linux",
@@ -274,7 +276,7 @@ def _kubernetes_labels(kind: InstanceType, region: str, zone_id: str) -> dict[st
 
 
 def _karpenter_labels(kind: InstanceType) -> dict[str, str]:
-    """Labels that Karpenter sets, as far as the catalogue knows their values.
+    """Return the labels that Karpenter sets, if the catalogue has their values.
 
     Source: https://github.com/aws/karpenter-provider-aws/blob/v1.14.1/pkg/providers/instancetype/types.go
     (computeRequirements)
@@ -308,17 +310,17 @@ def _karpenter_labels(kind: InstanceType) -> dict[str, str]:
 
 
 def _huge_pages(kind: InstanceType, family: str) -> Decimal:
-    """Bytes that a node with EFA sets aside."""
+    """Return the bytes that a node with EFA reserves."""
     if family == "bottlerocket":
         return kind.vcpus * _BOTTLEROCKET_HUGE_PAGES
     return _AL2023_HUGE_PAGES if kind.accelerator else Decimal(0)
 
 
 def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: Decimal) -> dict[str, Decimal]:
-    """CPU, memory and pods of a node after what the kubelet keeps, rather too little than too much.
+    """Return CPU, memory and pods of a node without the kubelet's reservations, estimated on the low side.
 
     Sources: https://github.com/awslabs/amazon-eks-ami (nodeadm/internal/kubelet/config.go), and Karpenter's 7.5 % of
-    memory that the hypervisor takes (https://karpenter.sh/v1.14/reference/settings/).
+    memory that the hypervisor uses (https://karpenter.sh/v1.14/reference/settings/).
     """
     pods = max_pods or 110
     # 6 % of the first core, 1 % of the second, 0.5 % of the next two, 0.25 % of the others.
@@ -336,12 +338,12 @@ def _capacity(kind: InstanceType, max_pods: int | None, *, huge_pages: Decimal) 
 
 
 def _address(expression: str) -> str:
-    """``aws_subnet.a`` of ``${aws_subnet.a.id}``."""
+    """Return ``aws_subnet.a`` for ``${aws_subnet.a.id}``."""
     return ".".join(expression.removeprefix("${").split(".")[:2])
 
 
 def _user_data(text: str, ami: str) -> tuple[str, Map]:
-    """Operating system and settings of a node's user data, which may be base64, MIME or TOML."""
+    """Return the operating system and settings from a node's user data, which can be base64, MIME or TOML."""
     try:
         plain = base64.b64decode(text, validate=True).decode() if text else ""
     except (binascii.Error, UnicodeDecodeError):
@@ -362,7 +364,7 @@ def _max_pods(settings: Map) -> int | None:
 
 
 def _with_devices(node: Node, bundle: Bundle, landing: Sequence[Workload]) -> Node:
-    """The node with what device plugins that land on it advertise."""
+    """Return the node with the resources that device plugins on it advertise."""
     kind = load().get(node.instance_type)
     there = {each.name for each in landing if each.kind == "DaemonSet" and lands(each, node)}
     found = dict(_neuron_and_efa(node, kind, there))
@@ -377,7 +379,7 @@ def _with_devices(node: Node, bundle: Bundle, landing: Sequence[Workload]) -> No
 
 def _gpu_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
     ways = [each for each in (_plugin_config(node, bundle, there), _bottlerocket_config(node)) if each is not None]
-    # Two plugins fight over one socket.
+    # Two plugins conflict over one socket.
     return ways[0] if len(ways) == 1 else None
 
 
@@ -386,14 +388,14 @@ def _neuron_and_efa(node: Node, kind: InstanceType, there: set[str]) -> Iterator
     if device and kind.hardware in _NEURON_HARDWARE and "neuron-device-plugin" in there:
         cores = device.neuron_cores or 0
         yield NEURON, Decimal(device.count)
-        # Two physical cores of Trainium2 make one logical core.
+        # Two physical cores of Trainium2 are one logical core.
         yield NEURON_CORE, Decimal(cores // 2 if kind.family.startswith("trn2") else cores)
     if node.efa and "aws-efa-k8s-device-plugin" in there:
         yield EFA, Decimal(node.efa)
 
 
 def lands(workload: Workload, node: Node) -> bool:
-    """Whether a workload's pods may run on a node; resources do not count."""
+    """Return whether a workload's pods can run on a node, ignoring resources."""
     labels = {**node.labels}
     if load().get(node.instance_type).hardware is Hardware.NVIDIA_GPU and _is_discovered(workload, node):
         labels["feature.node.kubernetes.io/pci-10de.present"] = "true"
@@ -401,13 +403,15 @@ def lands(workload: Workload, node: Node) -> bool:
 
 
 def _is_discovered(workload: Workload, node: Node) -> bool:
-    """Whether Node Feature Discovery sees the node: its worker tolerates what the operator's daemonsets tolerate."""
+    """Return whether Node Feature Discovery runs on the node: its worker has the tolerations of the operator's
+    daemonsets.
+    """
     return workload.release == "gpu-operator" and tolerates(node.taints, workload.tolerations)
 
 
 @dataclass(frozen=True)
 class _GpuConfig:
-    """How a device plugin hands GPUs out."""
+    """Configuration of a device plugin for sharing GPUs."""
 
     replicas: int = 1
     renamed: bool = False
@@ -417,14 +421,14 @@ class _GpuConfig:
 
 
 def _plugin_config(node: Node, bundle: Bundle, there: set[str]) -> _GpuConfig | None:
-    """The configuration of the plugin that lands on a node, by the label that selects it; None without a plugin."""
+    """Return the configuration of the plugin on a node, by the label that selects it; None without a plugin."""
     if "nvidia-device-plugin" in there:
         return _of_configs(node, _values(bundle, "nvidia-device-plugin"), "config.map", "config.default")
     if {"nvidia-device-plugin-daemonset", "node-feature-discovery-worker"} <= there:
         values = _values(bundle, "gpu-operator")
         mig = node.labels.get("nvidia.com/mig.config", "all-disabled").removeprefix("all-")
         if mig != "disabled":
-            # Without the manager nobody cuts the GPUs, and the plugin shows whole ones.
+            # Without the manager, GPUs are not partitioned, and the plugin shows whole ones.
             strategy = value_at(values, "mig.strategy", "single")
             cut = strategy != "none" and value_at(values, "migManager.enabled", True)
             return _GpuConfig(mig_profile=mig, mixed=strategy == "mixed") if cut else _GpuConfig()
@@ -442,7 +446,7 @@ def _of_configs(node: Node, values: Map, configs: str, default: str) -> _GpuConf
     if not named:
         return _GpuConfig()
     if chosen not in named:
-        # The plugin's pod ends with an error when the label names a configuration that is not there.
+        # The plugin's pod fails if the label names a configuration that does not exist.
         return None
     slicing = value_at(yaml.safe_load(named[chosen]), "sharing.timeSlicing", {})
     replicas = next((each["replicas"] for each in slicing.get("resources", ()) if each["name"] == GPU), 1)
@@ -450,7 +454,7 @@ def _of_configs(node: Node, values: Map, configs: str, default: str) -> _GpuConf
 
 
 def _bottlerocket_config(node: Node) -> _GpuConfig | None:
-    """The configuration of the plugin in Bottlerocket's NVIDIA images, from user data."""
+    """Return the configuration of the plugin in Bottlerocket's NVIDIA images, from user data."""
     if node.family != "bottlerocket":
         return None
     nvidia = value_at(node.settings, "kubelet-device-plugins.nvidia", {})
@@ -469,34 +473,34 @@ def _bottlerocket_config(node: Node) -> _GpuConfig | None:
 def _gpus(kind: InstanceType, config: _GpuConfig) -> tuple[str, Decimal]:
     count = kind.accelerator.count if kind.accelerator else 0
     if config.mig_profile:
-        # A slice has a name of its own with the strategy "mixed"; Bottlerocket has "single".
+        # With the strategy "mixed", each slice has its own name; Bottlerocket uses "single".
         return (f"{MIG_GPU}{config.mig_profile}" if config.mixed else GPU), Decimal(
             count * (mig_profiles(kind) or {}).get(config.mig_profile, 0)
         )
     return (SHARED_GPU if config.renamed else GPU), Decimal(count * config.replicas)
 
 
-# --- where a pod may run ------------------------------------------------------------------------------------------
+# --- placement of pods
 
 
 def fits(pod: Map, candidates: Iterable[Node], *, schedulers: Iterable[str] = ()) -> list[str]:
-    """Where a pod may run, as ``group:type`` and ``pool:type``, sorted.
+    """Return where a pod can run, as sorted ``group:type`` and ``pool:type``.
 
     Args:
-        pod: a Pod, or a Job's or Deployment's template.
+        pod: a Pod, or the template of a Job or Deployment.
         candidates: from :func:`nodes`.
-        schedulers: that run beside the default one.
+        schedulers: schedulers in addition to the default one.
     """
     return sorted({node.name for node in candidates if _fits(pod, node, schedulers)})
 
 
 def homes(pod: Map, candidates: Iterable[Node], *, schedulers: Iterable[str] = ()) -> set[str]:
-    """The groups and pools where a pod may run."""
+    """Return the groups and pools where a pod can run."""
     return {name.partition(":")[0] for name in fits(pod, candidates, schedulers=schedulers)}
 
 
 def gang_homes(pod: Map, count: int, candidates: Sequence[Node]) -> set[str]:
-    """The groups and pools that have room for so many copies of a pod in one zone."""
+    """Return the groups and pools with room for a number of copies of a pod in one zone."""
     room: dict[tuple[str, str], int] = {}
     for node in candidates:
         if _fits(pod, node, ()):
@@ -506,7 +510,7 @@ def gang_homes(pod: Map, count: int, candidates: Sequence[Node]) -> set[str]:
 
 
 def _copies(pod: Map, node: Node) -> int:
-    """How many copies of a pod one node takes."""
+    """Return the number of copies of a pod that fit on one node."""
     return min(int(node.allocatable[key] // amount) for key, amount in requests(pod).items() if amount)
 
 
@@ -529,11 +533,11 @@ def _fits(pod: Map, node: Node, schedulers: Iterable[str]) -> bool:
 
 
 def admitted(pod: Map) -> dict[str, Any]:
-    """A pod as EKS's API server stores it: with a toleration for the taint of each extended resource it asks for.
+    """Return a pod as EKS's API server stores it: with a toleration for the taint of each requested extended resource.
 
     EKS runs the ExtendedResourceToleration admission plugin on every version
-    (https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html); it knows a taint by the resource's
-    name (https://github.com/kubernetes/kubernetes/pull/55839).
+    (https://docs.aws.amazon.com/eks/latest/userguide/platform-versions.html). The plugin matches a taint by the
+    resource's name (https://github.com/kubernetes/kubernetes/pull/55839).
     """
     added = [
         {"key": key, "operator": "Exists", "effect": "NoSchedule"}
@@ -544,7 +548,7 @@ def admitted(pod: Map) -> dict[str, Any]:
 
 
 def requests(pod: Map) -> dict[str, Decimal]:
-    """What a pod asks for: all its containers together, or its largest init container; one pod."""
+    """Return a pod's requests: the sum of its containers, or its largest init container; plus one pod."""
     spec = pod["spec"]
     total: dict[str, Decimal] = {}
     for container in spec["containers"]:
@@ -569,7 +573,7 @@ _UNITS |= {f"{unit}i": Decimal(1024) ** power for power, unit in enumerate(("K",
 
 
 def quantity(value: str | int) -> Decimal:
-    """A Kubernetes quantity as a number: ``500m``, ``1Gi``."""
+    """Return a Kubernetes quantity such as ``500m`` or ``1Gi`` as a number."""
     found = re.fullmatch(r"([0-9.]+)([a-zA-Z]*)", str(value))
     if not found:
         raise ValueError(f"{value!r} is not a quantity")

@@ -1,8 +1,8 @@
-"""The pods that a bundle runs, with where they may go: a chart's defaults with the release's values over them.
+"""The pods of a bundle with their placement: a chart's defaults merged with the release's values.
 
-Helm merges maps and replaces lists, so that ``affinity`` of the values and of the chart become one. What a chart says
-in its templates and not in its values stands in ``fixed``. Sources: the ``source`` of each chart in
-``config/facts/charts.json``, file ``values.yaml`` and templates beside it.
+Helm merges maps and replaces lists, so ``affinity`` of the values and of the chart are merged. ``fixed`` contains
+settings in a chart's templates that are not in its values. Sources: the ``source`` of each chart in
+``config/facts/charts.json``, with its ``values.yaml`` and templates.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _EVERY_NO_SCHEDULE = {"operator": "Exists", "effect": "NoSchedule"}
 
 @dataclass(frozen=True)
 class Workload:
-    """A DaemonSet or Deployment, with the placement of its pods."""
+    """DaemonSet or Deployment, with the placement of its pods."""
 
     release: str
     name: str
@@ -36,7 +36,7 @@ class Workload:
 
     @property
     def pod(self) -> dict[str, Any]:
-        """Its pods, as far as a scheduler looks at them."""
+        """Its pods, with the fields that a scheduler reads."""
         return {
             "metadata": {"name": self.name},
             "spec": {
@@ -49,7 +49,7 @@ class Workload:
 
 
 def _terms(*terms: Sequence[tuple[str, str, Sequence[str]]]) -> dict[str, Any]:
-    """Required node affinity: any of the terms, of each all expressions."""
+    """Return required node affinity: one of the terms must match, with all its expressions."""
     return {
         "nodeAffinity": {
             "requiredDuringSchedulingIgnoredDuringExecution": {
@@ -73,7 +73,7 @@ _NVIDIA_AFFINITY = _terms(
     [("nvidia.com/gpu.present", "In", ["true"])],
 )
 
-# The chart's list, as far as the catalogue has the types.
+# The chart's list, limited to the types in the catalogue.
 _NEURON_TYPES = (
     *("trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge", "trn2.3xlarge", "trn2.48xlarge", "trn2u.48xlarge"),
     *("inf1.xlarge", "inf1.2xlarge", "inf1.6xlarge", "inf1.24xlarge"),
@@ -86,10 +86,10 @@ class _Row:
     """One workload of a chart.
 
     Attributes:
-        at: where in the values its placement is.
-        defaults: what the chart's values say there.
-        fixed: tolerations of the template, beside those of the values.
-        on: values that have to be true, with their defaults.
+        at: path of its placement in the values.
+        defaults: the chart's default values there.
+        fixed: tolerations in the template, in addition to those in the values.
+        on: values that must be true, with their defaults.
     """
 
     kind: str
@@ -153,7 +153,7 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
             on=(("scheduler.enabled", False), ("scheduler.customScheduler.enabled", True)),
         ),
     ),
-    # Its affinity is made of supportedInstanceLabels, below.
+    # Its affinity is generated from supportedInstanceLabels, below.
     "aws-efa-k8s-device-plugin": (_Row(_DAEMONSET, "aws-efa-k8s-device-plugin", fixed=(CRITICAL,)),),
     "dcgm-exporter": (_Row(_DAEMONSET, "dcgm-exporter", defaults={"tolerations": [_CONTROL_PLANE]}),),
     "gpu-operator": (
@@ -164,7 +164,7 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
             ("node-feature-discovery", "worker"),
             on=(("nfd.enabled", True),),
         ),
-        # The operator's daemonsets go where discovery has found a GPU and no label keeps them away:
+        # The operator's daemonsets run where discovery found a GPU and no label excludes them:
         # https://github.com/NVIDIA/gpu-operator/blob/v26.7.0/controllers/state_manager.go
         _Row(
             _DAEMONSET,
@@ -200,7 +200,7 @@ _CHARTS: Mapping[str, tuple[_Row, ...]] = {
 
 
 def workloads(bundle: Bundle) -> tuple[Workload, ...]:
-    """Every workload of a bundle's charts and objects; ``KeyError`` for a chart that is not in the table."""
+    """Return every workload of a bundle's charts and objects; raises ``KeyError`` for a chart without a row."""
     of_charts = [each for release in bundle.charts for each in of_chart(release)]
     of_objects = [
         Workload(release.name, found["metadata"]["name"], found["kind"], *_placement(found["spec"]["template"]["spec"]))
@@ -212,7 +212,7 @@ def workloads(bundle: Bundle) -> tuple[Workload, ...]:
 
 
 def of_chart(release: ChartRelease) -> Iterator[Workload]:
-    """The workloads of one chart, with the values of its release."""
+    """Return the workloads of one chart, with the values of its release."""
     for row in _CHARTS[release.key]:
         if all(value_at(release.values, path, default) for path, default in row.on):
             given = value_at(release.values, ".".join(row.at), {}) if row.at else release.values
@@ -224,7 +224,7 @@ def of_chart(release: ChartRelease) -> Iterator[Workload]:
 
 
 def value_at(values: Map, path: str, default: Any) -> Any:
-    """A value by its path of names with dots between."""
+    """Return a value by its path of names separated by dots."""
     found: Any = values
     for step in path.split("."):
         if not isinstance(found, Mapping) or step not in found:
@@ -238,7 +238,7 @@ def _placement(pod: Map) -> tuple[Map, Map, Sequence[Map]]:
 
 
 def _efa_affinity(values: Map) -> dict[str, Any]:
-    """As the chart's template writes it; the types of its own list are those with EFA."""
+    """Return the affinity from the chart's template; its own list contains the types with EFA."""
     from eks_hardware.catalogue import load
 
     labels = value_at(values, "supportedInstanceLabels", {})
