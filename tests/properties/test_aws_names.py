@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/test_aws_names.py``."""
+"""Properties of ``tests/unit/test_aws_names.py`` with random input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every public model has an answer for every kind of accelerator."""
+"""Every public model gets an answer for every kind of accelerator."""
 
 from __future__ import annotations
 

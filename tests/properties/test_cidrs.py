@@ -1,4 +1,4 @@
-"""Subnet CIDRs: inside the VPC, without overlaps, of legal size, and fixed for each zone."""
+"""Subnet CIDRs: inside the VPC, without overlaps, of a valid size, and fixed for each zone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREFIXES = range(cidrs.LARGEST_VPC_PREFIX, cidrs.SMALLEST_VPC_PREFIX + 1)
 
 
 def vpc(prefix: int, number: int) -> str:
-    """The ``number``th network of that size in 10.0.0.0/8."""
+    """Return the ``number``th network of that size in 10.0.0.0/8."""
     size = 2 ** (32 - prefix)
     start = int(ipaddress.IPv4Address("10.0.0.0"))
     return f"{ipaddress.IPv4Address(start + number % 2 ** (prefix - 8) * size)}/{prefix}"
@@ -75,7 +75,7 @@ def test_a_subnet_depends_on_its_zone_alone(zones: list[str], cidr: str) -> None
     subnets = resolve(strategy(network=network)).network.subnets
     everywhere = resolve(strategy(network={**network, "zones": ZONES[:4]})).network.subnets
     assert set(zones) == {subnet.zone_id for subnet in subnets}
-    # The control plane is in the first two zones of the list, which the order decides.
+    # The control plane is in the first two zones of the list, so their order matters.
     placed = {subnet.key: subnet.cidr for subnet in subnets if subnet.role is not SubnetRole.CONTROL_PLANE}
     assert placed.items() <= {subnet.key: subnet.cidr for subnet in everywhere}.items()
     assert len({subnet.key for subnet in subnets}) == len(subnets) == 3 * len(zones) + 2

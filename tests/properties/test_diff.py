@@ -1,4 +1,4 @@
-"""What changes between every strategy of the corpus and a shipped one can be shown."""
+"""Changes between every strategy of the corpus and a shipped one can be shown."""
 
 from __future__ import annotations
 

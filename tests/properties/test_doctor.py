@@ -1,4 +1,4 @@
-"""``eks-hardware doctor`` of every strategy, in an account that denies everything and in one that has nothing."""
+"""``eks-hardware doctor`` for every strategy, in an account that denies everything and in an empty one."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _strategy = cache(load_strategy)
 @in_one_test("file", STRATEGIES, ids=lambda file: file.stem)
 @in_one_test("answers", [{}, EMPTY], ids=["denied", "empty"])
 def test_every_strategy_is_examined(file: Path, answers: dict[str, Answer]) -> None:
-    """In an account that denies everything and in one that has nothing: a place and a command for each finding."""
+    """In an account that denies everything and in an empty one, each finding has a position and a command."""
     report = examine(_strategy(file), aws=answering(answers, otherwise=RefusedError("AccessDenied")))
     assert report.findings
     assert bool(report.errors) is bool(answers)

@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/advisor/test_fit.py``."""
+"""Properties of ``tests/unit/advisor/test_fit.py`` with random input."""
 
 from __future__ import annotations
 

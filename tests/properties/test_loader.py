@@ -1,4 +1,4 @@
-"""Whatever the text: a document or findings, never another exception."""
+"""Any text results in a document or findings, never another exception."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ node_groups:
       'a': "b"
 """
 
-# Text that means something to YAML or to the model, so that mutations get past the scanner.
+# Text with a meaning in YAML or in the model, so that mutations get past the scanner.
 PIECES = st.sampled_from(
     ["- ", ": ", "\n", "\n  ", "{", "}", "[", "]", ", ", "&c ", "*c", "<<: *c", "!x ", "|", ">", "? ", "'",
      '"', "#", "---\n", "...", "%", "\n- name: x\n- y", "\t", "\r\n", "1", "1.30", "yes", "~", "null", "name",
@@ -74,7 +74,7 @@ def test_a_strategy_or_findings(text: str) -> None:
 
 
 def _scalar(here: tuple[int, int], text: str) -> Any:
-    # Where an empty value stands is a matter of taste: behind the colon, or before what comes next.
+    # The position of an empty value is a matter of taste: after the colon, or before the next token.
     return here if text else None, text
 
 
@@ -105,11 +105,11 @@ def test_reads_as_the_parser_in_python_does(text: str) -> None:
     parsed = parse(text, "f")
     syntax = [finding for finding in parsed.findings if finding.code == "YAML_SYNTAX"]
     if any(each in text for each in ("<<", "%", "\ufeff", "\\", "\t")) or (parsed.findings and not syntax):
-        return  # what is refused, or read in another way, on purpose
+        return  # intentionally refused, or read differently
     try:
         expected = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError as error:
-        # YAML lets an anchor be defined again; PyYAML's composer does not.
+        # YAML allows redefining an anchor; PyYAML's composer does not.
         again = "found duplicate anchor" in str(error)
         assert syntax or again
     else:

@@ -1,4 +1,4 @@
-"""What holds for every answer of the recommender over the real catalogue, whatever the workload."""
+"""Properties of every answer of the recommender over the real catalogue, for any workload."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nothing_stands_before_what_is_cheaper_faster_and_simpler(
 
 
 class Figures(NamedTuple):
-    """What candidates are compared by; ``cost`` is that of the basis, ``speed`` that of a replica."""
+    """Figures for the comparison of candidates; ``cost`` uses the answer's basis, ``speed`` is that of a replica."""
 
     name: str
     cost: float
@@ -69,14 +69,16 @@ class Figures(NamedTuple):
 
 
 def basis_of_all(found: Recommendation) -> str:
-    """The figure of cost that the answer says it compares."""
+    """Return the cost figure that the answer says it compares."""
     said = next(note for note in found.notes if note.startswith("cost is compared"))
     words = {"for the run": "usd_per_run", "per million": "usd_per_million_tokens", "by the hour": "usd_per_hour"}
     return next(figure for word, figure in words.items() if word in said)
 
 
 def is_plainly_better(one: Figures, other: Figures) -> bool:
-    """A tenth cheaper by what is compared, a tenth faster, on no more nodes and of no less mature software."""
+    """Return whether it is a tenth cheaper and a tenth faster, with no more nodes and software that is at least as
+    mature.
+    """
     return (
         one.cost < 0.9 * other.cost
         and one.speed > 1.1 * other.speed

@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/cli/test_recommend.py``."""
+"""Properties of ``tests/unit/cli/test_recommend.py`` with random input."""
 
 from __future__ import annotations
 

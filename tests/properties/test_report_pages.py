@@ -1,4 +1,4 @@
-"""The page of every strategy there is: well-formed, and with the numbers of the engines."""
+"""The page of every strategy is well-formed and has the numbers of the engines."""
 
 from __future__ import annotations
 

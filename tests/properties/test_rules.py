@@ -1,6 +1,6 @@
-"""Whatever the combination: findings, or a strategy that resolves. Never a traceback.
+"""Any combination results in findings, or in a strategy that resolves, and never in a traceback.
 
-The long one is the same in every run; see ``helpers.random_strategies`` for another one, or a longer.
+The long test is the same in every run; see ``helpers.random_strategies`` for another or a longer one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from helpers.random_strategies import KNOWN, SCHEMA, for_each, property_count, t
 from helpers.strategies import SYSTEM, TODAY, document, group
 
 CATALOGUE = load()
-# One type for each kind that behaves differently, so that few examples meet all of them.
+# One type for each kind that behaves differently, so that a few examples cover all of them.
 KINDS = {
     (
         kind.hardware,
@@ -70,7 +70,7 @@ FAMILIES = st.one_of(st.sampled_from(sorted({name.partition(".")[0] for name in 
 
 
 def mostly(usual: Any, *others: Any) -> st.SearchStrategy[Any]:
-    """The usual value in most examples, so that some pass all rules."""
+    """Return the usual value in most examples, so that some pass all rules."""
     return st.integers(0, 9).flatmap(lambda n: st.just(usual) if n else st.sampled_from(others))
 
 
@@ -164,7 +164,7 @@ def test_findings_or_a_resolved_strategy(given_document: dict[str, Any]) -> None
 
 
 def check_resolved(resolved: ResolvedStrategy) -> None:
-    """What holds for everything that was let through."""
+    """Check the properties of everything that passed the rules."""
     assert len(set(resolved.network.zone_ids)) >= 2
     for each in resolved.node_groups:
         assert each.zone_ids
@@ -178,13 +178,13 @@ def check_resolved(resolved: ResolvedStrategy) -> None:
 
 
 def check_pool(pool: ResolvedNodePool, resolved: ResolvedStrategy) -> None:
-    """What holds for every pool that was let through."""
+    """Check the properties of every pool that passed the rules."""
     assert pool.zone_ids
     assert set(pool.zone_ids) <= set(resolved.network.zone_ids)
     kinds = [CATALOGUE.get(name) for name in pool.instance_types]
     assert {kind.hardware for kind in kinds} == {pool.hardware}
     assert {kind.architecture for kind in kinds} == {pool.architecture}
-    # A reservation's zone is only warned of: that it is there shows more than the catalogue.
+    # A reservation's zone is only a warning: the existing reservation knows more than the catalogue.
     offered = any(set(pool.zone_ids) & set(CATALOGUE.offered(kind.name, resolved.region)) for kind in kinds)
     assert offered or pool.reservations
     assert "cpu" in pool.limits
@@ -192,7 +192,7 @@ def check_pool(pool: ResolvedNodePool, resolved: ResolvedStrategy) -> None:
     if pool.placement_group_name or pool.efa_interfaces:
         assert len(pool.zone_ids) == 1
     if pool.efa_interfaces:
-        # An EC2NodeClass knows no interface type `efa`.
+        # An EC2NodeClass does not support the interface type `efa`.
         assert {each.interface_type for each in pool.efa_interfaces} == {"interface", "efa-only"}
         assert {kind.efa_interfaces for kind in kinds} == {pool.efa_interfaces}
 
@@ -218,7 +218,7 @@ def test_one_plain_group(name: str, region: str, efa: bool) -> None:
 
 
 CODES = frozenset(RULES) | frozenset(explanations())
-# Held against their own definitions in tests/kubernetes and tests/unit/kubernetes.
+# Tests in tests/kubernetes and tests/unit/kubernetes compare them with their own definitions.
 CUSTOM_GROUPS = ("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "monitoring.coreos.com")
 
 
@@ -237,18 +237,18 @@ def test_a_file_is_refused_or_can_be_used(tmp_path: Path) -> None:
             check_use(resolve(loaded.strategy))
 
     for_each(texts(), holds, count=property_count(100))
-    # Else it says nothing.
+    # Otherwise the test proves nothing.
     assert min(outcomes["refused"], outcomes["used"]) > outcomes.total() / 5, outcomes
 
 
 def test_names_that_mean_something_are_known_by_their_patterns() -> None:
-    """Else random names would take their place, and no rule would look further."""
+    """Otherwise random names would replace them, and no rule would look further."""
     schema = json.dumps(SCHEMA)
     assert [pattern for pattern in KNOWN if json.dumps(pattern) not in schema] == []
 
 
 def check_finding(finding: Finding, text: str) -> None:
-    """A finding has a code that is explained, a place in the file, and one line of text."""
+    """Check that a finding has an explained code, a position in the file, and one line of text."""
     assert finding.code in CODES
     assert finding.position
     assert 1 <= finding.position.line <= text.count("\n") + 2
@@ -259,7 +259,7 @@ def check_finding(finding: Finding, text: str) -> None:
 
 
 def check_use(resolved: ResolvedStrategy) -> None:
-    """What goes onto the cluster can be written, and is what the API server takes."""
+    """Check that the cluster's objects can be written, and that the API server accepts them."""
     check_resolved(resolved)
     written = bundle(resolved)
     names = known(resolved)

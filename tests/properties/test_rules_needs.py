@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/rules/test_rules_needs.py``."""
+"""Properties of ``tests/unit/rules/test_rules_needs.py`` with random input."""
 
 from __future__ import annotations
 

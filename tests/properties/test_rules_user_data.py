@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/rules/test_rules_user_data.py``."""
+"""Properties of ``tests/unit/rules/test_rules_user_data.py`` with random input."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ VALUES = st.recursive(
 @settings(max_examples=150, deadline=None)
 @given(st.dictionaries(NAMES, VALUES, max_size=3), st.sampled_from(["al2023", "bottlerocket"]))
 def test_no_rule_trips_over_user_data(user_data: dict[str, Any], family: str) -> None:
-    """Whatever JSON it is."""
+    """For any JSON."""
     fields = {"ami": {"family": family}, "user_data": user_data}
     codes({"node_groups": [SYSTEM, group(**fields)], **pools(pool(**fields))})

@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/resolve/test_user_data.py``."""
+"""Properties of ``tests/unit/resolve/test_user_data.py`` with random input."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SETTINGS = st.dictionaries(TEXTS, VALUES, max_size=4)
 
 
 def without_empty_tables(value: dict[str, Any]) -> dict[str, Any]:
-    """An empty table is not written; in a list it is."""
+    """Return the settings without empty tables, which are not written (except in a list)."""
     kept = {k: without_empty_tables(v) if isinstance(v, dict) else v for k, v in value.items()}
     return {k: v for k, v in kept.items() if v != {}}
 

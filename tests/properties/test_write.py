@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/kubernetes/test_write.py``."""
+"""Properties of ``tests/unit/kubernetes/test_write.py`` with random input."""
 
 from __future__ import annotations
 

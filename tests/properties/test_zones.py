@@ -1,4 +1,4 @@
-"""What holds for any input, beside ``tests/unit/resolve/test_zones.py``."""
+"""Properties of ``tests/unit/resolve/test_zones.py`` with random input."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from helpers.strategies import cidrs_of, group, pool, strategy
 CATALOGUE = load()
 
 
-# Those with more zones than the two that a network starts from here.
+# Regions with more zones than the two initial ones of a network.
 SOME_REGIONS = ("us-east-1", "us-west-2")
 
 
 def _rare(region: str) -> list[str]:
-    """Accelerated types, offered in few zones: one for every set of up to three."""
+    """Return accelerated types that few zones offer: one for every set of up to three zones."""
     accelerated = (kind.name for kind in map(CATALOGUE.get, CATALOGUE.names) if kind.accelerator)
     by_zones = {CATALOGUE.offered(name, region): name for name in accelerated}
     return [name for zones, name in sorted(by_zones.items()) if 1 <= len(zones) <= 3]

@@ -1,4 +1,4 @@
-"""A run of ``main.py`` in a process of its own, shared by several tests."""
+"""A run of ``main.py`` in a separate process, shared by several tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helpers.shared import Once
 
 @pytest.fixture(scope="session")
 def eager_run(once: Once) -> Run:
-    """All strategies, with the provider package as it comes; about ten seconds."""
+    """Return all strategies, synthesized with the unmodified provider package; about ten seconds."""
     folder = once(
         "eager", lambda new: run_app(new / "cdktf.out", "main.py", EKS_HARDWARE_EAGER_PROVIDERS="1").save(new / "run")
     )

@@ -1,4 +1,4 @@
-"""``AdoptedKarpenter``: what is made beside a cluster that someone else owns."""
+"""``AdoptedKarpenter``: resources in addition to a cluster that another team owns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``main.py``: what it prints, what it returns, and what it refuses before Node starts."""
+"""``main.py``: its output, its exit code, and the errors that it reports before Node starts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helpers.running import Run, run_app
 SYSTEM = "{name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 3}}"
 GOOD = f"version: 1\nname: demo\nregion: us-west-2\ncluster: {{creator_is_admin: true}}\nnode_groups: [{SYSTEM}]\n"
 
-# Name of the file to its text, and what is said about it.
+# Name of the file to its text, and the expected message.
 BAD: dict[str, tuple[dict[str, str], list[str]]] = {
     "two strategies of one name": ({"a.yaml": GOOD, "b.yaml": GOOD}, ["b.yaml:2:", "a.yaml"]),
     "no yaml": ({"a.yaml": "version: [1\n"}, ["a.yaml:"]),
@@ -37,7 +37,7 @@ BAD: dict[str, tuple[dict[str, str], list[str]]] = {
 
 @pytest.fixture(params=BAD)
 def bad(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Path, list[str]]:
-    """A folder of strategies that cannot be synthesized, and what is said about them."""
+    """Return a folder of strategies that cannot be synthesized, and the expected messages."""
     files, said = BAD[request.param]
     for name, text in files.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
@@ -71,12 +71,12 @@ def test_fails_before_node_starts(tmp_path: Path) -> None:
 
 
 def test_prints_nothing(lazy_run: Run) -> None:
-    """The ``cdktf`` command shows everything that the app writes to stderr as an error."""
+    """The ``cdktf`` command shows all stderr output of the app as errors."""
     assert (lazy_run.code, lazy_run.out, lazy_run.err) == (0, "", "")
 
 
 def test_a_warning_becomes_an_annotation(lazy_run: Run) -> None:
-    """The ``cdktf`` command prints it beside the name of the stack."""
+    """The ``cdktf`` command prints it next to the name of the stack."""
     manifest = json.loads((lazy_run.outdir / "manifest.json").read_text(encoding="utf-8"))
     said = {
         name: [(each["level"], each["message"]) for each in stack["annotations"]]
@@ -93,7 +93,7 @@ def test_a_warning_becomes_an_annotation(lazy_run: Run) -> None:
 
 @pytest.fixture(scope="module")
 def delivered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The output folder of a strategy whose delivery is manifests, and of another whose is not."""
+    """Return the output folder of a strategy with delivery ``manifests`` and another without."""
     folder = tmp_path_factory.mktemp("delivered")
     (folder / "in").mkdir()
     for name, delivery in (("files", "manifests"), ("charts", "helm")):

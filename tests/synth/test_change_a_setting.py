@@ -1,4 +1,4 @@
-"""Every resource of a strategy can be reached and overridden; the guide docs/guides/change-a-setting.md runs."""
+"""Every resource of a strategy can be found and overridden; the guide docs/guides/change-a-setting.md runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> HardwareStack:
 
 
 def test_every_resource_has_a_path(stack: HardwareStack) -> None:
-    """The paths are those of the golden addresses: what is promised is what is looked up by."""
+    """The paths are those of the golden addresses, so look-ups use stable names."""
     from eks_hardware.constructs.resources import resources
 
     lines = (GOLDEN / "mixed-hardware" / "addresses.txt").read_text(encoding="utf-8").splitlines()
@@ -151,7 +151,7 @@ def test_the_program_of_the_guide(tmp_path: Path) -> None:
 
 
 def rows() -> Iterator[tuple[str, str, str, str]]:
-    """The table of the guide: what, field, argument, resource."""
+    """Return the table of the guide: setting, field, argument, resource."""
     for line in GUIDE.splitlines():
         cells = [each.strip() for each in line.strip("|").split(" | ")]
         if line.startswith("| ") and len(cells) == 4 and cells[0] != "to change":
@@ -162,7 +162,7 @@ ROWS = list(rows())
 
 
 def names(cell: str) -> list[str]:
-    """The names in a cell, without what stands in brackets; ``.taints`` behind ``a.labels`` is ``a.taints``."""
+    """Return the names in a cell, without text in brackets; ``.taints`` after ``a.labels`` means ``a.taints``."""
     found: list[str] = []
     for name in re.findall(r"`([^`]+)`", re.sub(r"\(`.*?`\)", "", cell)):
         found.append(found[-1].rpartition(".")[0] + name if name.startswith(".") else name)
@@ -171,7 +171,7 @@ def names(cell: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> HardwareStack:
-    """A strategy with all that the table names."""
+    """Return a strategy with everything in the table."""
     from eks_hardware._cdk import App
     from eks_hardware.stacks import strategy_stacks
 
@@ -184,7 +184,7 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> HardwareStack:
 
 
 def fields(schema: Mapping[str, Any], path: list[str]) -> bool:
-    """Whether the JSON Schema of strategies has a field; ``[gpu]`` stands for an item, a key of a map for any."""
+    """Return whether the JSON Schema of strategies has a field; ``[gpu]`` is an item, a key of a map is arbitrary."""
     definitions = schema["$defs"]
 
     def within(node: Mapping[str, Any], rest: list[str]) -> bool:

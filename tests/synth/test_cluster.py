@@ -1,4 +1,4 @@
-"""The control plane, its add-ons and who may use it; and the order in which everything is made."""
+"""The control plane, its add-ons and its users, and the order of creation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_eks_installs_nothing_by_itself(strategy_name: str, templates: Templates
 
 
 def test_no_part_of_auto_mode_is_set(strategy_name: str, templates: Templates) -> None:
-    """EKS takes its three parts only all together, and the provider fails when they are taken away again."""
+    """EKS accepts its three parts only together, and the provider fails if they are removed again."""
     # trap: terraform-aws-modules/terraform-aws-eks#3236
     cluster = templates[strategy_name].only("aws_eks_cluster")
     assert not {"compute_config", "storage_config"} & set(cluster)
@@ -46,7 +46,7 @@ def test_no_part_of_auto_mode_is_set(strategy_name: str, templates: Templates) -
 
 
 def test_what_is_only_read_at_creation_is_ignored_later(strategy_name: str, templates: Templates) -> None:
-    """Without it a changed value would replace the cluster."""
+    """Without it, a changed value would replace the cluster."""
     # trap: terraform-aws-modules/terraform-aws-eks#2911
     assert templates[strategy_name].only("aws_eks_cluster")["lifecycle"] == {
         "ignore_changes": [
@@ -64,7 +64,7 @@ def test_the_api_is_private_unless_networks_are_named(templates: Templates) -> N
 
 
 def test_the_shipped_strategies_open_the_api(shipped_name: str, templates: Templates) -> None:
-    """Their charts are installed by the apply that makes the VPC, from wherever that runs."""
+    """The apply that creates the VPC also installs their charts, from where it runs."""
     config = templates[shipped_name].only("aws_eks_cluster")["vpc_config"]
     assert (config["endpoint_private_access"], config["endpoint_public_access"]) == (True, True)
     assert config["public_access_cidrs"] == ["0.0.0.0/0"]
@@ -125,7 +125,7 @@ def test_logs_go_to_a_group_that_the_stack_owns(shipped_name: str, templates: Te
         "aws_cloudwatch_log_group",
         {"name": f"/aws/eks/{shipped_name}/cluster", "retention_in_days": 365, "skip_destroy": False},
     )
-    # EKS would make it, and Terraform then find it taken.
+    # EKS would create it, and Terraform would then fail because it exists.
     assert group in template.references(template.address("aws_eks_cluster"))
 
 
@@ -224,7 +224,7 @@ def test_pods_have_an_eni_config_for_each_zone(templates: Templates) -> None:
     assert zones == {"use1-az2", "use1-az3", "use1-az6"}
     values = json.loads(template.resource("aws_eks_addon", {"addon_name": "vpc-cni"})["configuration_values"])
     assert values["env"]["AWS_VPC_K8S_CNI_CUSTOM_NETWORK_CFG"] == "true"
-    # Named as the zone label of a node has it, which is the zone's name, not its id.
+    # It has the name of a node's zone label, which is the zone's name, not its id.
     assert set(values["eniConfig"]["subnets"]) == {
         f"${{{zone}.name}}" for zone in template.data("aws_availability_zone")
     }
@@ -232,7 +232,7 @@ def test_pods_have_an_eni_config_for_each_zone(templates: Templates) -> None:
         assert settings["securityGroups"] == [template.outputs["cluster_security_group_id"]]
 
 
-# Order: what an object depends on is made before it and destroyed after it.
+# Order: an object is created after its dependencies and destroyed before them.
 
 
 def test_nothing_depends_on_itself(strategy_name: str, templates: Templates) -> None:
@@ -255,7 +255,7 @@ def test_the_cluster_is_made_after_its_logs_role_and_key(strategy_name: str, tem
 
 
 def test_nodes_are_made_after_what_makes_them_ready(strategy_name: str, templates: Templates) -> None:
-    """... and destroyed before it, so that no node loses its network or its permissions while it drains."""
+    """... and destroyed before it, so that nodes keep their network and permissions while they drain."""
     # trap: terraform-aws-modules/terraform-aws-eks#285
     template = templates[strategy_name]
     needed = {_addon(template, name) for name in BEFORE_NODES}
@@ -286,7 +286,7 @@ def test_addons_that_nodes_need_wait_for_no_node(strategy_name: str, templates: 
 
 
 def test_addons_with_pods_wait_for_nodes_that_take_them(strategy_name: str, templates: Templates) -> None:
-    """A tainted group, or one that starts empty, would let them wait for ever."""
+    """They would wait forever for a tainted group, or for one that starts empty."""
     # trap: terraform-aws-modules/terraform-aws-eks#3497
     # trap: aws/containers-roadmap#2204
     template = templates[strategy_name]
@@ -346,7 +346,7 @@ def test_a_cluster_that_exists_already(stack: TerraformStack) -> None:
 
 
 def test_node_monitoring_reaches_tainted_gpu_nodes(templates: Templates) -> None:
-    """Its DCGM agent tolerates nothing by default, and GPU nodes then count as broken (containers-roadmap#2567)."""
+    """Its DCGM agent has no tolerations by default, and GPU nodes then count as unhealthy (containers-roadmap#2567)."""
     # trap: aws/containers-roadmap#2567
     addon = templates["mixed-hardware"].resource("aws_eks_addon", {"addon_name": "eks-node-monitoring-agent"})
     assert json.loads(addon["configuration_values"]) == {"dcgmAgent": {"tolerations": [{"operator": "Exists"}]}}

@@ -1,4 +1,4 @@
-"""Strategies that stretch the rules: they synthesize, and Terraform and Kubernetes take what comes out."""
+"""Strategies that go to the limits of the rules: they synthesize, and Terraform and Kubernetes accept the result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from helpers.strategies import resolved_of
 from helpers.terraform_modules import Faults, stack_documents, validate
 
 GOOD = sorted((TESTS / "corpus" / "good").glob("*.yaml"))
-# Held against their own definitions in tests/kubernetes and tests/unit/kubernetes.
+# Tests in tests/kubernetes and tests/unit/kubernetes compare them with their own definitions.
 CUSTOM_GROUPS = ("karpenter.sh", "karpenter.k8s.aws", "kueue.x-k8s.io", "monitoring.coreos.com")
 
 Documents = dict[str, dict[str, Any]]
@@ -28,7 +28,7 @@ Documents = dict[str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory: pytest.TempPathFactory) -> Documents:
-    """Every stack by name; all of them are synthesized in one app, whatever the date is."""
+    """Return every stack by name; all are synthesized in one app, independent of the date."""
     from eks_hardware._cdk import App
     from eks_hardware.stacks import strategy_stacks
 
@@ -69,7 +69,7 @@ def test_a_cluster_takes_its_objects(file: Path) -> None:
 
 @pytest.fixture(scope="module")
 def faults(documents: Documents, tmp_path_factory: pytest.TempPathFactory) -> Faults:
-    """What Terraform says about all of them, and about some that are broken."""
+    """Return Terraform's errors for all of them, and for broken ones."""
     broken = {f"{name}{_BROKEN}": copy.deepcopy(documents[name]) for name in PARTS}
     for name, (part, fault) in PARTS.items():
         at: Any = broken[f"{name}{_BROKEN}"]
@@ -87,14 +87,14 @@ def test_terraform_takes_them_all(documents: Documents, faults: Faults) -> None:
 
 
 def test_what_terraform_refuses_is_noticed(faults: Faults) -> None:
-    """In every part that is checked, and in the stack that it is in: else it would not have looked at the others."""
+    """Break every checked part, in its own stack: otherwise Terraform would not check the others."""
     assert {name: any("nonsense" in each for each in said) for name, said in faults.items()} == {
         f"{name}{_BROKEN}": True for name in PARTS
     }
 
 
 _BROKEN = "-broken"
-# Stack -> a place in it, and what is put there; "*" is the first of what there is.
+# Stack -> a position in it, and the new value; "*" is the first key.
 PARTS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "access": (("resource", "aws_eks_cluster", "*"), {"nonsense": True}),
     "large-groups": (("resource", "aws_subnet", "*"), {"vpc_id": "${aws_vpc.nonsense.id}"}),

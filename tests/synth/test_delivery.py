@@ -1,4 +1,4 @@
-"""Charts and objects as Helm releases: what they say, what they wait for, and where they are defined."""
+"""Charts and objects as Helm releases: their content, their dependencies, and where they are defined."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ NETWORK = ("aws_nat_gateway", "aws_route", "aws_vpc_endpoint", "aws_internet_gat
 
 
 class Synthesized(NamedTuple):
-    """The stacks of one strategy, and the folder they were written to."""
+    """The stacks of one strategy and their output folder."""
 
     templates: Templates
     outdir: Path
@@ -97,7 +97,7 @@ def release_address(template: Template, name: str) -> str:
 
 
 def below(template: Template, path: str) -> set[str]:
-    """Addresses of the resources of a construct and what is below it."""
+    """Return the addresses of the resources of a construct and its children."""
     return {
         address
         for address, each in template.addresses().items()
@@ -106,13 +106,13 @@ def below(template: Template, path: str) -> set[str]:
 
 
 def values(text: str) -> Any:
-    """Read values as Helm does, once Terraform has read the text: its escapes are gone."""
+    """Read values as Helm does, after Terraform has read the text and removed its escapes."""
     import helm_python
 
     return helm_python.values_from_yaml(text.replace("$${", "${").replace("%%{", "%{"))
 
 
-# --- what a release says
+# --- content of a release
 
 
 def test_a_chart(stacks: Callable[..., Synthesized]) -> None:
@@ -139,7 +139,7 @@ def test_a_chart(stacks: Callable[..., Synthesized]) -> None:
 
 
 def test_objects_travel_in_the_chart_beside_the_stack(stacks: Callable[..., Synthesized]) -> None:
-    """Terraform runs in the stack's folder, on whichever machine; it needs no chart for a bundle without objects."""
+    """Terraform runs in the stack's folder, on any machine; a bundle without objects needs no chart."""
     synthesized = stacks()
     found = release(synthesized.templates["demo"], "objects")
     assert (found["version"], found["create_namespace"], found["timeout"]) == (CHART_VERSION, False, 1800)
@@ -159,7 +159,7 @@ def test_without_objects_no_chart_is_copied(stacks: Callable[..., Synthesized]) 
 
 
 def test_every_release_states_its_version(shipped_name: str, templates: Templates) -> None:
-    """Without one, ``upgrade_install`` asks the cluster while planning, also when there is none yet."""
+    """Without a version, ``upgrade_install`` queries the cluster during the plan, even if it does not exist yet."""
     for each in templates[shipped_name].resources("helm_release").values():
         assert each["version"]
 
@@ -192,7 +192,7 @@ def test_releases_wait_for_those_they_come_after(stacks: Callable[..., Synthesiz
 def test_node_pools_are_uninstalled_while_all_that_ends_their_nodes_is_there(
     shipped_name: str, templates: Templates
 ) -> None:
-    """Terraform destroys what a resource depends on after it."""
+    """Terraform destroys a resource before its dependencies."""
     # trap: terraform-aws-modules/terraform-aws-eks#285
     # trap: aws/karpenter-provider-aws#5582
     # trap: aws/karpenter-provider-aws#9185
@@ -209,7 +209,7 @@ def test_node_pools_are_uninstalled_while_all_that_ends_their_nodes_is_there(
 
 
 def test_karpenter_waits_for_nodes_and_for_no_addon_with_pods(shipped_name: str, templates: Templates) -> None:
-    """Half a minute and more sooner: it asks the VPC's resolver, not CoreDNS, and mounts no volume."""
+    """At least half a minute sooner: it uses the VPC's resolver, not CoreDNS, and mounts no volume."""
     template = templates[shipped_name]
     # Its ServiceMonitor needs Prometheus, which has a volume.
     after_prometheus = (
@@ -234,13 +234,13 @@ def test_what_uses_no_addon_waits_for_none_and_what_comes_after_it_does(stacks: 
 
 
 def way_to_aws(template: Template) -> set[str]:
-    """What nodes reach AWS and each other through."""
+    """Return the resources through which nodes reach AWS and each other."""
     routes = {address for type_ in NETWORK for address in template.resources(type_)}
     return routes | below(template, "platform/network/association-private")
 
 
 def unused(template: Template) -> set[str]:
-    """What neither nodes nor pods need, gone whenever."""
+    """Return the resources that nodes and pods do not need, which can be removed at any time."""
     beside = [name for name, fact in facts.addons().items() if not fact.get("before_charts", True)]
     assert beside == ["metrics-server", "eks-node-monitoring-agent"]
     addons = {address for name in beside for address in template.resources("aws_eks_addon", {"addon_name": name})}
@@ -311,7 +311,7 @@ def test_nothing_of_aws_waits_for_a_chart(shipped_name: str, templates: Template
 
 
 def test_accelerated_nodes_do_not_keep_charts_waiting(stacks: Callable[..., Synthesized]) -> None:
-    """A group that AWS has no capacity for must not keep Karpenter from being installed."""
+    """A group without capacity in AWS must not prevent the installation of Karpenter."""
     # trap: aws/containers-roadmap#2204
     system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
     template = stacks(node_groups=[system, group("p5.48xlarge")]).templates["demo"]
@@ -321,7 +321,7 @@ def test_accelerated_nodes_do_not_keep_charts_waiting(stacks: Callable[..., Synt
 
 
 def test_a_first_plan_asks_the_cluster_nothing(shipped_name: str, templates: Templates) -> None:
-    """No ``-target``: nothing is planned by looking at the cluster, and nothing of Helm is a data source."""
+    """No ``-target`` needed: the plan does not read the cluster, and Helm has no data sources."""
     # trap: gavinbunney/terraform-provider-kubectl#58
     template = templates[shipped_name]
     types = {address.rpartition(".")[0].removeprefix("data.") for address in template.addresses()}
@@ -399,7 +399,7 @@ def written_as_manifests(resolved: ResolvedStrategy, outdir: Path) -> Template:
 def test_the_aws_half_is_the_same_whichever_way_charts_are_delivered(
     shipped_name: str, templates: Templates, tmp_path: Path
 ) -> None:
-    """`make demo` and the deploy tests show the AWS half, as manifests: it is the one that is deployed with Helm."""
+    """`make demo` and the deploy tests show the AWS half, as manifests: the same half as with Helm."""
     template = written_as_manifests(resolve(shipped(shipped_name, "manifests")), tmp_path)
     template.has_no("helm_release")
     assert template.providers("helm") == []
@@ -438,7 +438,7 @@ def remote(workspace: str) -> dict[str, Any]:
     return {"remote": {"hostname": "app.terraform.io", "organization": "acme", "workspaces": {"name": workspace}}}
 
 
-# The backend, what the second stack says about its own, and how it reads the first one's.
+# The backend, the settings for the second stack's own, and how it reads the first one's.
 BACKENDS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "local": (
         {"type": "local"},

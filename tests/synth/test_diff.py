@@ -1,4 +1,4 @@
-"""What becomes of resources for each kind of change, from strategies as they are synthesized."""
+"""Effects on resources for each kind of change, from synthesized strategies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REPLACE, DESTROY, UPDATE, CREATE = Action.REPLACE, Action.DESTROY, Action.UPDATE
 
 
 class Case(NamedTuple):
-    """Two strategies, and everything that Terraform does: type and action, how often."""
+    """Two strategies, and all of Terraform's actions: type, action and count."""
 
     before: dict[str, Any]
     after: dict[str, Any]
@@ -59,7 +59,7 @@ CLUSTER_UPDATED = {("aws_eks_cluster", UPDATE): 1}
 
 CASES = {
     "nothing": Case(node(), node(), {}),
-    # Node groups: what EKS takes only when a group is made.
+    # Node groups: settings that EKS accepts only on creation.
     "capacity": Case(node(), node(capacity="spot"), REPLACED),
     "types": Case(node(), of(group("g5.2xlarge")), REPLACED),
     "order of types": Case(of(group(["g5.xlarge", "g5.2xlarge"])), of(group(["g5.2xlarge", "g5.xlarge"])), REPLACED),
@@ -97,7 +97,7 @@ CASES = {
         {(TEMPLATE, CREATE): 1, (NODE_GROUP, CREATE): 1, (TEMPLATE, DESTROY): 1, (NODE_GROUP, DESTROY): 1},
     ),
     "added": Case(of(), node(), {(TEMPLATE, CREATE): 1, (NODE_GROUP, CREATE): 1}),
-    # Node groups: what makes a new version of the launch template.
+    # Node groups: settings that create a new version of the launch template.
     "disk": Case(node(), node(disk={"size_gib": 300}), ROLLING),
     "placement group": Case(
         node(zones=["usw2-az1"]),
@@ -109,7 +109,7 @@ CASES = {
     "kubelet": Case(node(), node(kubelet={"max_pods": 50}), ROLLING),
     "instance metadata": Case(node(), node(pods_use_imds=True), ROLLING),
     "tags of a group": Case(node(), node(tags={"team": "a"}), ROLLING),
-    # Node groups: what changes in place.
+    # Node groups: settings that change in place.
     "scaling": Case(node(), node(scaling={"max": 9}), UPDATED),
     "labels": Case(node(), node(labels={"team": "a"}), UPDATED),
     "taints": Case(node(), node(accelerator_taint=False), UPDATED),
@@ -172,7 +172,7 @@ CASES = {
             ("aws_route_table", CREATE): 1,
             ("aws_route_table_association", CREATE): 2,
             ("aws_route", CREATE): 1,
-            # S3's endpoint serves one route table more.
+            # S3's endpoint serves an additional route table.
             ("aws_vpc_endpoint", UPDATE): 1,
         },
     ),
@@ -249,7 +249,7 @@ def test_terraform(case: Case) -> None:
 
 
 def unlisted(changes: Changes) -> set[tuple[str, str]]:
-    """What changes and has no row, so that nobody asked the provider what it does."""
+    """Return changes without a row, whose effect was never checked against the provider."""
     return {
         (each.resource.type, cause.argument)
         for each in changes.resources
@@ -282,7 +282,7 @@ def test_sentences() -> None:
     ]
     assert "is replaced, unless EKS chose exactly this range" in changes.notes[0]
     assert "EKS deletes none that still has node groups" in changes.notes[0]
-    # One that was stated is known.
+    # A stated one is known.
     changes = compared(cluster(service_cidr="172.20.0.0/16"), cluster(service_cidr="192.168.0.0/16"))
     assert sentences(changes, REPLACE) == [
         "cluster: service_cidr 172.20.0.0/16 -> 192.168.0.0/16: the control plane is REPLACED: everything that runs "
@@ -397,7 +397,7 @@ def test_nested_values_and_references_are_not_written_out() -> None:
     ids=["its nodes go", "its nodes are replaced", "its nodes stay"],
 )
 def test_a_placement_group_goes_after_its_nodes(after: dict[str, Any], expected: str) -> None:
-    """Terraform destroys what uses it before; an update of what uses it comes later."""
+    """Terraform destroys its users first and updates its users later."""
     assert expected in sentences(compared(of(EFA), after), DESTROY)
 
 
@@ -461,7 +461,7 @@ def test_tags_reach_everything_and_replace_every_node() -> None:
     assert all("its nodes are replaced" in str(sentence(each)) for each in rolling)
 
 
-# Where it is deployed.
+# Location of the deployment.
 
 
 def test_another_name_is_another_deployment() -> None:
@@ -485,7 +485,7 @@ def test_another_region_leaves_everything_behind() -> None:
     count = changes.count()
     assert count[Action.FORGET] > 30
     assert count[CREATE] > 30
-    # Roles are the same in every region, but have its name in theirs.
+    # Roles are global, but have the region in their name.
     assert {each.resource.type for each in changes.of(REPLACE)} == {
         "aws_iam_role",
         "aws_iam_role_policy",
@@ -501,7 +501,7 @@ def test_a_state_that_moves_is_said() -> None:
     assert changes.any
 
 
-# Every strategy there is.
+# Every strategy.
 
 FILES = [*sorted(FOLDER.glob("*.yaml")), *sorted(SPECIAL.glob("*.yaml"))]
 
@@ -515,7 +515,7 @@ def test_what_is_compared_is_what_is_synthesized() -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_every_resource_follows_from_a_field(file: Path) -> None:
-    """What has none would be reported by the path of its construct."""
+    """A resource without a pattern would be reported by its construct path."""
     found = resources(synthesized(resolve(load_strategy(file).strategy)))
     assert [each.address for each in found if "/" in each.owner] == []
     rows = facts.replacements()["resources"]
@@ -523,7 +523,7 @@ def test_every_resource_follows_from_a_field(file: Path) -> None:
 
 
 def test_every_row_is_used() -> None:
-    """A row of the table that no strategy meets is one that nobody would miss."""
+    """A row that no strategy uses is unnecessary."""
     given = [load_strategy(file).strategy for file in FILES]
     lustre = {"fsx_lustre": {"kms_key_arn": KEY.format(1)}}
     given.append(strategy(**node(update={"strategy": "minimal"}), storage=lustre))
@@ -545,7 +545,7 @@ def shown(changes: Changes) -> None:
     assert as_text(changes)
 
 
-# With a state that all share, each is the successor of every other one.
+# With a shared state, each is the successor of every other one.
 SHARED = S3BackendSpec(type="s3", bucket="state", key="shared.tfstate", region="us-west-2")
 
 

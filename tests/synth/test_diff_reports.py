@@ -32,7 +32,7 @@ def printed(changes: Changes) -> str:
 
 
 def without_figures(text: str) -> str:
-    """Prices change with their sources; what they are held against is in the tests of cost."""
+    """Remove prices, which change with their sources; the cost tests check them."""
     return re.sub(r" *[+-]?\$[\d,.]+", " $", text)
 
 
@@ -79,7 +79,7 @@ def run(*arguments: str | Path, **environ: str) -> cli.Run:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Any:
-    """Write the old and the new strategy; returns their names."""
+    """Write the old and the new strategy; return their names."""
 
     def written(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str]:
         for name, content in (("old.yaml", old), ("new.yaml", new)):
@@ -114,7 +114,7 @@ def test_formats(files: Any, format_: str) -> None:
         assert json.loads(out)["counts"]["replace"] == 1
     if format_ == "text":
         assert max(map(len, out.splitlines())) <= 80
-    # Findings go elsewhere, so that a comment holds nothing else.
+    # Findings go to stderr, so that a comment contains only the report.
     assert "warning" in err
 
 

@@ -1,4 +1,4 @@
-"""EFA: the interfaces of every type that has it, and their security group."""
+"""EFA: the interfaces of every type with EFA, and their security group."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_interfaces(templates: Templates, strategy: str, group: str, interfaces:
     launch = templates[strategy].resource("aws_launch_template", {"name": f"{strategy}/{group}"})
     kinds = [each["interface_type"] for each in launch["network_interfaces"]]
     assert (len(kinds), len(kinds) - kinds.count("interface")) == (interfaces, efa)
-    # Exactly one carries IP, and EC2 wants it first: card 0, device 0.
+    # Exactly one has IP, and EC2 requires it first: card 0, device 0.
     first = launch["network_interfaces"][0]
     assert (first["network_card_index"], first["device_index"]) == (0, 0)
     assert kinds.count("efa-only") == interfaces - 1
@@ -107,7 +107,7 @@ def test_a_group_without_efa_has_no_interfaces_of_its_own(templates: Templates) 
 
 
 def test_every_interface_is_in_the_clusters_group_and_in_that_of_efa(strategy_name: str, templates: Templates) -> None:
-    """With groups of its own on an interface, EKS does not add the cluster's."""
+    """If an interface has its own groups, EKS does not add the cluster's."""
     # trap: terraform-aws-modules/terraform-aws-eks#3491
     template = templates[strategy_name]
     cluster = f"${{{template.address('aws_eks_cluster')}.vpc_config[0].cluster_security_group_id}}"
@@ -118,7 +118,7 @@ def test_every_interface_is_in_the_clusters_group_and_in_that_of_efa(strategy_na
 
 
 def test_the_group_of_efa_lets_itself_in_and_out(templates: Templates) -> None:
-    """An egress rule to everywhere does not cover it: EFA is no IP traffic."""
+    """An egress rule to all addresses does not cover it, because EFA is not IP traffic."""
     # trap: awslabs/awsome-distributed-ai#546
     template = templates["mixed-hardware"]
     group = f"${{{template.address('aws_security_group', address_contains='platform_efa')}.id}}"

@@ -1,4 +1,4 @@
-"""Each ``depends_on`` is there for a reason that is written down; there are no others."""
+"""Each ``depends_on`` has a documented reason; there are no others."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ IMPLIED = {(row["user"], needed) for row in TABLE["implied"] for needed in row["
 
 @pytest.fixture(scope="module")
 def found(templates: Mapping[str, Template]) -> dict[bool, dict[Edge, str]]:
-    """An example of each kind of explicit edge: under True of those that follow without it, under False the others."""
+    """Return an example of each kind of explicit edge: under True the implied ones, under False the others."""
     examples: dict[bool, dict[Edge, str]] = {True: {}, False: {}}
     for name, template in templates.items():
         for user, needed, implied in explicit_edges(template.document):

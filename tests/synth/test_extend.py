@@ -1,4 +1,4 @@
-"""The guide docs/guides/extend.md: every program in it runs as it stands there, and what it adds is in order."""
+"""The guide docs/guides/extend.md: every program runs as written, and its additions are in order."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_chart(tmp_path: Path) -> None:
     before = template.dependencies(release(template, "keda"))
     assert template.address("aws_eks_node_group", {"node_group_name": "system"}) in before
     assert template.address("aws_eks_addon", {"addon_name": "coredns"}) in before
-    # Pods of a daemon are there before the first node of Karpenter's.
+    # Daemonset pods exist before the first Karpenter node.
     assert release(template, "keda") in template.dependencies(release(template, POOLS))
 
 
@@ -67,7 +67,7 @@ def test_a_chart_that_uses_aws(tmp_path: Path) -> None:
     before = template.dependencies(server)
     assert bucket in before
     assert template.address("aws_eks_pod_identity_association", {"service_account": "model-server"}) in before
-    # Its pods need nodes that Karpenter makes.
+    # Its pods need Karpenter's nodes.
     assert release(template, POOLS) in before
 
 
@@ -121,11 +121,11 @@ def test_nodes_that_the_strategy_does_not_know(tmp_path: Path) -> None:
     assert execution in template.dependencies(profile)
 
 
-# --- one after the other, in this process
+# --- one after another, in this process
 
 
 class Recorder(Extension):
-    """Says which of its methods are called, and with what."""
+    """Extension that records the calls of its methods and their arguments."""
 
     def __init__(self) -> None:
         self.called: list[str] = []

@@ -1,7 +1,7 @@
-"""What every strategy synthesizes to, held in files: a change of them is seen in review.
+"""Golden files of every synthesized strategy: a review shows each change.
 
-``stack.json`` is the Terraform JSON, ``addresses.txt`` the address of every resource with its construct (a line
-that changes is a resource that Terraform replaces), ``user_data.txt`` the user data that the JSON has in base64.
+``stack.json`` is the Terraform JSON. ``addresses.txt`` contains the address of every resource with its construct; a
+changed line is a resource that Terraform replaces. ``user_data.txt`` is the user data, which is base64 in the JSON.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def test_user_data(strategy_name: str, templates: Mapping[str, Template], golden
 
 
 def _readable(user_data: str) -> str:
-    # That of your own image is an expression, which puts references in.
+    # The user data of a custom image is an expression with references.
     match = re.search(r'base64decode\("([^"]*)"\)', user_data)
     if match is None:
         return base64.b64decode(user_data).decode()

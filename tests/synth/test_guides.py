@@ -1,4 +1,4 @@
-"""The Python in the guides runs as it is written."""
+"""The Python in the guides runs as written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helpers.paths import ROOT, SHIPPED
 
 
 def test_reuse_guide_runs(tmp_path: Path) -> None:
-    """All blocks of the guide are one program, run by another team in a folder of its own."""
+    """All blocks of the guide are one program, run by another team in a separate folder."""
     blocks = guides.blocks("reuse")
     assert len(blocks) == 3
     shutil.copy(SHIPPED / "mixed-hardware.yaml", tmp_path / "our-cluster.yaml")

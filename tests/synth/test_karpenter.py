@@ -1,4 +1,4 @@
-"""Karpenter's AWS side."""
+"""Karpenter's AWS resources."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_the_controller_gets_its_role_through_pod_identity(templates: Templates)
         "aws_eks_pod_identity_association",
         {"namespace": "kube-system", "service_account": "karpenter", "role_arn": f"${{{role}.arn}}"},
     )
-    # Its first pod starts with all permissions, its last one stops with them.
+    # Its first pod starts with all permissions, and its last one has them until it stops.
     attached = template.resources("aws_iam_role_policy_attachment", {"role": f"${{{role}.name}}"})
     assert len(attached) == 6
     assert set(attached) <= template.dependencies(identity)
@@ -49,7 +49,7 @@ def test_its_nodes_may_join(templates: Templates) -> None:
         "AmazonEC2ContainerRegistryPullOnly",
         "AmazonSSMManagedInstanceCore",
     }
-    # The controller may pass this role and no other.
+    # The controller can pass this role and no other.
     template.has(
         "aws_iam_policy",
         {"policy": Json({"Statement": Contains({"Action": "iam:PassRole", "Resource": f"${{{role}.arn}}"})})},
@@ -109,9 +109,9 @@ def test_without_karpenter_there_is_nothing_of_it(templates: Templates) -> None:
 
 
 def test_no_statement_allows_everything(strategy_name: str, templates: Templates) -> None:
-    """A wildcard resource stands only beside a condition, or beside actions that know no resource."""
+    """A wildcard resource is used only with a condition, or with actions that do not support resources."""
     read_only = {"pricing:GetProducts", "iam:ListInstanceProfiles"}
-    # Of the load balancer controller: services without a region, whose resources are the account's.
+    # For the load balancer controller: services without a region, with account-wide resources.
     global_services = ("iam:GetServerCertificate", "iam:ListServerCertificates", "shield:")
     for body in templates[strategy_name].resources("aws_iam_policy").values():
         for statement in json.loads(body["policy"])["Statement"]:
@@ -145,7 +145,7 @@ def test_karpenter_alone(stack: TerraformStack) -> None:
 
 
 def test_private_network_gets_an_instance_profile(templates: Templates) -> None:
-    """IAM has no endpoint in a VPC: Karpenter cannot make the profile there itself."""
+    """IAM has no VPC endpoint, so Karpenter cannot create the profile there."""
     private = templates["private-network"]
     profile = private.only("aws_iam_instance_profile")
     assert (
@@ -162,7 +162,7 @@ KEY = "arn:aws:kms:us-east-2:111122223333:key/1234abcd-12ab-34cd-56ef-1234567890
 
 
 def test_a_placement_group_for_each_pool_that_names_one(templates: Templates) -> None:
-    """Karpenter looks groups up, and makes none."""
+    """Karpenter looks up groups and creates none."""
     template = templates["karpenter-pools"]
     assert template.only("aws_placement_group")["strategy"] == "cluster"
     assert template.only("aws_placement_group")["name"] == "karpenter-pools/trainium2"
@@ -182,7 +182,7 @@ def test_it_may_use_the_keys_of_its_volumes_through_ec2_alone(templates: Templat
     assert {"kms:GenerateDataKeyWithoutPlaintext", "kms:Decrypt"} < set(use["Action"])
     assert (use["Resource"], use["Condition"]) == (KEY, through_ec2)
     assert (grants["Action"], grants["Resource"]) == ("kms:CreateGrant", KEY)
-    # Grants for EC2, which attaches the volume, and for nobody else.
+    # Grants only for EC2, which attaches the volume.
     assert grants["Condition"] == {**through_ec2, "Bool": {"kms:GrantIsForAWSResource": "true"}}
     template.has("aws_iam_role_policy_attachment", {"policy_arn": f"${{{policy}.arn}}"})
 

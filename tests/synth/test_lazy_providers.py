@@ -1,4 +1,4 @@
-"""The lazily loaded provider package gives the same as the package as it comes."""
+"""The lazily loaded provider package has the same result as the unmodified package."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def test_lazy_and_eager_give_the_same_bytes(lazy_run: Run, eager_run: Run) -> No
 
 
 def test_only_what_is_used_is_loaded(lazy_run: Run) -> None:
-    """Of 2,210 sub-modules; a submodule that pulls in others would show here."""
+    """Of 2,210 sub-modules; a sub-module that imports others would show here."""
     loaded = [name for name in lazy_run.modules if name.startswith("cdktf_cdktf_provider_aws.")]
     assert "cdktf_cdktf_provider_aws.eks_cluster" in loaded
     assert len(loaded) < 150
 
 
 def test_a_resource_is_found_from_the_root() -> None:
-    """The way examples on the internet write it."""
+    """As examples on the internet write it."""
     import cdktf_cdktf_provider_aws as aws
 
     assert aws.s3_bucket.S3Bucket.TF_RESOURCE_TYPE == "aws_s3_bucket"
 
 
 def test_constructs_is_the_library_and_ours_have_one_name(lazy_run: Run) -> None:
-    """From the repository's root too, where a folder is called constructs (docs/adr/0001)."""
+    """Also from the repository root, which has a folder called constructs (docs/adr/0001)."""
     folders = {folder.name for folder in (ROOT / "constructs").iterdir() if folder.is_dir()}
     below = {name.split(".")[1] for name in lazy_run.modules if name.startswith("constructs.")}
     assert "_jsii" in below
@@ -51,7 +51,7 @@ HOOK = ROOT / "eks_hardware" / "lazy_providers.js"
 
 @pytest.fixture
 def node_modules(tmp_path: Path) -> Path:
-    """Packages that say which of their files was loaded, and a copy of the hook, in a folder with spaces."""
+    """Create packages that print which of their files was loaded, and a copy of the hook, in a folder with spaces."""
     folder = tmp_path / "a folder" / "node_modules"
     for name, files in {
         "@cdktf/provider-aws": ("index", "lazy-index"),
@@ -67,7 +67,7 @@ def node_modules(tmp_path: Path) -> Path:
 
 
 def _loaded_by_node(folder: Path, package: str, **variables: str) -> str:
-    """What a package is for the child of a Node process, as jsii's kernel is one."""
+    """Return the loaded package in the child of a Node process, such as jsii's kernel."""
     code = f"process.stdout.write(String(require({json.dumps(package)})))"
     parent = (
         "process.stdout.write(require('child_process').execFileSync("
@@ -104,7 +104,7 @@ def test_a_provider_that_cannot_be_read_is_left_alone(node_modules: Path) -> Non
 
 
 def _exits_early(folder: Path, **variables: str) -> bool:
-    """Whether a worker that writes an index has finished when its Node process is told to stop at once."""
+    """Return whether a worker that writes an index finishes if its Node process must exit immediately."""
     (folder / "runtime-index-worker.js").write_text(
         "const { workerData } = require('worker_threads');"
         "setTimeout(() => require('fs').writeFileSync(workerData.packageDir + '/.jsii.runtime.v1.json', '{}'), 400);"
@@ -144,12 +144,13 @@ def test_an_index_that_is_never_written_does_not_hold_node_up(tmp_path: Path) ->
 
 
 def test_the_first_run_leaves_an_index_of_every_package(tmp_path: Path) -> None:
-    """jsii writes it in a thread that it ends with the process: a fast app would never get one, and be slow for ever.
+    """jsii writes it in a thread that ends with the process: a fast app would never get one and would always be slow.
 
-    Without it every run parses the provider's 131 MB assembly: 1.2 GB instead of 0.2 GB, and twice the time.
+    Without it, every run parses the provider's 131 MB assembly: 1.2 GB instead of 0.2 GB, and twice the time.
     """
     without: list[str] = []
-    # jsii gives Node 5 seconds to end; a busy machine may need more than one run. Without the hook no run has enough.
+    # jsii gives Node 5 seconds to exit; a busy machine may need more than one run. Without the hook, no run has enough
+    # time.
     for _ in range(3):
         run = run_app(
             tmp_path / "cdktf.out",

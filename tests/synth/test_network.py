@@ -20,12 +20,12 @@ ANYWHERE = ("0.0.0.0/0", "::/0")
 
 
 def _name(reference: str) -> str:
-    """The address in ``${aws_subnet.x.id}``."""
+    """Return the address in ``${aws_subnet.x.id}``."""
     return reference.strip("${}").rpartition(".")[0]
 
 
 def _zone_of_table(template: Template) -> dict[str, str]:
-    """For each route table of private subnets the zone of its subnet."""
+    """Return the zone of the subnet for each route table of private subnets."""
     private = template.resources("aws_subnet", {"tags": {"kubernetes.io/role/internal-elb": "1"}})
     return {
         _name(body["route_table_id"]): private[_name(body["subnet_id"])]["availability_zone_id"]
@@ -35,7 +35,7 @@ def _zone_of_table(template: Template) -> dict[str, str]:
 
 
 def _nat_zone_of_zone(template: Template) -> dict[str, str]:
-    """For each zone the zone of the NAT gateway that its private subnets use."""
+    """Return the zone of the NAT gateway that the private subnets of each zone use."""
     subnets, gateways = template.resources("aws_subnet"), template.resources("aws_nat_gateway")
     tables = _zone_of_table(template)
     found = {}
@@ -59,7 +59,7 @@ def test_every_zone_has_a_tagged_subnet_of_each_role(templates: Templates) -> No
         "control-plane": {},
     }
     zones = {"usw2-az1", "usw2-az2", "usw2-az3"}
-    # Two zones for the control plane, whatever is added: EKS refuses to change their set.
+    # The control plane always has two zones: EKS refuses to change them.
     expected = [(zone, role) for zone in zones for role in roles if (zone, role) != ("usw2-az3", "control-plane")]
     template.count("aws_subnet", len(expected))
     for zone, role in expected:
@@ -98,7 +98,7 @@ def test_the_default_security_group_is_emptied(strategy_name: str, templates: Te
 
 
 def test_no_security_group_carries_a_cluster_tag(strategy_name: str, templates: Templates) -> None:
-    """A node may have only one such group, and EKS tags its own."""
+    """A node can have only one such group, and EKS tags its own."""
     # trap: terraform-aws-modules/terraform-aws-eks#1810
     template = templates[strategy_name]
     keys = [key for group in template.resources("aws_security_group").values() for key in group["tags"]]
@@ -107,7 +107,7 @@ def test_no_security_group_carries_a_cluster_tag(strategy_name: str, templates: 
 
 
 def test_exactly_one_security_group_is_tagged_for_discovery(strategy_name: str, templates: Templates) -> None:
-    """Karpenter puts every one it finds on its nodes: the cluster's is enough."""
+    """Karpenter attaches all groups with the tag to its nodes: the cluster's is enough."""
     # trap: terraform-aws-modules/terraform-aws-eks#1810
     template = templates[strategy_name]
     karpenter = any("/platform/karpenter/" in path for path in template.addresses().values())
@@ -168,7 +168,7 @@ def test_pods_leave_through_the_nat_gateway_of_their_zone(templates: Templates) 
         table = template.resource("aws_route_table_association", {"subnet_id": f"${{{address}.id}}"})["route_table_id"]
         assert by_table[table] == {pods[address]["availability_zone_id"]}
         template.has("aws_route", {"route_table_id": table, "nat_gateway_id": Matches("")})
-    # A subnet of the second network can only be cut once the VPC has it.
+    # A subnet of the second network can be created only after the VPC has that network.
     assert template.address("aws_vpc_ipv4_cidr_block_association") in template.dependencies(address)
 
 

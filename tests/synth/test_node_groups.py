@@ -20,7 +20,7 @@ Body = dict[str, Any]
 CONFIG = {"name": "cpu", "instance_types": ["m7i.xlarge"], "scaling": {"min": 1, "max": 2}}
 PRIVATE = {"usw2-az1": "subnet-1", "usw2-az2": "subnet-2"}
 
-# The settings that EKS refuses in the launch template of a managed node group:
+# Settings that EKS refuses in the launch template of a managed node group:
 # https://docs.aws.amazon.com/eks/latest/userguide/launch-templates.html
 REFUSED = (
     "iam_instance_profile",
@@ -36,7 +36,7 @@ REFUSED = (
 
 
 def group_of(template: Template, name: str) -> tuple[Body, Body]:
-    """A node group and its launch template."""
+    """Return a node group and its launch template."""
     group = template.resource("aws_eks_node_group", {"node_group_name": name})
     address = group["launch_template"]["id"].strip("${}").rpartition(".")[0]
     return group, template.resources("aws_launch_template")[address]
@@ -64,7 +64,7 @@ def test_templates_hold_nothing_that_eks_refuses(strategy_name: str, templates: 
 
 
 def test_groups_leave_disks_and_access_to_their_template(strategy_name: str, templates: Templates) -> None:
-    """EKS ignores or refuses them beside a launch template."""
+    """EKS ignores or refuses them in combination with a launch template."""
     # trap: terraform-aws-modules/terraform-aws-eks#1845
     for group in templates[strategy_name].resources("aws_eks_node_group").values():
         assert not {"disk_size", "remote_access"} & set(group)
@@ -98,13 +98,13 @@ def test_instances_volumes_and_interfaces_are_tagged(strategy_name: str, templat
             "volume",
         ]
         for each in body["tag_specifications"]:
-            # For cost allocation: a provider's default tags stop at the launch template.
+            # For cost allocation: a provider's default tags do not apply beyond the launch template.
             assert each["tags"]["eks-hardware/strategy"] == strategy_name
             assert each["tags"]["Name"] == body["name"]
 
 
 def test_placement_groups_are_where_they_are_wanted(templates: Templates) -> None:
-    """With EFA and no reservation, or when asked for; never when switched off."""
+    """With EFA and without a reservation, or on request; never when disabled."""
     # trap: terraform-aws-modules/terraform-aws-eks#3730
     placed = {
         (strategy, group["node_group_name"])
@@ -224,7 +224,7 @@ def test_options_of_a_group(templates: Templates) -> None:
 
 
 def test_a_capacity_block_is_named_in_the_launch_template(templates: Templates) -> None:
-    """EKS takes its instance type from there, and its market type.
+    """EKS reads the instance type and the market type from there.
 
     https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html
     """
@@ -280,7 +280,7 @@ def test_the_strategy_owns_the_size_of_a_group(templates: Templates) -> None:
 
 
 def test_an_autoscaler_owns_the_size_of_a_group(templates: Templates) -> None:
-    """What runs now is kept, within the bounds; before the first apply nothing is found and the default is taken."""
+    """The current number is kept within bounds; before the first apply, nothing is found and the default applies."""
     # trap: terraform-aws-modules/terraform-aws-eks#681
     template = templates["node-options"]
     current = template.address("data.aws_autoscaling_group")
@@ -295,7 +295,7 @@ def test_an_autoscaler_owns_the_size_of_a_group(templates: Templates) -> None:
         "for_each": f"${{toset({found}.names)}}",
         "name": "${each.value}",
     }
-    # Plain names: a reference would put the look-up off to the apply, and for_each needs it while planning.
+    # Plain names: a reference would delay the look-up until the apply, but for_each needs it during the plan.
     assert template.only("data.aws_autoscaling_groups")["filter"] == [
         {"name": "tag:eks:cluster-name", "values": ["node-options"]},
         {"name": "tag:eks:nodegroup-name", "values": ["autoscaled"]},
@@ -312,7 +312,7 @@ def test_a_pinned_release(templates: Templates) -> None:
 
 @pytest.mark.parametrize("name", ["own-image", "own-bottlerocket"])
 def test_your_own_image_is_told_about_the_cluster(templates: Templates, name: str) -> None:
-    """Of EKS's own images EKS itself tells the nodes; here nobody would."""
+    """EKS configures nodes with its own images; with a custom image, the user data must."""
     template = templates["images"]
     group, launch = group_of(template, name)
     assert not {"ami_type", "version", "release_version"} & set(group)
@@ -329,7 +329,7 @@ def test_your_own_image_is_told_about_the_cluster(templates: Templates, name: st
 
 
 def test_user_data_of_the_images_of_eks_is_plain(strategy_name: str, templates: Templates) -> None:
-    """It then shows in a plan, and no change of the cluster replaces nodes."""
+    """It then shows in a plan, and a change of the cluster replaces no nodes."""
     for body in templates[strategy_name].resources("aws_launch_template").values():
         if "image_id" not in body:
             assert "${" not in base64.b64decode(body["user_data"]).decode()
@@ -409,7 +409,7 @@ def test_an_own_image_joins_a_cluster_that_exists_already(stack: TerraformStack,
     template = Template.of(stack)
     launch = template.only("aws_launch_template")
     assert '"@eks-hardware:name@", "shared")' in launch["user_data"]
-    # What the strategy says reaches no expression of Terraform, whose quotes and escapes it would have to follow.
+    # Strategy text is not part of any Terraform expression, which would need Terraform's quotes and escapes.
     assert "quoted" not in launch["user_data"]
     assert template.references(template.address("aws_launch_template")) == {"data.aws_eks_cluster.cluster"}
 
@@ -425,7 +425,7 @@ def test_fails_for_efa_without_a_security_group(define: Callable[..., Any]) -> N
 
 
 def test_auto_scaling_may_use_a_volume_key(synthesize: Callable[..., Template]) -> None:
-    """Without a grant the nodes end while they start, and nobody says why."""
+    """Without a grant, the nodes terminate during startup, without an explanation."""
     key = "arn:aws:kms:us-west-2:111122223333:key/0a1b2c3d-0000-4000-8000-000000000000"
     template = synthesize(
         node_groups=[

@@ -1,4 +1,4 @@
-"""The fast path on the Node of this machine and, after `make node-versions`, on 20, 22 and 24."""
+"""The fast path on this machine's Node and, after `make node-versions`, on 20, 22 and 24."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ STRATEGIES = (SHIPPED / "development.yaml", SHIPPED / "trainium-training.yaml")
 
 @pytest.fixture(scope="module", params=["path", *(each.parents[3].name for each in INSTALLED)])
 def node(request: pytest.FixtureRequest) -> Path:
-    """The program on the PATH, and each version that ``make node-versions`` installed."""
+    """Return the program on the PATH, and each version that ``make node-versions`` installed."""
     if request.param == "path":
         found = shutil.which("node")
         assert found
@@ -32,7 +32,7 @@ def node(request: pytest.FixtureRequest) -> Path:
 def test_the_same_bytes_fast_and_with_the_stock_import(node: Path, tmp_path: Path) -> None:
     variables = {"JSII_NODE": str(node), "PATH": f"{node.parent}{os.pathsep}{os.environ['PATH']}"}
     fast = run_app(tmp_path / "fast", "main.py", strategies=STRATEGIES, **variables)
-    # Node's half of the stock import; Python's is compared in test_lazy_providers.py.
+    # Node's half of the stock import; test_lazy_providers.py compares Python's half.
     stock = run_app(tmp_path / "stock", "-c", _STOCK_NODE, strategies=STRATEGIES, **variables)
     assert (fast.code, fast.err) == (0, "")
     assert (stock.code, stock.err) == (0, "")
@@ -40,7 +40,7 @@ def test_the_same_bytes_fast_and_with_the_stock_import(node: Path, tmp_path: Pat
     assert fast.stacks() == stock.stacks()
 
 
-# Like `python main.py`, with a Node process that never hears of the hook.
+# Like `python main.py`, with a Node process without the hook.
 _STOCK_NODE = """
 import os, runpy
 import eks_hardware, jsii

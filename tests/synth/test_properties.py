@@ -1,6 +1,6 @@
-"""Random strategies without an error: all synthesize, and the real Terraform and Karpenter take what comes out.
+"""Random strategies without an error: all synthesize, and the real Terraform and Karpenter accept the result.
 
-The batch is the same in every run; see ``helpers.random_strategies`` for another one, or a larger. A failure prints the
+The batch is the same in every run; see ``helpers.random_strategies`` for another or a larger one. A failure prints the
 strategy.
 """
 
@@ -30,14 +30,14 @@ _LONGEST_NAME = 100
 
 
 class Accepted(NamedTuple):
-    """A strategy in which nothing is wrong, as written and as resolved."""
+    """Strategy without errors, as written and as resolved."""
 
     text: str
     resolved: ResolvedStrategy
 
 
 def accepted() -> Mapping[str, Accepted]:
-    """Strategies without an error, by name."""
+    """Return strategies without an error, by name."""
     found: dict[str, Accepted] = {}
 
     def collect(document: Document) -> None:
@@ -65,7 +65,7 @@ def resolved_if_right(text: str) -> ResolvedStrategy | None:
 @pytest.fixture(scope="module")
 def batch() -> Mapping[str, Accepted]:
     found = accepted()
-    # Else the tests say nothing.
+    # Otherwise the tests prove nothing.
     assert len(found) == COUNT
     return found
 

@@ -1,6 +1,6 @@
-"""The examples in the docstrings of constructs, stacks and manifests run, and what "Creates:" says is what is made.
+"""The examples in docstrings of constructs, stacks and manifests run, and "Creates:" lists the created resources.
 
-Each example runs in an app of its own, with the names of ``_prepared`` in place of what a reader has already.
+Each example runs in a separate app, with the names of ``_prepared`` for objects that a reader already has.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAMES = [f"{package}.{name}" for package in PACKAGES for name, _ in definitions(
 
 ADOPTION = ROOT / "examples" / "adopted-cluster" / "research.yaml"
 
-# What every resource is that some strategy asks for: a construct's "Creates:" names no more and no less.
+# All resource types of strategies: the "Creates:" section of a construct lists exactly these.
 STRATEGIES = [*sorted(SPECIAL.glob("*.yaml")), SHIPPED / "mixed-hardware.yaml"]
 
 _SECTION = re.compile(r"^Creates: (.*?)(?:\n\n|\Z)", re.MULTILINE | re.DOTALL)
@@ -39,7 +39,7 @@ _CLASS = re.compile(r":class:`(\w+)`")
 
 
 def _objects() -> Iterator[tuple[str, str, Any]]:
-    """Package, name and object of every public class and function."""
+    """Return package, name and object of every public class and function."""
     for package in PACKAGES:
         module = importlib.import_module(package)
         for name in module.__all__:
@@ -49,7 +49,7 @@ def _objects() -> Iterator[tuple[str, str, Any]]:
 
 
 def _exported() -> dict[str, Any]:
-    """Every public name of these packages, as after ``from ... import ...``."""
+    """Return every public name of these packages, as after ``from ... import ...``."""
     from eks_hardware import resolve as resolved
     from eks_hardware.iam_policies import document as policies
 
@@ -58,7 +58,7 @@ def _exported() -> dict[str, Any]:
 
 
 def _prepared(folder: Path) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
-    """What a reader has already: an app, a stack with a provider, a strategy, and a cluster that exists."""
+    """Return the reader's existing objects: an app, a stack with a provider, a strategy, and a cluster."""
     from eks_hardware import _cdk, adoption
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.iam import Role
@@ -90,7 +90,7 @@ def _prepared(folder: Path) -> dict[str, Callable[[Mapping[str, Any]], Any]]:
 
 
 def _examples(found: Any) -> Iterator[tuple[str, str]]:
-    """Name and docstring of a class and its members, or of a function."""
+    """Yield name and docstring of a class and its members, or of a function."""
     yield found.__name__, inspect.getdoc(found) or ""
     if inspect.isclass(found):
         for name, member in vars(found).items():
@@ -100,11 +100,11 @@ def _examples(found: Any) -> Iterator[tuple[str, str]]:
 
 
 class Ran(NamedTuple):
-    """What became of an example.
+    """Result of an example.
 
     Attributes:
-        said: what is wrong.
-        made: types of the resources below each kind of construct, by its name; ``""`` for all.
+        said: the error.
+        made: types of the resources in each kind of construct, by its name; ``""`` for all.
         data: types of the data sources.
         paths: type and path of every resource.
     """
@@ -157,7 +157,7 @@ def _paths(app: Any) -> Iterator[str]:
 
 
 def _note(app: Any, made: dict[str, set[str]], data: set[str]) -> None:
-    """Record what lies below each construct."""
+    """Record the resources in each construct."""
     from eks_hardware import _cdk
 
     public = {each for _, _, each in _objects() if inspect.isclass(each)}
@@ -173,7 +173,7 @@ def _note(app: Any, made: dict[str, set[str]], data: set[str]) -> None:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ran]:
-    """Every example, run once."""
+    """Return every example, run once."""
     patch = pytest.MonkeyPatch()
     patch.chdir(ROOT)
     try:
@@ -186,7 +186,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Ran]:
 
 @pytest.fixture(scope="module")
 def made(ran: Mapping[str, Ran], tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, set[str]]:
-    """What each kind of construct makes, in examples and for strategies that ask for everything there is."""
+    """Return the resources of each kind of construct, in examples and in strategies with all features."""
     from eks_hardware._cdk import App
     from eks_hardware.stacks import strategy_stacks
 
@@ -208,7 +208,7 @@ def test_the_example_runs(ran: Mapping[str, Ran], name: str) -> None:
 
 
 def _created(text: str) -> tuple[set[str], list[str]]:
-    """The types of resources under "Creates:", and the classes there, which stand for their own."""
+    """Return the resource types under "Creates:", and the classes there, which include their own."""
     section = _SECTION.search(text)
     said = _DATA_SOURCE.sub("", section[1]) if section else ""
     return set(_TYPE.findall(said)), _CLASS.findall(said)
@@ -221,12 +221,12 @@ def _all_created(text: str, documents: Mapping[str, str]) -> set[str]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_creates_what_it_says(ran: Mapping[str, Ran], made: Mapping[str, set[str]], name: str) -> None:
-    """No type that is named is never made, and none is made that is not named."""
+    """All listed types are created, and no others."""
     package, _, short = name.rpartition(".")
     found = definition(package, short)
     assert found is not None
     documents = {each: ast.get_docstring(node) or "" for each, node in _every_definition()}
-    # What a function makes stands in its example among other things.
+    # The resources of a function are mixed with others in its example.
     there = made[short] if is_construct(found) else ran[name].made[""]
     assert _created(documents[short])[0] - there == set()
     if is_construct(found):
@@ -248,9 +248,9 @@ def _methods(found: Definition) -> Iterator[ast.FunctionDef]:
 
 
 def test_ids_and_addresses_stay(ran: Mapping[str, Ran], golden: Callable[[str, str], None]) -> None:
-    """Those of constructs that are used alone; tests/golden/<strategy>/addresses.txt has those of whole strategies.
+    """Addresses of constructs that are used alone; tests/golden/<strategy>/addresses.txt has those of whole strategies.
 
-    An id of a construct is part of the addresses of its resources: a change of it moves the state of other teams.
+    A construct's id is part of its resources' addresses: changing it moves other teams' state.
     """
     lines = []
     for package in PACKAGES:

@@ -1,4 +1,4 @@
-"""From a workload to Terraform: a strategy that was written for it, and one that describes it and is locked."""
+"""From a workload to Terraform: a strategy that was written for it, and one with the workload and a lock file."""
 
 from __future__ import annotations
 

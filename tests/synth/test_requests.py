@@ -1,4 +1,4 @@
-"""How often Python asks Node for something while a strategy's resources are defined, which is half of the time."""
+"""The number of Python's requests to Node while a strategy's resources are defined, which is half of the time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.profile import Watch
 from eks_hardware.resolve import resolve
 from helpers.strategies import shipped
 
-# One request creates a resource; the rest read attributes, such as the id of the VPC, once each.
+# One request creates a resource; the others read attributes, such as the id of the VPC, once each.
 MOST_A_RESOURCE = 2.25
 
 
@@ -21,7 +21,7 @@ def test_requests_for_each_resource(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     from eks_hardware.stacks import strategy_stacks
 
     app = App(outdir=str(tmp_path))
-    monkeypatch.setattr(_NodeProcess, "send", _NodeProcess.send)  # so that it is put back
+    monkeypatch.setattr(_NodeProcess, "send", _NodeProcess.send)  # restored after the test
     watch = Watch()
     watch.watch_requests()
     stack = strategy_stacks(app, resolve(shipped("mixed-hardware")))[0]

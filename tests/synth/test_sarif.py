@@ -1,4 +1,4 @@
-"""The SARIF report, judged by Microsoft's own tool with the rules of GitHub's code scanning."""
+"""The SARIF report, validated by Microsoft's own tool with the rules of GitHub's code scanning."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from helpers.paths import ROOT, SHIPPED
 
 BAD = sorted((ROOT / "tests" / "corpus" / "bad").glob("*.yaml"))
 _TOOL = ROOT / "node_modules" / ".bin" / "sarif-multitool"
-# A tool that says nothing of where it comes from: the project has no public page yet.
+# A tool without information about its origin: the project has no public page yet.
 _KNOWN = {"SARIF2005"}
 
 
 def judged(report: dict[str, Any], folder: Path) -> set[str]:
-    """Ids of the tool's complaints about a report."""
+    """Return the ids of the tool's errors for a report."""
     given, answer = folder / "given.sarif", folder / "answer.sarif"
     given.write_text(json.dumps(report), encoding="utf-8")
-    # Its launcher puts the arguments into a shell's line as they are.
+    # Its launcher passes the arguments to a shell unquoted.
     arguments = map(shlex.quote, (str(given), "--rule-kind", "Sarif;Gh", "--output", str(answer)))
     done = subprocess.run(
         [_TOOL, "validate", *arguments, "--log", "ForceOverwrite"],
-        # Its texts are for one culture; without this it wants a library of all of them.
+        # Its texts are for one culture; without this setting it needs a library with all of them.
         env={**os.environ, "DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1"},
         capture_output=True,
         text=True,

@@ -22,7 +22,7 @@ def test_a_controller_gets_its_role_through_pod_identity(chart: str, policies: i
         "aws_eks_pod_identity_association",
         {"namespace": "kube-system", "service_account": chart, "role_arn": f"${{{role}.arn}}"},
     )
-    # Its first pod starts with all permissions, its last one stops with them.
+    # Its first pod starts with all permissions, and its last one has them until it stops.
     attached = template.resources("aws_iam_role_policy_attachment", {"role": f"${{{role}.name}}"})
     assert len(attached) == policies
     assert set(attached) <= template.dependencies(identity)

@@ -14,7 +14,7 @@ from helpers.paths import SHIPPED, SPECIAL
 Templates = Mapping[str, Template]
 Synthesize = Callable[..., Template]
 
-# Longest names and what they may consist of, by resource type and argument.
+# Maximum length and allowed characters of names, by resource type and argument.
 # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html and the API reference of each service
 NAMES = {
     ("aws_cloudwatch_event_rule", "name"): (64, r"[.\w-]+"),
@@ -53,7 +53,7 @@ def test_a_stack_is_called_like_its_file(templates: Templates) -> None:
 
 
 def test_addresses_do_not_depend_on_the_name(synthesize: Synthesize) -> None:
-    """A copy of a strategy under another name has the same addresses, so a state can be moved."""
+    """A copy of a strategy with another name has the same addresses, so a state can be moved."""
     one, other = (set(synthesize(name=name, karpenter={}).addresses()) for name in ("one", "other"))
     assert one == other
 
@@ -234,14 +234,14 @@ def test_the_longest_names_fit(synthesize: Synthesize) -> None:
 
 
 def test_no_name_is_a_prefix(strategy_name: str, templates: Templates) -> None:
-    """What a provider makes of a prefix is longer than what was written, and new with each replacement."""
+    """A name that a provider generates from a prefix is longer than the prefix, and changes with each replacement."""
     # trap: terraform-aws-modules/terraform-aws-eks#2555
     for address, body in templates[strategy_name].resources().items():
         assert not [argument for argument in body if argument.endswith("name_prefix")], address
 
 
 def test_the_longest_policies_fit(synthesize: Synthesize) -> None:
-    """IAM counts 6,144 characters of a managed policy, without white space."""
+    """IAM allows 6,144 characters in a managed policy, without white space."""
     # trap: terraform-aws-modules/terraform-aws-eks#3512
     template = synthesize(name=CLUSTER, region="ap-northeast-1", karpenter={})
     for body in template.resources("aws_iam_policy").values():
