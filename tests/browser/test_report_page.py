@@ -1,4 +1,4 @@
-"""The report page in a real browser: nothing is fetched, everything can be read, in light, in dark and on a phone."""
+"""The report page in a real browser: it makes no requests and is readable in light mode, dark mode and on a phone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARKUP = (
 
 
 def _hostile() -> Strategy:
-    """Markup wherever a strategy may hold text."""
+    """Put markup into every text field of a strategy."""
     return Strategy.model_validate(
         document(
             group("g6.xlarge", name="gpu", user_data={"containerd": {"config": _MARKUP}}),
@@ -42,7 +42,7 @@ def _hostile() -> Strategy:
 
 
 def _crowded() -> Strategy:
-    """The most zones, twenty groups and ten pools, and names as long as they may be."""
+    """Return a strategy with the maximum of zones, twenty groups, ten pools, and names of maximum length."""
     zones = [f"use1-az{number}" for number in range(1, 7)]
     types = ["p5.48xlarge", "g6.xlarge", "m7i.xlarge", "c7i.4xlarge"]
     groups = [
@@ -83,7 +83,7 @@ REPORTS = _reports()
 
 
 class Look(NamedTuple):
-    """One page at one width in one colour scheme."""
+    """One page at one width in one color scheme."""
 
     name: str
     width: int
@@ -98,7 +98,7 @@ LOOKS = [Look(name, width, scheme) for name in REPORTS for width in WIDTHS for s
 
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> dict[Look, dict[str, Any]]:
-    """What the browser says about every page; with ``--update-golden`` it takes the screenshots of the guide, too."""
+    """Return the browser's results for every page; ``--update-golden`` also takes the screenshots of the guide."""
     folder = tmp_path_factory.mktemp("pages")
     files = {name: folder / f"{name}.html" for name in REPORTS}
     for name, report in REPORTS.items():
@@ -187,7 +187,7 @@ def test_folds_open_and_close_with_the_keyboard(look: dict[str, Any]) -> None:
 def test_a_screen_reader_finds_tables_headings_and_the_drawing(
     name: str, width: int, seen: dict[Look, dict[str, Any]]
 ) -> None:
-    """On a phone too, where rows are blocks."""
+    """Also on a phone, where rows are blocks."""
     roles = seen[Look(name, width, "light")]["roles"]
     assert roles["table"] > 2
     assert roles["columnheader"] > roles["table"]

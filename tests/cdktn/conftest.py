@@ -1,4 +1,4 @@
-"""The app run with both frameworks, from one environment that has both."""
+"""The app with both frameworks, from one environment."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helpers import cdk_terrain
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.running import NOTING, Run
 
-# A strategy with a second stack for each kind of backend, which the first one's state is read from.
+# A strategy with a second stack for each kind of backend, which reads the first one's state.
 _TWO_STACKS = """
 version: 1
 name: two-stacks-{name}
@@ -35,13 +35,13 @@ _BACKENDS = {
 
 @pytest.fixture(scope="session")
 def python() -> Path:
-    """Python of an environment with both frameworks."""
+    """Return Python of an environment with both frameworks."""
     return cdk_terrain.environment()
 
 
 @pytest.fixture(scope="session")
 def runs(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Run]:
-    """``main.py`` by framework: for strategies with two stacks, and with CDK Terrain for all others too."""
+    """Run ``main.py`` with each framework: for strategies with two stacks, and with CDK Terrain also for all others."""
     more = tmp_path_factory.mktemp("strategies")
     for name, backend in _BACKENDS.items():
         (more / f"{name}.yaml").write_text(_TWO_STACKS.format(name=name, backend=backend), encoding="utf-8")
@@ -58,19 +58,19 @@ def runs(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str,
 
 @pytest.fixture(scope="session")
 def outdirs(runs: Mapping[str, Run], lazy_run: Run) -> Mapping[str, tuple[Path, ...]]:
-    """Where the output of every strategy is, by framework; most of CDK for Terraform's is made for other tests, too."""
+    """Return the output folder of every strategy, by framework; other tests create most of CDK for Terraform's."""
     return {"cdktf": (lazy_run.outdir, runs["cdktf"].outdir), "cdktn": (runs["cdktn"].outdir,)}
 
 
 @pytest.fixture(scope="session")
 def modules(runs: Mapping[str, Run]) -> Mapping[str, Mapping[str, str]]:
-    """The file of every module that a run loaded, by framework and name."""
+    """Return the file of every module that a run loaded, by framework and name."""
     return {name: json.loads((run.outdir.parent / "modules.json").read_text()) for name, run in runs.items()}
 
 
 @pytest.fixture(scope="session")
 def stacks(outdirs: Mapping[str, tuple[Path, ...]]) -> Mapping[str, Mapping[str, Any]]:
-    """Every synthesized stack, by framework and name."""
+    """Return every synthesized stack, by framework and name."""
     return {
         framework: {
             file.parent.name: json.loads(file.read_bytes())

@@ -1,4 +1,4 @@
-"""The same strategies, synthesized with CDK for Terraform and with CDK Terrain, give the same stacks."""
+"""CDK for Terraform and CDK Terrain synthesize the same stacks from the same strategies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from helpers import cdk_terrain
 from helpers.paths import SHIPPED, SPECIAL
 from helpers.running import Run
 
-# What differs, and why: anything else is a failure, and so is one of these that no longer does. The guide lists them.
+# The differences and their reasons. Other differences fail, and so does a listed one that no longer occurs. The guide
+# lists them.
 OURS = {"//.metadata.version": "the release of the framework"}
 THEIRS = {
     **OURS,
@@ -48,7 +49,7 @@ app.synth()
 
 
 def differences(before: Any, after: Any, path: str = "") -> Iterator[str]:
-    """The paths at which two documents are not the same."""
+    """Return the paths at which two documents differ."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
             below = f"{path}.{key}" if path else key
@@ -143,7 +144,7 @@ def test_the_stacks_depend_on_each_other_as_before(outdirs: Mapping[str, tuple[P
 
 
 def test_the_lock_in_the_bucket_is_asked_for_once(runs: Mapping[str, Run]) -> None:
-    """CDK Terrain knows the argument itself, CDK for Terraform has it from an override."""
+    """CDK Terrain has the argument, CDK for Terraform uses an override."""
     text = runs["cdktn"].stacks()["cluster-options"].decode()
     assert text.count('"use_lockfile": true') == 1
     assert json.loads(text)["terraform"]["backend"]["s3"]["use_lockfile"] is True
@@ -164,7 +165,7 @@ def test_written_manifests_are_the_same(outdirs: Mapping[str, tuple[Path, ...]])
 
 
 def test_nothing_of_the_other_framework_is_loaded(modules: Mapping[str, Mapping[str, str]]) -> None:
-    """So that it may be uninstalled. A name of CDK for Terraform is there, but its file is CDK Terrain's."""
+    """CDK for Terraform can be uninstalled: its module name exists, but the file is CDK Terrain's."""
     folders = {file.split("site-packages/")[-1].split("/")[0] for file in modules["cdktn"].values()}
     assert {"cdktn", "cdktn_provider_aws", "cdktn_provider_helm"} <= folders
     assert not [folder for folder in folders if folder.startswith("cdktf")]
@@ -180,7 +181,7 @@ def test_only_what_is_used_is_loaded(modules: Mapping[str, Mapping[str, str]]) -
 
 
 def test_another_teams_app_runs_unchanged(python: Path, tmp_path: Path) -> None:
-    """Written against CDK for Terraform, with resources that this toolkit does not use."""
+    """An app for CDK for Terraform, with resources that this toolkit does not use."""
     found = {}
     for framework in ("cdktf", "cdktn"):
         outdir = tmp_path / "project" / framework

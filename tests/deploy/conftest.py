@@ -1,6 +1,6 @@
 """Fixtures that deploy with the real Terraform and AWS provider to an emulated AWS.
 
-A missing Terraform or provider fails these tests: skipping them would look like passing them.
+A missing Terraform or provider fails these tests, because skipped tests would look like passed ones.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class TerraformCli:
 
     Attributes:
         program: The program.
-        environment: What it needs beside the environment of the test run.
+        environment: Variables in addition to the environment of the test run.
         cdktf: The cdktf command line.
     """
 
@@ -55,12 +55,12 @@ class TerraformCli:
 
 @dataclass(frozen=True)
 class Plan:
-    """The outcome of ``terraform plan``.
+    """The result of ``terraform plan``.
 
     Attributes:
         exit_code: That of ``-detailed-exitcode``: 0 nothing to do, 2 something to do.
-        changes: Address to action (``create``, ``update``, ``replace``, ``delete``, ``read``) of what changes.
-        show: Runs ``terraform show -json``, which starts the provider once more.
+        changes: Address to action (``create``, ``update``, ``replace``, ``delete``, ``read``) of each change.
+        show: Runs ``terraform show -json``, which starts the provider again.
     """
 
     exit_code: int
@@ -69,18 +69,18 @@ class Plan:
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """All of the plan."""
+        """The whole plan."""
         document: Mapping[str, Any] = json.loads(self.show())
         return document
 
 
 @dataclass(frozen=True)
 class Project:
-    """A synthesized stack that Terraform works on.
+    """A synthesized stack with its Terraform commands.
 
     Attributes:
         stack_dir: The folder with ``cdk.tf.json``.
-        environment: The environment to run in.
+        environment: The environment of the commands.
         terraform: The program.
     """
 
@@ -89,15 +89,15 @@ class Project:
     terraform: Path
 
     def run(self, *arguments: str, codes: tuple[int, ...] = (0,)) -> subprocess.CompletedProcess[str]:
-        """Run Terraform in the stack's folder; fail the test with what it said on any other exit code."""
+        """Run Terraform in the stack's folder; fail the test with its output on any other exit code."""
         return _run([str(self.terraform), *arguments], cwd=self.stack_dir, env=self.environment, codes=codes)
 
     def init(self) -> None:
-        """Initialize with the backend that was synthesized."""
+        """Initialize with the synthesized backend."""
         self.run("init", "-input=false", "-no-color")
 
     def validate(self) -> Mapping[str, Any]:
-        """Return what ``terraform validate -json`` says."""
+        """Return the output of ``terraform validate -json``."""
         document: Mapping[str, Any] = json.loads(self.run("validate", "-json", codes=(0, 1)).stdout)
         return document
 
@@ -106,7 +106,7 @@ class Project:
         self.run("apply", "-auto-approve", "-input=false", "-no-color")
 
     def plan(self, *flags: str) -> Plan:
-        """Return what Terraform would change now."""
+        """Return Terraform's plan for the current state."""
         file = "test.tfplan"
         arguments = ("-json", "-input=false", "-detailed-exitcode", f"-out={file}", *flags)
         planned = self.run("plan", *arguments, codes=(0, 2))
@@ -133,7 +133,7 @@ class Project:
 
 
 class Deploy:
-    """Deploys stacks to the emulator.
+    """Deployments of stacks to the emulator.
 
     Attributes:
         directory: A new folder for each deployment.
@@ -145,9 +145,9 @@ class Deploy:
         self.directory = directory
 
     def project(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Project:
-        """Return a project on a copy of a synthesized stack, so that nothing is written beside the original.
+        """Return a project on a copy of a synthesized stack, so that the original does not change.
 
-        The copy lies where cdktf puts it, because the backend's path is relative.
+        The copy is in the same place as with cdktf, because the backend's path is relative.
         """
         copy = self.directory() / "cdktf.out" / "stacks" / stack_dir.name
         copy.mkdir(parents=True)
@@ -156,7 +156,7 @@ class Deploy:
 
     @contextlib.contextmanager
     def directly(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Iterator[Project]:
-        """Apply a synthesized stack with Terraform for the length of the block, then destroy it."""
+        """Apply a synthesized stack with Terraform for the duration of the block, then destroy it."""
         project = self.project(stack_dir, env)
         project.init()
         try:
@@ -171,7 +171,7 @@ class Deploy:
 
         Args:
             stack: The stack's name.
-            env: Variables to add; by default the overlay ``local``, without which charts would want a cluster.
+            env: Variables to add; by default the overlay ``local``, because charts would otherwise need a cluster.
         """
         outdir = self.directory() / "cdktf.out"
         environment = {**self._environment, "EKS_HARDWARE_OVERLAY": "local", **(env or {})}
@@ -187,7 +187,7 @@ class Deploy:
 
 @pytest.fixture(scope="session")
 def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
-    """The real Terraform, once it has loaded the real provider."""
+    """Return the real Terraform, after it has loaded the real provider."""
     try:
         found = terraform.find_terraform()
         providers = terraform.prepare(ROOT)
@@ -199,7 +199,7 @@ def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
     )
     build = ROOT / ".build" / "terraform"
     if providers.mirror is None or providers.mirror.packed:
-        # Several hundred megabytes for every stack otherwise; an unpacked mirror is linked to.
+        # Link to an unpacked mirror; otherwise every stack needs several hundred megabytes.
         cache = build / "cache"
         cache.mkdir(parents=True, exist_ok=True)
         environment["TF_PLUGIN_CACHE_DIR"] = str(cache)
@@ -208,7 +208,7 @@ def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
     (trial / "cdk.tf.json").write_text(json.dumps(_ONLY_THE_PROVIDER), encoding="utf-8")
     build.mkdir(parents=True, exist_ok=True)
     with (build / "cache.lock").open("w") as lock:
-        # Terraform's cache bears one writer; later runs only read from it.
+        # Terraform's cache supports one writer; later runs only read it.
         fcntl.flock(lock, fcntl.LOCK_EX)
         Project(trial, {**os.environ, **environment}, found.path).init()
     return TerraformCli(found.path, environment, node.cdktf)
@@ -216,14 +216,14 @@ def terraform_cli(tmp_path_factory: pytest.TempPathFactory) -> TerraformCli:
 
 @pytest.fixture(scope="session")
 def emulator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Emulator]:
-    """An emulated AWS, one for each pytest worker."""
+    """Return an emulated AWS, one per pytest worker."""
     with Emulator(tmp_path_factory.mktemp("emulator") / "emulator.log") as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
-    """The emulated account in a region: ``account("us-west-2").client("eks")``."""
+    """Return the emulated account in a region: ``account("us-west-2").client("eks")``."""
     accounts: dict[str, Account] = {}
 
     def in_region(region: str) -> Account:
@@ -238,14 +238,14 @@ def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
 
 @pytest.fixture(scope="session")
 def deploy(terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
-    """Deploys to the emulator: ``with deploy("mixed-hardware") as project: ...``."""
+    """Deploy to the emulator: ``with deploy("mixed-hardware") as project: ...``."""
     environment = {**emulator.environment(), **terraform_cli.environment}
     return Deploy(terraform_cli, environment, lambda: tmp_path_factory.mktemp("deploy"))
 
 
 @pytest.fixture(scope="session")
 def schemas(deploy: Deploy, once: Once) -> Mapping[str, Mapping[str, Any]]:
-    """Every resource and data source of the AWS provider, as it describes them; asking takes it some seconds."""
+    """Return the AWS provider's schema of every resource and data source, which takes it a few seconds."""
 
     def make(folder: Path) -> None:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Node pools on a cluster that someone else owns: made beside it and destroyed, in the emulator; the cluster stays."""
+"""Node pools on another team's cluster, created and destroyed in the emulator; the cluster remains."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ POOLS = (
 
 
 class Theirs(NamedTuple):
-    """A cluster that nobody here made."""
+    """A cluster that was created elsewhere."""
 
     vpc_id: str
     security_group_id: str
@@ -58,7 +58,7 @@ def theirs(account: Callable[[str], Account]) -> Iterator[Theirs]:
 
 
 def synthesized(folder: Path, adopted: ResolvedAdoption, **arguments: Any) -> Path:
-    """The folder of a stack with the AWS side of the pools."""
+    """Return the folder of a stack with the AWS resources of the pools."""
     from eks_hardware._cdk import App, AwsProvider, TerraformStack
     from eks_hardware.constructs.cluster import ClusterRef
     from eks_hardware.constructs.karpenter import AdoptedKarpenter
@@ -76,7 +76,7 @@ def synthesized(folder: Path, adopted: ResolvedAdoption, **arguments: Any) -> Pa
 
 
 def discovered(ec2: Any) -> list[str]:
-    """What Karpenter would find by the tag of the cluster."""
+    """Return the resources that Karpenter would find by the cluster's tag."""
     tagged = [{"Name": "key", "Values": ["karpenter.sh/discovery"]}, {"Name": "value", "Values": [NAME]}]
     return [each["ResourceId"] for each in ec2.describe_tags(Filters=tagged)["Tags"]]
 

@@ -1,6 +1,6 @@
-"""State moves to CDK Terrain and back: Terraform finds nothing to do after either.
+"""State moves to CDK Terrain and back: Terraform plans no changes after either move.
 
-The stack is another team's, with a construct of ours in it: whole strategies give the same text under both frameworks
+The stack is another team's, with one of our constructs. Whole strategies result in the same text with both frameworks
 (tests/cdktn), and a cluster would take a minute.
 """
 
@@ -40,7 +40,7 @@ app.synth()
 
 @pytest.fixture(scope="module")
 def synthesized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The folder of the stack, by the framework that synthesized it."""
+    """Return the folder of the stack, by the framework that synthesized it."""
     python = cdk_terrain.environment()
     found = {}
     for framework in ("cdktf", "cdktn"):
@@ -53,7 +53,7 @@ def synthesized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 def test_nothing_changes_in_either_direction(deploy: Any, synthesized: dict[str, Path]) -> None:
     before, after = ((synthesized[each] / "cdk.tf.json").read_bytes() for each in ("cdktf", "cdktn"))
-    assert before != after  # the release of the framework is in it
+    assert before != after  # it contains the framework's version
     with deploy.directly(synthesized["cdktf"]) as project:
         addresses = project.addresses()
         assert {address.split(".")[0] for address in addresses} == {
@@ -62,7 +62,7 @@ def test_nothing_changes_in_either_direction(deploy: Any, synthesized: dict[str,
             "aws_s3_bucket",
         }
         for framework in ("cdktn", "cdktf"):
-            # Not initialized again: Terraform would refuse to plan if the backend were another one.
+            # Not initialized again: Terraform would refuse to plan with a different backend.
             shutil.copy(synthesized[framework] / "cdk.tf.json", project.stack_dir)
             plan = project.plan()
             assert (framework, plan.exit_code, plan.changes) == (framework, 0, {})

@@ -1,4 +1,4 @@
-"""The text of chart values is what the real Terraform reads, whatever it holds."""
+"""The real Terraform reads the text of chart values unchanged, whatever its content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXTS = [
 
 
 def _outputs(folder: Path, values: list[str]) -> list[str]:
-    """What Terraform makes of some values."""
+    """Return Terraform's result for values."""
     document = {"locals": {"vpc_id": "vpc-1"}, "output": {"values": {"value": values}}}
     (folder / "cdk.tf.json").write_text(json.dumps(document), encoding="utf-8")
     program = str(terraform.find_terraform().path)

@@ -46,7 +46,7 @@ def test_edges_are_those_of_terraform_graph(tmp_path: Path) -> None:
     (tmp_path / "stack").mkdir()
     printed = critical_path.terraform_graph(document, tmp_path / "stack")
     assert critical_path.derivation_differs(document, printed) == []
-    # One edge fewer shows.
+    # A missing edge is detected.
     group = next(iter(document["resource"]["aws_eks_node_group"].values()))
     group["depends_on"] = [each for each in group["depends_on"] if "kube-proxy" not in each]
     assert critical_path.derivation_differs(document, printed)

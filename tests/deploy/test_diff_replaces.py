@@ -1,4 +1,4 @@
-"""What ``eks-hardware diff`` predicts against what the real Terraform plans, resource by resource.
+"""Predictions of ``eks-hardware diff`` against the plan of the real Terraform, resource by resource.
 
 One strategy is deployed to the emulator; each variant is planned against its state.
 """
@@ -24,7 +24,7 @@ Content = dict[str, Any]
 
 
 def base() -> Content:
-    """What is deployed: all that a node group can change, in as few resources as can be."""
+    """Return the deployed strategy: all changeable fields of a node group, with as few resources as possible."""
     return {
         "version": 1,
         "name": NAME,
@@ -41,19 +41,21 @@ def base() -> Content:
 
 
 def gpu(content: Content, **fields: Any) -> Content:
-    """The strategy with other fields of its GPU group."""
+    """Return the strategy with other fields for its GPU group."""
     content["node_groups"][1] |= fields
     return content
 
 
 def _once(content: Content) -> Content:
-    """What EKS takes only when a node group is made."""
+    """Settings that EKS accepts only when it creates a node group."""
     content["node_groups"][0]["instance_types"] = ["m7i.xlarge", "m6i.xlarge"]
     return gpu(content, capacity="spot")
 
 
 def _nodes(content: Content) -> Content:
-    """What a running node group takes: a disk is a new version of its launch template. And NAT gateways."""
+    """Settings that a running node group accepts (a disk creates a new version of its launch template), and NAT
+    gateways.
+    """
     content["network"]["nat_gateways"] = "one-per-zone"
     gpu(
         content,
@@ -108,7 +110,9 @@ def _iam(content: Content) -> Content:
 
 
 def _cluster(content: Content) -> Content:
-    """Everything of the control plane, the add-ons and the file system that changes in place, and who has access."""
+    """Everything that changes in place in the control plane, the add-ons and the file system, and the users with
+    access.
+    """
     content["cluster"] |= {
         "kubernetes_version": "1.36",
         "admins": [ROLE.format("other")],
@@ -148,7 +152,7 @@ VARIANTS: Mapping[str, Callable[[Content], Content]] = {
     "Karpenter": _karpenter,
 }
 
-# What each variant is about; the comparison with Terraform's plan is of everything.
+# The main effects of each variant; the comparison with Terraform's plan covers everything.
 EXPECTED: Mapping[str, set[tuple[str, Action]]] = {
     "types and capacity": {("aws_eks_node_group", Action.REPLACE)},
     "settings of nodes": {("aws_launch_template", Action.UPDATE), ("aws_nat_gateway", Action.CREATE)},
@@ -174,7 +178,7 @@ _ACTIONS = {
 
 
 def strategy(variant: str | None = None) -> Strategy:
-    """A variant of the strategy; without one that which is deployed."""
+    """Return a variant of the strategy, or the deployed one."""
     found = Strategy.model_validate(VARIANTS[variant](base()) if variant else base())
     assert [str(each) for each in check(found) if each.severity.value == "error"] == []
     return found
@@ -196,7 +200,7 @@ def _document(of: Strategy) -> str:
 
 
 def planned(project: Any, of: Strategy) -> dict[str, Action]:
-    """What Terraform would do to each resource; the state is fresh, so that it is not read again."""
+    """Return Terraform's plan for each resource; the state is current, so it is not refreshed."""
     (project.stack_dir / "cdk.tf.json").write_text(_document(of), encoding="utf-8")
     changes = project.plan("-refresh=false").changes
     return {address: _ACTIONS[action] for address, action in changes.items() if not address.startswith("data.")}

@@ -1,7 +1,7 @@
-"""``eks-hardware doctor`` as a user runs it, against the emulator: an account that is right, and one that is not.
+"""``eks-hardware doctor`` as a user runs it, against the emulator: a correct account, and one with problems.
 
-The emulator has neither Service Quotas nor instance offerings nor lists of versions, and the command says so and goes
-on; nor has it EKS's images.
+The emulator has no Service Quotas, instance offerings or lists of versions. The command says so and continues. It does
+not have EKS's images either.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eks_hardware.local.readback import Account
 from helpers.strategies import document, group, pools
 
 REGION = "us-west-2"
-# What the emulator does not know.
+# Services that the emulator does not support.
 NOT_THERE = {
     "ec2:DescribeInstanceTypeOfferings",
     "eks:DescribeAddonVersions",
@@ -34,7 +34,7 @@ NOT_THERE = {
 
 @dataclass(frozen=True)
 class Made:
-    """What the account has: keys of a user who may do everything, and of one who may only read."""
+    """Contents of the account: keys of a user with full access, and of one with read access."""
 
     account_id: str
     vpc_id: str
@@ -165,7 +165,7 @@ def test_account_that_is_wrong(made: Made, emulator: Emulator, tmp_path: Path) -
     done = _doctor(emulator, file, made.reader)
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
-    # Only what cannot be broken is longer: an ARN, an option with its value.
+    # Only unbreakable parts are longer: an ARN, an option with its value.
     assert [line for line in lines if len(line) > 80 and len(shlex.split(line.rstrip(" \\"))) > 2] == []
     assert lines[0] == f"demo: account {made.account_id}, {REGION}"
     for code, path in {
@@ -192,7 +192,7 @@ def test_another_account(made: Made, emulator: Emulator, tmp_path: Path) -> None
 
 
 def test_nothing_is_changed(made: Made, emulator: Emulator, tmp_path: Path, account: Callable[[str], Account]) -> None:
-    """Everything that the emulator can list is the same afterwards."""
+    """Everything that the emulator can list is unchanged afterwards."""
 
     def state() -> list[Any]:
         ec2, iam, kms = (account(REGION).client(each) for each in ("ec2", "iam", "kms"))

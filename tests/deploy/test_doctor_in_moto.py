@@ -1,5 +1,7 @@
-"""The checks of ``eks-hardware doctor`` against moto: calls that another implementation takes, and errors as it gives
-them. ``tests/unit/doctor`` has the answers that moto cannot give."""
+"""The checks of ``eks-hardware doctor`` against moto, another implementation with its own calls and errors.
+
+``tests/unit/doctor`` has the responses that moto does not support.
+"""
 
 from __future__ import annotations
 
@@ -119,7 +121,7 @@ def test_principals() -> None:
     ("tags", "expected"), [({}, [("CLUSTER_EXISTS", "name")]), ({"eks-hardware/strategy": "demo"}, [])]
 )
 def test_cluster_of_the_name(tags: dict[str, str], expected: list[tuple[str, str]]) -> None:
-    """Moto has none of EKS's lists of versions."""
+    """Moto supports none of EKS's lists of versions."""
     eks = client("eks")
     vpc = {"subnetIds": ["subnet-0aaaaaaaa", "subnet-0bbbbbbbb"]}
     eks.create_cluster(name="demo", roleArn=f"arn:aws:iam::{ACCOUNT}:role/eks", resourcesVpcConfig=vpc, tags=tags)
@@ -129,7 +131,7 @@ def test_cluster_of_the_name(tags: dict[str, str], expected: list[tuple[str, str
 
 
 def test_role_is_assumed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All calls are made as the role that Terraform assumes."""
+    """All calls use the role that Terraform assumes."""
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "test")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "test")
     role = AssumeRole(role_arn=f"arn:aws:iam::{ACCOUNT}:role/deployer", session_name="terraform", external_id="xyz")

@@ -1,4 +1,4 @@
-"""The emulator starts, is where it should be and nowhere else, and leaves nothing behind."""
+"""The emulator starts, listens only on its address, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_ends_with_its_parent(tmp_path: Path, signum: signal.Signals) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
-        # A run in the background ignores SIGINT, and so would its children.
+        # A background run ignores SIGINT, and its children would, too.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     ) as parent:
         assert parent.stdout is not None
@@ -176,14 +176,14 @@ def test_detached_runs_on_until_it_is_stopped(tmp_path: Path) -> None:
         assert answers(port, token)
         assert stop_detached(pid, port, token, tmp_path / "work")
     finally:
-        # Still our child here, which `detach` is not meant for: read its exit code.
+        # It is still our child here, although `detach` is not meant for that: read its exit code.
         os.waitpid(pid, 0)
     assert not answers(port, token)
     assert not (tmp_path / "work").exists()
 
 
 def test_repeats_its_answer_to_one_client_token(account: Callable[[str], Account]) -> None:
-    """The provider's client sends a call again when a connection breaks; EC2 then answers as the first time."""
+    """The provider's client repeats a call after a broken connection; EC2 then returns the first response."""
     ec2 = account("eu-west-1").client("ec2")
     call = {"LaunchTemplateName": "twice", "LaunchTemplateData": {"EbsOptimized": True}, "ClientToken": "token-1"}
     first = ec2.create_launch_template(**call)["LaunchTemplate"]["LaunchTemplateId"]
@@ -196,7 +196,7 @@ def test_repeats_its_answer_to_one_client_token(account: Callable[[str], Account
 
 
 def test_repeats_its_answer_to_one_invocation(account: Callable[[str], Account]) -> None:
-    """EC2 has no client token for an internet gateway: the SDK's invocation id tells a repeated call."""
+    """EC2 has no client token for an internet gateway: the SDK's invocation id identifies a repeated call."""
     ec2 = account("eu-west-2").client("ec2")
     ec2.meta.events.register(
         "before-send.ec2.CreateInternetGateway",
@@ -211,7 +211,7 @@ def test_repeats_its_answer_to_one_invocation(account: Callable[[str], Account])
 
 
 _INTERFACE = {"DeviceIndex": 0, "InterfaceType": "efa-only", "NetworkCardIndex": 1}
-# What stock ministack accepts and does not give back, each with where it would be: the reason for the patches.
+# Fields that stock ministack accepts but does not return, each with its expected place: the reason for the patches.
 FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {
     "launch template: interface type": lambda it: "InterfaceType" not in it["template"]["NetworkInterfaces"][0],
     "launch template: network card": lambda it: "NetworkCardIndex" not in it["template"]["NetworkInterfaces"][0],
@@ -228,7 +228,7 @@ FORGOTTEN: dict[str, Callable[[dict[str, Any]], bool]] = {
 
 @pytest.fixture(scope="module")
 def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What an emulator without our patch says about things that were made with all of these fields."""
+    """Return the responses of an emulator without our patch for objects with all of these fields."""
     with Emulator(tmp_path_factory.mktemp("stock") / "log", faithful=False) as running:
         account = Account(running.endpoint_url, "us-west-2")
         ec2, eks = account.client("ec2"), account.client("eks")
@@ -264,5 +264,5 @@ def stock(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.parametrize("field", FORGOTTEN)
 def test_stock_ministack_forgets(stock: dict[str, Any], field: str) -> None:
-    """A line that fails here is good news: ministack has learnt it, and the patches can do less."""
+    """A failing line is good news: ministack supports the field now, and the patch for it can be removed."""
     assert FORGOTTEN[field](stock)

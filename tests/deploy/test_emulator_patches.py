@@ -1,4 +1,4 @@
-"""The parameters of an EC2 request come back as the XML of the response."""
+"""The parameters of an EC2 request become the XML of the response."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def test_launch_template_data(sent: dict[str, str], stored: dict[str, Any] | Non
 
 
 def test_connections_outlive_the_clients_patience() -> None:
-    """In a process of its own: the patch stays. ministack sets 75 s on its configuration, the provider keeps 90."""
+    """In a separate process, because the patch is permanent. ministack sets 75 s in its configuration, the provider
+    keeps 90 s.
+    """
     program = (
         f"import runpy; runpy.run_path({emulator_patches.__file__!r})['install']();"
         "from hypercorn.config import Config; config = Config(); config.keep_alive_timeout = 75;"

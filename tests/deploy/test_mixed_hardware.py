@@ -1,4 +1,4 @@
-"""`cdktf deploy mixed-hardware`, for real but for AWS itself: what exists afterwards, and that it all goes away."""
+"""`cdktf deploy mixed-hardware` with everything real except AWS: what it creates, and that destroy removes it all."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REGION = "us-west-2"
 
 
 class Deployed:
-    """The deployed stack: its Terraform project, its account, and what existed before it."""
+    """The deployed stack: its Terraform project, its account, and the objects that existed before."""
 
     def __init__(self, project: Any, account: Account) -> None:
         self.project = project
@@ -49,7 +49,7 @@ def resolved() -> ResolvedStrategy:
 
 @pytest.fixture(scope="module")
 def deployed(deploy: Any, account: Callable[[str], Account]) -> Iterator[Deployed]:
-    """Deploys once with the real cdktf; destroys and looks for leftovers when the module is done."""
+    """Deploy once with the real cdktf; destroy and look for leftovers at the end of the module."""
     here = account(REGION)
     before = here.inventory()
     with deploy(NAME) as project:
@@ -190,7 +190,7 @@ def test_efa_security_group_allows_itself_both_ways(deployed: Deployed) -> None:
 
 
 def test_exactly_one_security_group_is_discovered_by_karpenter(deployed: Deployed) -> None:
-    # By its tags: the emulator's cluster security group is not among those it describes.
+    # By its tags, because the emulator does not list the cluster's security group.
     named = [{"Name": "key", "Values": ["karpenter.sh/discovery"]}]
     tags = deployed.account.items("ec2", "describe_tags", "Tags", Filters=named)
     tagged = [tag["ResourceId"] for tag in tags if tag["ResourceId"].startswith("sg-") and tag["Value"] == NAME]
@@ -295,7 +295,7 @@ def test_state_keeps_no_secret(deployed: Deployed) -> None:
 
 
 def test_second_plan_changes_nothing(deployed: Deployed) -> None:
-    """What stock ministack forgets is completed by emulator_patches, so that there is no exception."""
+    """emulator_patches adds the fields that stock ministack forgets, so there are no exceptions."""
     plan = deployed.project.plan()
     assert plan.changes == {}
     assert plan.exit_code == 0

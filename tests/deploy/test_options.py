@@ -1,7 +1,8 @@
-"""One cluster in the emulator with what mixed-hardware leaves out: an autoscaled group, p5 nodes with all their EFA
-interfaces, EFS, and the permissions of its driver and of Mountpoint. It is planned again, changed and destroyed.
+"""One cluster in the emulator with features that mixed-hardware does not use.
 
-The emulator has no FSx, so the real provider only plans that part.
+It has an autoscaled group, p5 nodes with all their EFA interfaces, EFS, and the permissions of its driver and of
+Mountpoint. It is planned again, changed and destroyed. The emulator has no FSx, so the real provider only plans that
+part.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ STORAGE = {"efs": {}, "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-c
 
 
 def synthesized(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
-    """The folder of the stack."""
+    """Return the folder of the stack."""
     strategy = Strategy.model_validate(
         {
             "version": 1,
@@ -62,7 +63,7 @@ class Deployed(NamedTuple):
         return data
 
     def roles(self) -> dict[str, str]:
-        """The role of every service account with a Pod Identity association."""
+        """Return the role of every service account with a Pod Identity association."""
         eks = self.account.client("eks")
         found = {
             each["serviceAccount"]: eks.describe_pod_identity_association(
@@ -77,7 +78,7 @@ class Deployed(NamedTuple):
 def deployed(
     deploy: Any, account: Callable[[str], Account], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Deployed]:
-    """Deploys once; a second plan has to be empty, and destroy to leave nothing."""
+    """Deploy once; a second plan must be empty, and destroy must leave nothing behind."""
     here = account(REGION)
     before = here.inventory()
     with deploy.directly(synthesized(tmp_path_factory.mktemp("options") / "out")) as project:
@@ -162,11 +163,11 @@ def test_the_provider_plans_lustre(deploy: Any, tmp_path: Path) -> None:
         assert (lustre["per_unit_storage_throughput"], lustre["skip_final_backup"]) == (throughput, skipped)
 
 
-# --- a node group whose size an autoscaler owns (docs/adr/0007-desired-size.md); last, since it changes the stack
+# --- a node group whose size an autoscaler sets (docs/adr/0007-desired-size.md); last, because it changes the stack
 
 
 def sizes(plan: Any) -> tuple[int, int]:
-    """Minimum and desired size of the system group."""
+    """Return minimum and desired size of the system group."""
     [scaling] = [
         scaling
         for each in plan.document["resource_changes"]
@@ -177,7 +178,7 @@ def sizes(plan: Any) -> tuple[int, int]:
 
 
 def _as_eks_makes_it(account: Account, desired: int) -> None:
-    """An Auto Scaling group with the tags that EKS puts on those of its node groups; the emulator makes none."""
+    """Create an Auto Scaling group with EKS's tags for node groups, because the emulator creates none."""
     tags = {"eks:cluster-name": NAME, "eks:nodegroup-name": "system"}
     of_the_group = {"PropagateAtLaunch": True, "ResourceId": "eks-system-1", "ResourceType": "auto-scaling-group"}
     account.client("autoscaling").create_auto_scaling_group(
@@ -198,11 +199,11 @@ def test_the_look_up_names_nothing_that_a_plan_does_not_know(deployed: Deployed)
 
 def test_an_autoscaled_group_keeps_its_size(deployed: Deployed, tmp_path: Path) -> None:
     assert {"cluster-autoscaler", "aws-load-balancer-controller"} <= set(deployed.roles())
-    # The autoscaler went to 4: an apply leaves it there.
+    # The autoscaler changed it to 4: an apply keeps it.
     _as_eks_makes_it(deployed.account, desired=4)
     try:
         assert sizes(deployed.project.plan()) == (2, 4)
-        # A minimum above what runs raises both, where ignoring the size would fail.
+        # A minimum above the running number raises both; ignoring the size would fail.
         raised = synthesized(tmp_path / "raised", minimum=5) / "cdk.tf.json"
         (deployed.project.stack_dir / "cdk.tf.json").write_bytes(raised.read_bytes())
         assert sizes(deployed.project.plan()) == (5, 5)

@@ -1,7 +1,7 @@
 """``config/facts/replacements.json`` row by row against the real AWS provider.
 
-For every argument a resource is in a state that was written by hand, and another value in the configuration: one plan
-without a refresh says what the provider would do to each.
+For every argument, one resource has a handwritten state and a different value in the configuration. One plan without a
+refresh shows the provider's action for each.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ RULE_CHANGES = {
     "to_port": 2,
 }
 
-# For each type a configuration, and for each argument another value of it: the value itself, or a map that is laid over
-# the configuration where the argument is within a block.
+# A configuration for each type, and another value for each argument: the value itself, or, for an argument in a block,
+# a map that is merged into the configuration.
 TABLE: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "aws_vpc": ({"cidr_block": "10.0.0.0/16", "instance_tenancy": "default"}, {"cidr_block": "10.1.0.0/16"}),
     "aws_subnet": (
@@ -200,7 +200,7 @@ TABLE: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
             "subnet_ids": ["subnet-1", "subnet-2"],
             "ami_type": "AL2023_x86_64_NVIDIA",
             "capacity_type": "SPOT",
-            # The order counts.
+            # The order matters.
             "instance_types": ["m6i.xlarge", "m7i.xlarge"],
             "launch_template.id": {"launch_template": [{"id": "lt-2"}]},
             "launch_template.version": {"launch_template": [{"version": "2"}]},
@@ -347,14 +347,14 @@ TABLE: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
 }
 
-# What 5.100.0 does not know yet.
+# Not supported by 5.100.0 yet.
 NEWER = {
     ("aws_eks_cluster", "deletion_protection"),
     ("aws_eks_cluster", "control_plane_scaling_config.tier"),
     ("aws_eks_node_group", "update_config.update_strategy"),
 }
 
-# What is changed in another configuration: a rule has one peer.
+# Arguments that change in another configuration: a rule has one peer.
 ANOTHER: Mapping[tuple[str, str], dict[str, Any]] = {
     (f"aws_vpc_security_group_{direction}_rule", "referenced_security_group_id"): {
         "cidr_ipv4": None,
@@ -363,13 +363,13 @@ ANOTHER: Mapping[tuple[str, str], dict[str, Any]] = {
     for direction in ("ingress", "egress")
 }
 
-# The other side of a condition, and of an update: what only updates.
+# The other side of a condition, and of an update: arguments that only update.
 MILDER: Mapping[tuple[str, str], dict[str, Any]] = {
     ("aws_eks_cluster", "encryption_config"): {
         "encryption_config": [{"provider": [{"key_arn": f"{KEY}2"}], "resources": ["secrets"]}]
     },
     ("aws_fsx_lustre_file_system", "storage_capacity"): {"storage_capacity": 4800},
-    # The provider asks for a version that goes back, and for one that jumps; EKS decides.
+    # The provider requests a lower version, and one that skips a version; EKS decides.
     ("aws_eks_cluster", "version"): {"version": "1.33"},
 }
 
@@ -384,7 +384,7 @@ _PROVIDER = {
 
 
 def rows() -> Iterator[tuple[str, str, str]]:
-    """Type, argument and change of every row of the AWS provider."""
+    """Return type, argument and change of every row of the AWS provider."""
     for type_, row in facts.replacements()["resources"].items():
         if type_.startswith("aws_"):
             for argument, fact in row["arguments"].items():
@@ -392,7 +392,7 @@ def rows() -> Iterator[tuple[str, str, str]]:
 
 
 def changed(configuration: Mapping[str, Any], argument: str, value: Any) -> dict[str, Any]:
-    """The configuration with another value of an argument; blocks are laid over each other."""
+    """Return the configuration with another value for an argument; blocks are merged."""
     over = value if isinstance(value, dict) else {argument: value}
     result = copy.deepcopy(dict(configuration))
     for key, each in over.items():
@@ -404,7 +404,7 @@ def changed(configuration: Mapping[str, Any], argument: str, value: Any) -> dict
 
 
 class Outcome(NamedTuple):
-    """What is planned for a resource, the arguments that force a replacement, and the attributes not known yet."""
+    """Plan for a resource: the action, the arguments that force a replacement, and the unknown attributes."""
 
     actions: tuple[str, ...]
     forced_by: set[str]
@@ -419,7 +419,7 @@ class Outcome(NamedTuple):
 def planned(
     deploy: Any, schemas: Mapping[str, Mapping[str, Any]], tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, Outcome]:
-    """What one plan says of every resource, by address."""
+    """Return the results of one plan for every resource, by address."""
     folder = tmp_path_factory.mktemp("rows")
     (folder / "cdk.tf.json").write_text(json.dumps(_PROVIDER), encoding="utf-8")
     project = deploy.project(folder)
@@ -468,7 +468,7 @@ def planned(
 
 
 def name_of(argument: str) -> str:
-    """An argument as the name of a resource."""
+    """Return a resource name for an argument."""
     return argument.replace(".", "-")
 
 

@@ -1,4 +1,4 @@
-"""What the AWS provider itself calls sensitive is nowhere set: whatever is, stands in the state in plain text."""
+"""No attribute is set that the AWS provider marks as sensitive, because the state contains it in plain text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every strategy, and what guides add to one, is a configuration that the real Terraform and AWS provider accept."""
+"""The real Terraform and AWS provider accept every strategy, and the additions in guides."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def faults(templates: Mapping[str, Template], tmp_path_factory: pytest.TempPathFactory) -> Faults:
-    """What one run of Terraform says about all of them."""
+    """Return the errors of one run of Terraform on all of them."""
     documents = {name: template.document for name, template in templates.items()}
     (longest,) = synthesize(tmp_path_factory.mktemp("longest") / "out", [resolve(parse_strategy(LONGEST).strategy)])
     documents["longest"] = longest.document
@@ -58,7 +58,7 @@ def test_a_strategy_is_valid(strategy_name: str, faults: Faults) -> None:
 
 
 def test_the_longest_legal_names_are_valid(faults: Faults) -> None:
-    """The provider has limits of its own, such as 125 characters for a launch template's name."""
+    """The provider has its own limits, such as 125 characters for a launch template's name."""
     assert faults.get("longest", []) == []
 
 

@@ -1,4 +1,4 @@
-"""The real Terraform understands what is written for it, and finds a mirror the ways we say it does."""
+"""The real Terraform accepts the generated settings, and finds a mirror in the documented ways."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _AWKWARD = [
 
 
 def _mirror(folder: Path, platform: str) -> Path:
-    """Make a mirror whose provider is only a text file: enough to be installed, not to be run."""
+    """Create a mirror whose provider is a text file: it can be installed, but not run."""
     binary = folder.joinpath(*terraform.PROVIDER.split("/"), "5.100.0", platform, "terraform-provider-aws_v5.100.0")
     binary.parent.mkdir(parents=True)
     binary.write_text("not a program", encoding="utf-8")
@@ -43,7 +43,7 @@ def _init(stack_dir: Path, environment: Mapping[str, str]) -> subprocess.Complet
         capture_output=True,
         check=False,
         cwd=stack_dir,
-        # No home, so that nothing of this machine's own settings is found.
+        # No home directory, so that no settings of this machine are found.
         env={"PATH": os.environ["PATH"], "HOME": str(stack_dir), "CHECKPOINT_DISABLE": "1", **environment},
         text=True,
     )

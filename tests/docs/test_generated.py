@@ -1,4 +1,4 @@
-"""The pages of the reference that are committed are what schema and command line say today."""
+"""The committed reference pages match the current schema and command line."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def test_page_is_up_to_date(name: str, request: pytest.FixtureRequest) -> None:
 
 @cache
 def _rows() -> dict[str, tuple[str, str]]:
-    """Name and text of every field of the page, by anchor."""
+    """Return name and text of every field of the page, by anchor."""
     found = re.findall(r'^\| <a id="field-(.+)"></a>`(.+?)` \| (.*) \|$', PAGES["strategy"](), re.MULTILINE)
     rows = {anchor: (name, text) for anchor, name, text in found}
-    assert len(rows) == len(found), "an anchor stands twice"
+    assert len(rows) == len(found), "duplicate anchor"
     return rows
 
 

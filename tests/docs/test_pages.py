@@ -1,4 +1,4 @@
-"""What the pages say can be done: strategies are accepted, commands and options exist, Python is Python."""
+"""The instructions on the pages work: strategies are accepted, commands and options exist, Python is valid."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FENCED = re.compile(
 _CALL = re.compile(r"(?m)(?:^|[|;&(] *)(?:\.venv/bin/)?eks-hardware +([^\n|>&;#]+)")
 _INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 
-# Strategies that are wrong on purpose, with the codes that are shown.
+# Strategies that are intentionally wrong, with the codes that the page shows.
 WRONG = {
     "docs/guides/needs.md": {"NEEDS_ATTENTION", "NEEDS_DRIVER", "NEEDS_PRECISION"},
     "docs/tutorial/first-cluster.md": {"INSTANCE_TYPE_UNKNOWN"},
@@ -36,7 +36,7 @@ OPTIONS = {
     name: {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help"}
     for name, command in commands().items()
 }
-# Asked of the command line itself.
+# Read from the command line itself.
 OPTIONS[""] = {"--version", "--help"}
 
 
@@ -45,7 +45,7 @@ def text_of(name: str) -> str:
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """The code blocks in a language, without their indentation."""
+    """Return the code blocks in a language, without their indentation."""
     return [
         re.sub(rf"(?m)^{found['indent']}", "", found["text"])
         for found in _FENCED.finditer(text)
@@ -54,7 +54,9 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def typed(text: str) -> str:
-    """What a page says is to be typed: lines behind a prompt, commands of workflows, code within sentences."""
+    """Return everything that a page tells readers to type: lines after a prompt, commands of workflows, code in
+    sentences.
+    """
     prompts = [line for block in blocks(text, "console") for line in re.findall(r"(?m)^\$ (.*)$", block)]
     steps = [
         line for block in blocks(text, "yaml") for line in re.findall(r"(?m)^[ -]*(?:run:|entry:)? *(\S.*)$", block)
@@ -63,16 +65,16 @@ def typed(text: str) -> str:
 
 
 def invocations(text: str) -> Iterator[list[str]]:
-    """Every call of ``eks-hardware``, as words."""
+    """Return every call of ``eks-hardware``, as words."""
     for call in re.findall(_CALL, typed(text.replace("\\\n", " "))):
         try:
             yield shlex.split(call)
-        except ValueError:  # a quote that ends in another line, or behind a bar
+        except ValueError:  # a quote that ends in another line, or after a pipe
             yield call.split()
 
 
 def strategies(text: str) -> list[str]:
-    """The code blocks that are whole strategies, and do not say that something is left out."""
+    """Return the code blocks that are complete strategies."""
     whole = [each for each in blocks(text, "yaml") if {"version", "name"} <= set(re.findall(r"(?m)^(\w+):", each))]
     return [each for each in whole if "shortened" not in each]
 
@@ -80,7 +82,7 @@ def strategies(text: str) -> list[str]:
 STRATEGIES = [
     pytest.param(name, text, id=f"{name}-{number}")
     for name in NAMES
-    if name != "docs/reference/rules.md"  # tests/unit/rules holds its examples
+    if name != "docs/reference/rules.md"  # tests/unit/rules tests its examples
     for number, text in enumerate(strategies(text_of(name)))
 ]
 
@@ -90,13 +92,13 @@ def test_whole_strategies_are_accepted(name: str, text: str, tmp_path: Path) -> 
     file = tmp_path / "strategy.yaml"
     file.write_text(text, encoding="utf-8")
     found = {finding.code for finding in validate([file]).errors}
-    # A lock file is written by a command that the page shows.
+    # A command on the page writes a lock file.
     assert found - {"LOCK_MISSING"} == WRONG.get(name, set())
 
 
 @pytest.mark.parametrize("name", ["docs/guides/capacity-blocks.md", "docs/guides/efa.md"])
 def test_what_commands_are_shown_to_print(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The strategy of a page lies in a file of its name; each line below a command is printed by it, in that order."""
+    """The strategy of a page is in a file of its name; each line below a command is printed by it, in that order."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     (text,) = strategies(text_of(name))

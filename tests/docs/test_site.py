@@ -1,4 +1,4 @@
-"""The documentation site builds without a warning, its links lead somewhere, and it asks nothing of the network."""
+"""The documentation site builds without warnings, all links work, and it makes no network requests."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from helpers.public_api import PUBLIC
 
 DOCS = ROOT / "docs"
 _SCRIPT = Path(__file__).with_name("visit.mjs")
-# Attributes by which a browser fetches something when it shows a page.
+# Attributes for which a browser fetches something when it shows a page.
 FETCHED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "object": "data"}
-# Links in the head that say something and fetch nothing.
+# Links in the head that are only metadata.
 SAID = {"canonical", "next", "prev"}
 
 
 @dataclass
 class Page(HTMLParser):
-    """What a page has in it that others refer to, or that refers to others."""
+    """Anchors and links of a page."""
 
     ids: Counter[str] = field(default_factory=Counter)
     links: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built as `make docs` does in a checkout that never built it."""
+    """Return the site, built like `make docs` in a fresh checkout."""
     shutil.rmtree(ROOT / ".build" / "docs", ignore_errors=True)
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
@@ -67,7 +67,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
         text=True,
         check=False,
     )
-    # Strict: a warning is a failure.
+    # Strict mode: a warning is a failure.
     assert (done.returncode, re.findall(r"(?:WARNING|ERROR).*", done.stderr)) == (0, []), done.stderr
     return folder
 
@@ -83,7 +83,7 @@ def pages(site: Path) -> dict[Path, Page]:
 
 
 def built(site: Path, markdown: str) -> Path:
-    """Where the page of a Markdown file is."""
+    """Return the path of the page of a Markdown file."""
     return site / re.sub(r"(^|/)README\.md$", r"\1index.html", markdown).replace(".md", ".html")
 
 
@@ -105,7 +105,7 @@ def test_every_public_package_has_a_page_with_its_names(site: Path, pages: dict[
 def test_links_lead_somewhere(site: Path, pages: dict[Path, Page]) -> None:
     @cache
     def place(folder: Path, path: str) -> Path:
-        """Every page links to every other from its navigation."""
+        """The navigation links every page to every other."""
         target = Path(os.path.normpath(folder / unquote(path)))
         return target / "index.html" if target.is_dir() else target
 
@@ -166,7 +166,7 @@ LOOKED_AT = (
 
 @pytest.fixture(scope="module")
 def seen(site: Path) -> dict[str, Any]:
-    """What a browser says of pages that are opened from the folder."""
+    """Return the browser's results for pages that are opened from the folder."""
     wanted = {
         "browser": str(browser_folder()),
         "site": str(site),
@@ -200,7 +200,7 @@ def test_search_finds_a_guide(seen: dict[str, Any]) -> None:
 
 
 class _At:
-    """As much of a page as the hook asks for."""
+    """The attributes of a page that the hook reads."""
 
     def __init__(self, uri: str) -> None:
         self.file = self

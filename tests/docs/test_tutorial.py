@@ -1,4 +1,4 @@
-"""The tutorial, done as it says: what a command is shown to print, it prints."""
+"""The tutorial, step by step: each command prints the output that the page shows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RIGHT = WRONG.replace("g6.xlage", "g6.xlarge")
 
 
 def shown(command: str, nth: int = 0) -> str:
-    """What the page prints below a command."""
+    """Return the output below a command on the page."""
     found = re.findall(rf"(?m)^\$ {re.escape(command)}\n((?:(?!\$ |```).*\n)*)", PAGE)
     return str(found[nth])
 

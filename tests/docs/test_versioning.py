@@ -1,4 +1,4 @@
-"""What docs/versioning.md promises of moves, variables and the changelog is so."""
+"""The promises of docs/versioning.md about moves, variables and the changelog are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python of docs/guides/adopt-a-cluster.md is one program, and runs as it stands there."""
+"""The Python of docs/guides/adopt-a-cluster.md is one program, and runs as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each example is run as its README says, from a copy of its folder, in processes of its own."""
+"""Each example runs as its README says, from a copy of its folder, in separate processes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SECONDS = re.compile(r"\b[0-9.]+s\b")
 
 @dataclass(frozen=True)
 class Command:
-    """A command of a README with the output that stands below it."""
+    """A command of a README with the output below it."""
 
     text: str
     output: str
@@ -43,7 +43,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Ran:
-    """A copy of an example after all commands of its README, and what each printed."""
+    """A copy of an example after all commands of its README, with their output."""
 
     folder: Path
     outputs: tuple[tuple[Command, str, str], ...]
@@ -60,7 +60,7 @@ def commands(readme: str) -> Iterator[Command]:
 
 
 def environment() -> dict[str, str]:
-    """That of somebody who has installed the package."""
+    """Return the environment of a user who has installed the package."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("EKS_HARDWARE", "PYTEST", "CDKTF"))
     }
@@ -122,7 +122,7 @@ def test_every_example_is_known() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_addresses(name: str, ran: Callable[[str], Ran], golden: Callable[[str, str], None]) -> None:
-    """A line that changes is a resource that Terraform replaces."""
+    """A changed line is a resource that Terraform replaces."""
     found = ran(name)
     assert sorted(each.name for each in (found.folder / "cdktf.out" / "stacks").iterdir()) == list(STACKS[name])
     for stack in STACKS[name]:
@@ -177,7 +177,7 @@ def test_karpenter_takes_the_pools_of_adopted_clusters(ran: Callable[[str], Ran]
     written = [_yaml(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.yaml"))]
     (values,) = found.template("shared-pools").resource("helm_release", {"name": "karpenter-resources"})["values"]
     installed = _yaml(values)["objects"]
-    # What only Terraform knows stands where Karpenter wants a name.
+    # A Terraform reference replaces a name that Karpenter needs.
     for each in installed:
         if each["kind"] == "EC2NodeClass":
             assert each["spec"]["role"].startswith("${aws_iam_role.")

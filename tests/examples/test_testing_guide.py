@@ -1,4 +1,4 @@
-"""The project in docs/guides/testing.md is put together as it stands there, and tested: what passes, what is said."""
+"""The project in docs/guides/testing.md is assembled and tested as written: passing tests, and failure messages."""
 
 from __future__ import annotations
 

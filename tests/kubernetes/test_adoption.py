@@ -1,4 +1,4 @@
-"""What is put on a cluster that someone else owns: which releases, in which order, and that Karpenter takes them."""
+"""Software on another team's cluster: releases, their order, and objects that Karpenter accepts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ WAYS = {
 def test_releases(adopted: ResolvedAdoption, controller: bool, plugins: bool, expected: tuple[str, ...]) -> None:
     found = karpenter_bundle(adopted, controller=controller, with_device_plugins=plugins)
     assert found.names == expected
-    # Pools come last, and so go first.
+    # Pools are installed last and removed first.
     assert set(found.release("karpenter-resources").after) == set(expected) - {"karpenter-resources"}
     assert {name for each in found.releases for name in each.after} <= set(expected)
 
@@ -99,7 +99,7 @@ def test_security_groups_are_found_by_tag_or_named(adopted: ResolvedAdoption) ->
 
 
 def test_it_is_what_a_strategy_in_the_same_network_has(adopted: ResolvedAdoption) -> None:
-    """But for what stands for groups of that strategy: tolerations of plugins follow from pools alone."""
+    """Except for the parts for that strategy's groups: tolerations of plugins are derived from pools only."""
     whole = bundle(
         resolve(Strategy.model_validate(document(name="shared", network=NETWORK, karpenter={"node_pools": POOLS})))
     )

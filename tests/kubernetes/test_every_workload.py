@@ -1,4 +1,4 @@
-"""No node group or pool of any strategy makes ``eks-hardware workload`` fall over: a manifest, or a reason."""
+"""``eks-hardware workload`` never crashes for a node group or pool: it writes a manifest or a reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from helpers.strategies import strategy_of
 EVERY_FILE = sorted([*SPECIAL.glob("*.yaml"), *(TESTS / "corpus" / "good").glob("*.yaml")])
 
 
-# What a manifest follows from: a hundred pools that differ in other things say no more than one.
+# The inputs of a manifest: a hundred pools that differ in other fields test no more than one.
 _DECISIVE = ("hardware", "instance_types", "efa_interfaces", "ami_family", "image_id", "gpu_shares", "user_data")
 REQUESTS: Mapping[Kind, tuple[dict[str, Any], ...]] = {
     "job": ({}, {"nodes": 2}, {"accelerators": 1}, {"image": "registry.example/a:1"}),
@@ -32,7 +32,7 @@ REQUESTS: Mapping[Kind, tuple[dict[str, Any], ...]] = {
 
 
 def kinds_of_nodes() -> Iterator[tuple[Strategy, ResolvedStrategy, Node]]:
-    """One node of each kind in each kind of cluster."""
+    """Return one node of each kind in each kind of cluster."""
     seen = set()
     for file in EVERY_FILE:
         of = strategy_of(file)
@@ -47,7 +47,7 @@ def kinds_of_nodes() -> Iterator[tuple[Strategy, ResolvedStrategy, Node]]:
 
 
 def _programs(image: str) -> set[str]:
-    """What of the programs that scripts call an image has, by its facts; those of drivers come from the node."""
+    """Return the programs in an image that scripts call, from its facts; those of drivers are on the node."""
     pytorch, neuron = facts.workload_images()["pytorch"], facts.workload_images()["neuron"]
     first = facts.workload_images()["neuron_first_generation"]
     for row in pytorch["images"]:

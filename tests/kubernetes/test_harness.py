@@ -1,4 +1,4 @@
-"""The checks in helpers.kubernetes find what they claim to find, and let good objects pass."""
+"""The checks in helpers.kubernetes find the mistakes that they claim to find, and accept valid objects."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ GOOD = {item["kind"]: item for item in (NODE_CLASS, NODE_POOL, NODE_OVERLAY)}
 
 
 def changed(item: Object, place: str, value: Any) -> Object:
-    """A copy with another value at ``spec.taints[0].key``, with keys that have dots as ``spec.tags["a.b"]``."""
+    """Return a copy with another value at ``spec.taints[0].key``; keys with dots are written ``spec.tags["a.b"]``."""
     copied = copy.deepcopy(item)
     *way, last = [
         int(index) if index else quoted or name
@@ -139,13 +139,13 @@ def changed(item: Object, place: str, value: Any) -> Object:
 
 
 def places(messages: list[str], id_: str) -> list[str]:
-    """Where messages say that this rule was broken."""
+    """Return the positions at which messages report a violation of this rule."""
     return [message.split(": ")[1] for message in messages if message.endswith(f"[{id_}]")]
 
 
 # --- Karpenter's validators -------------------------------------------------------------------------------------
 
-# Kind, what is changed, the value, the keyword of the complaint.
+# Kind, changed field, value, keyword of the error.
 SCHEMA_CASES: list[tuple[str, str, Any, str]] = [
     ("EC2NodeClass", "specs", {}, "unknown"),
     ("EC2NodeClass", "spec.amiFamilly", "AL2023", "unknown"),
@@ -185,7 +185,7 @@ REQUIRED = [
 
 @pytest.fixture(scope="module")
 def schema_messages() -> dict[str, list[str]]:
-    """What the validators say about each case, from one run of Node."""
+    """Return the validators' errors for each case, from one run of Node."""
     named = {
         **{f"{kind} {place}": changed(GOOD[kind], place, value) for kind, place, value, _ in SCHEMA_CASES},
         **{f"{kind} without {place}": changed(GOOD[kind], place, REMOVED) for kind, place in REQUIRED},
@@ -251,7 +251,7 @@ def requirement(key: str = "a", operator: str = "In", values: Any = ("a",), **mo
     return {"key": key, "operator": operator, "values": list(values), **more}
 
 
-# Rule, what is changed, the value.
+# Rule, changed field, value.
 NODE_CLASS_CASES: list[tuple[str, str, Any]] = [
     ("name", "metadata.name", "GPU"),
     ("role-or-profile", "spec.role", REMOVED),

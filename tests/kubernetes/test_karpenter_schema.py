@@ -1,4 +1,4 @@
-"""Every NodePool, EC2NodeClass and NodeOverlay that is written passes Karpenter's own definitions."""
+"""Every NodePool, EC2NodeClass and NodeOverlay passes Karpenter's own definitions."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def of_strategies() -> Iterator[dict[str, Any]]:
 
 
 def accelerated() -> tuple[InstanceType, ...]:
-    """Every type that a pool may have."""
+    """Return every type that a pool can have."""
     return tuple(
         kind
         for kind in load().select()
@@ -49,7 +49,7 @@ def accelerated() -> tuple[InstanceType, ...]:
 
 
 def variants(kind: InstanceType) -> Iterator[dict[str, Any]]:
-    """Settings that change the objects of a type."""
+    """Return settings that change the objects of a type."""
     sharing: list[dict[str, Any]] = [{}]
     if kind.hardware is Hardware.NVIDIA_GPU:
         sharing += [{"gpu_sharing": {"time_slicing": {"replicas": 4, "rename": each}}} for each in (False, True)]
@@ -98,7 +98,7 @@ def objects() -> list[dict[str, Any]]:
 
 
 def test_there_are_many(objects: list[dict[str, Any]]) -> None:
-    """Else the tests below say nothing."""
+    """Otherwise the tests below prove nothing."""
     assert {each["kind"] for each in objects} == {"NodePool", "EC2NodeClass", "NodeOverlay"}
     assert len(accelerated()) > 70
     assert len(objects) > 3 * len(accelerated())

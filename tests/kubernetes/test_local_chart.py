@@ -1,4 +1,4 @@
-"""The chart that our objects travel in, linted and rendered by Helm's own engine."""
+"""The chart with our objects, linted and rendered by Helm's own engine."""
 
 from __future__ import annotations
 
@@ -68,12 +68,12 @@ VALUES: dict[str, Any] = {
 
 
 def item(name: str, spec: Any) -> Object:
-    """An object; Helm sorts its keys, so that ``spec`` ends it."""
+    """Return an object; Helm sorts its keys, so it ends with ``spec``."""
     return {"apiVersion": "example.com/v1", "kind": "Example", "metadata": {"name": name}, "spec": spec}
 
 
 def rendered(objects: list[Object]) -> list[dict[str, Any]]:
-    """The objects that Helm renders from the text that Terraform hands to it."""
+    """Return the objects that Helm renders from Terraform's text."""
     given = helm.helm_python.values_from_yaml(yaml_text(chart_values(objects)))
     return helm.template(CHART, given, release="objects", namespace="default", kubernetes_version=KUBERNETES)
 
@@ -84,7 +84,7 @@ def test_its_version_is_the_one_that_releases_state() -> None:
 
 
 def test_a_change_of_the_chart_raises_its_version() -> None:
-    """Terraform sees the version, not the content: releases are upgraded when it rises. Then write the new pair."""
+    """Terraform compares the version, not the content: it upgrades releases when it rises. Then write the new pair."""
     files = sorted(file for file in CHART.rglob("*") if file.is_file())
     digest = hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:16]
     assert (CHART_VERSION, digest) == ("1.0.0", "679e902aeb46a00a")
@@ -115,7 +115,7 @@ def test_a_value_arrives_as_it_is(name: str) -> None:
 
 
 def test_an_object_that_yaml_cannot_hold_is_refused() -> None:
-    """Helm's ``toYaml`` swallows its errors: without ``required`` the object would be missing."""
+    """Helm's ``toYaml`` hides its errors: without ``required``, the object would be missing."""
     with pytest.raises(helm.helm_python.HelmError, match="cannot be written"):
         rendered([item("a", {"k" * 2000: "value"})])
 
@@ -128,7 +128,7 @@ def test_objects_of_a_shipped_strategy_arrive_as_they_are(name: str) -> None:
         assert helm.lint(CHART, chart_values(objects)) == []
 
 
-# Of the control characters YAML knows these; Helm's reader replaces surrogates, and strategies refuse both.
+# YAML allows these control characters; Helm's reader replaces surrogates, and strategies refuse both.
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\r"), max_size=40)
 KEY = st.text(st.characters(categories=["L", "N", "P", "S"], include_characters=" "), max_size=40)
 SCALAR = TEXT | st.booleans() | st.none() | st.integers(-(2**53) + 1, 2**53 - 1)
@@ -139,7 +139,7 @@ DATA = st.dictionaries(
 )
 
 
-# Helm takes as long to start as to render: several at once.
+# Helm takes as long to start as to render, so several are rendered at once.
 @settings(max_examples=75, deadline=None)
 @given(st.lists(DATA, min_size=4, max_size=4))
 def test_anything_arrives_as_it_is(data: list[dict[str, Any]]) -> None:

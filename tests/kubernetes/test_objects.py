@@ -1,4 +1,4 @@
-"""Every object that a strategy puts on its cluster is one that the API server takes, in a namespace that is there."""
+"""The API server accepts every object of a strategy, in a namespace that exists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from helpers.strategies import resolved_of
 
 Object = dict[str, Any]
 
-# Kinds that Kubernetes does not have, and the test that holds them against their own definitions.
+# Kinds that Kubernetes does not have, and the test that checks them against their own definitions.
 CUSTOM = {
     "karpenter.sh/v1 NodePool": "kubernetes/test_karpenter_schema.py",
     "karpenter.sh/v1alpha1 NodeOverlay": "kubernetes/test_karpenter_schema.py",
@@ -37,7 +37,7 @@ CUSTOM = {
     "monitoring.coreos.com/v1 ServiceMonitor": "unit/kubernetes/test_monitoring.py",
 }
 
-# Of the plain kinds in use, those without a namespace; a new kind has to be in one of the lists.
+# Plain kinds in use without a namespace; a new kind must be in one of the lists.
 CLUSTER_WIDE = {"Namespace", "PersistentVolume", "StorageClass"}
 NAMESPACED = {
     *("ConfigMap", "DaemonSet", "LimitRange", "PersistentVolumeClaim", "ResourceQuota", "Service"),
@@ -65,7 +65,7 @@ def bundle_of(name: str) -> Bundle:
 
 
 def objects_of(name: str) -> list[Object]:
-    """The objects as the API server gets them: references filled in, plain maps and lists."""
+    """Return the objects as the API server gets them: references filled in, plain maps and lists."""
     names = known(resolved_named(name))
     return [
         json.loads(json.dumps(replaced(each, lambda ref: names.get(ref, f"{ref.value}-0a")), default=dict))
@@ -78,7 +78,7 @@ def kind_of(item: Mapping[str, Any]) -> str:
 
 
 def is_custom(item: Mapping[str, Any]) -> bool:
-    """Whether a kind is in nobody's group, or in one outside of Kubernetes: those have a domain of someone's."""
+    """Return whether the group of a kind is not one of Kubernetes: custom groups have another domain."""
     group, slash, _ = item["apiVersion"].rpartition("/")
     return (bool(slash) and "." in group and not group.endswith(".k8s.io")) or group.startswith("kueue.")
 
@@ -101,7 +101,7 @@ def test_an_unknown_field_fails_in_every_plain_object(strategy_name: str) -> Non
 
 
 def test_every_custom_kind_has_a_check(strategy_name: str) -> None:
-    """A kind that Kubernetes does not know is in the list, with a test that names it."""
+    """A kind that Kubernetes does not have is in the list, with a test that names it."""
     for item in objects_of(strategy_name):
         custom = any("does not know" in each for each in check_objects([item], "1.35"))
         assert custom == (kind_of(item) in CUSTOM) == is_custom(item), kind_of(item)
@@ -142,14 +142,14 @@ def test_namespaces_are_said_where_a_kind_has_one(strategy_name: str) -> None:
 
 
 def before(of: Bundle, name: str) -> Iterator[str]:
-    """A release and all that come before it."""
+    """Return a release and all earlier ones."""
     yield name
     for each in of.release(name).after:
         yield from before(of, each)
 
 
 def unknown_namespaces(of: Bundle) -> list[str]:
-    """Objects in a namespace that nobody has made by then: Helm makes that of a release, and a release its own."""
+    """Return objects in a namespace that does not exist yet: Helm creates that of a release, and a release its own."""
     wrong = []
     for release in of.object_releases:
         earlier = [of.release(name) for name in before(of, release.name)]
@@ -187,7 +187,7 @@ def test_releases_come_after_releases_that_exist(strategy_name: str) -> None:
     names = [each.name for each in found]
     assert len(names) == len(set(names))
     for index, release in enumerate(found):
-        # Helm's limit, and its letters: https://helm.sh/docs/chart_template_guide/builtin_objects/
+        # Helm's limit and allowed characters: https://helm.sh/docs/chart_template_guide/builtin_objects/
         assert len(release.name) <= 53
         assert DNS_LABEL.fullmatch(release.name)
         assert DNS_LABEL.fullmatch(release.namespace)
@@ -203,11 +203,11 @@ def test_custom_objects_come_after_the_chart_that_defines_them(strategy_name: st
         assert {definers[group] for group in groups} <= keys, release.name
 
 
-# --- the chart they travel in -------------------------------------------------------------------------------------
+# --- the chart that contains them
 
 
 def test_the_rendered_chart_is_the_objects(strategy_name: str) -> None:
-    """Text that Terraform hands to Helm, read and rendered by Helm's engine."""
+    """Terraform's text, read and rendered by Helm's engine."""
     for release in bundle_of(strategy_name).object_releases:
         meant: list[Object] = json.loads(json.dumps(release.objects, default=dict))
         values = helm_python.values_from_yaml(yaml_text(chart_values(release.objects)))
@@ -222,7 +222,7 @@ def test_the_rendered_chart_is_the_objects(strategy_name: str) -> None:
 
 
 def test_references_are_those_that_the_stack_has(strategy_name: str) -> None:
-    """No ``@{...}`` is left over or misspelled."""
+    """No ``@{...}`` remains or is misspelled."""
     for release in bundle_of(strategy_name).releases:
         content = release.objects if isinstance(release, ObjectRelease) else release.values
         text = json.dumps(content, default=dict)

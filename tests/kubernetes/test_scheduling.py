@@ -1,7 +1,7 @@
-"""Pods of every kind run where they should and nowhere else, on what each shipped strategy synthesizes to.
+"""Pods of every kind run on the right nodes and no others, on the stack of each shipped strategy.
 
-The simulation is :mod:`helpers.kubernetes.scheduling`. Break tests at the end take one thing away at a time, so that a
-check which cannot fail would be seen.
+The simulation is :mod:`helpers.kubernetes.scheduling`. Tests at the end break one thing at a time, so that a check that
+cannot fail is detected.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def pod(
     *tolerations: Mapping[str, str],
     scheduler: str | None = None,
 ) -> Pod:
-    """A pod with one container."""
+    """Return a pod with one container."""
     spec: dict[str, Any] = {
         "containers": [{"name": "work", "resources": {"limits": dict(resources)}}],
         "tolerations": list(tolerations),
@@ -66,7 +66,7 @@ def pod(
 
 
 def on(labels: Mapping[str, str], of: Pod) -> Pod:
-    """The pod with a node selector."""
+    """Return the pod with a node selector."""
     return {"spec": {**of["spec"], "nodeSelector": dict(labels)}}
 
 
@@ -76,7 +76,7 @@ ONE_NEURON = pod({NEURON: 1}, NEURON_TAINT)
 P4D_WORKER = pod({GPU: 8, EFA: 4, HUGE_PAGES: "5120Mi", "memory": "64Gi"}, GPU_TAINT)
 P5_WORKER = pod({GPU: 8, EFA: 32, HUGE_PAGES: "5120Mi", "memory": "64Gi"}, GPU_TAINT)
 TRN1_WORKER = pod({NEURON: 16, EFA: 8, HUGE_PAGES: "5120Mi", "memory": "64Gi"}, NEURON_TAINT)
-# What the EKS add-on asks for: https://github.com/coredns/helm/blob/master/charts/coredns/values.yaml
+# Requests of the EKS add-on: https://github.com/coredns/helm/blob/master/charts/coredns/values.yaml
 COREDNS = pod(
     {"cpu": "100m", "memory": "170Mi"},
     CRITICAL,
@@ -85,7 +85,7 @@ COREDNS = pod(
 
 NOWHERE: dict[str, set[str]] = {}
 
-# What a pod asks for -> by strategy, the groups and pools where it may run; nowhere in a strategy that is not named.
+# Requests of a pod -> by strategy, the groups and pools where it can run; nowhere in strategies that are not listed.
 PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
     "CPU": (
         CPU,
@@ -165,11 +165,11 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
             "mixed-hardware": {"gpu-training", "gpu-inference"},
         },
     ),
-    # Shares of one T4 are no more of it than one share: the plugin refuses two.
-    "2 GPUs, of which a T4 has shares": (on({"accelerator": "t4"}, pod({GPU: 2}, GPU_TAINT)), NOWHERE),
+    # Several shares of one T4 are not more compute than one share: the plugin refuses two.
+    "2 GPUs on a T4 with shares": (on({"accelerator": "t4"}, pod({GPU: 2}, GPU_TAINT)), NOWHERE),
     "9 GPUs": (pod({GPU: 9}, GPU_TAINT), NOWHERE),
     "a shared GPU": (pod({SHARED_GPU: 1}, GPU_TAINT), {"gpu-inference": {"l4-shared"}}),
-    # The taint is called nvidia.com/gpu, and the resource is not.
+    # The taint is named nvidia.com/gpu, but the resource is not.
     "a shared GPU, as EKS admits it without a toleration": (admitted(pod({SHARED_GPU: 1})), NOWHERE),
     "an L40S by Karpenter's label": (
         on({"karpenter.k8s.aws/instance-gpu-name": "l40s"}, ONE_GPU),
@@ -212,11 +212,11 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
             "trainium-training": {"trn1", "trn1-experiments"},
         },
     ),
-    # The taint is called aws.amazon.com/neuron, and the resource is not.
+    # The taint is named aws.amazon.com/neuron, but the resource is not.
     "a NeuronCore, as EKS admits it without a toleration": (admitted(pod({NEURON_CORE: 1})), NOWHERE),
     "2 Neuron devices": (
         pod({NEURON: 2}, NEURON_TAINT, scheduler=EXTENSION),
-        # A Trainium node's devices are handed out by 1, 4, 8 or 16.
+        # A Trainium node's devices are allocated by 1, 4, 8 or 16.
         {"inferentia-inference": {"large", "spot"}, "mixed-hardware": {"inferentia"}},
     ),
     "4 Neuron devices": (
@@ -236,7 +236,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
         {"mixed-hardware": {"trainium-training"}, "trainium-training": {"trn1"}},
     ),
     "17 Neuron devices": (pod({NEURON: 17}, NEURON_TAINT), NOWHERE),
-    "a scheduler that nobody runs": (pod({NEURON: 1}, NEURON_TAINT, scheduler="volcano"), NOWHERE),
+    "an unknown scheduler": (pod({NEURON: 1}, NEURON_TAINT, scheduler="volcano"), NOWHERE),
     "an A100 node with EFA": (P4D_WORKER, {"mixed-hardware": {"gpu-training"}, "gpu-training": {"h100"}}),
     "an A100 node with EFA, as EKS admits it": (
         admitted(P4D_WORKER),
@@ -246,7 +246,7 @@ PLACES: dict[str, tuple[Pod, dict[str, set[str]]]] = {
         admitted(TRN1_WORKER),
         {"mixed-hardware": {"trainium-training", "trainium"}, "trainium-training": {"trn1"}},
     ),
-    # Its taint keeps everything else off a pool of nodes with EFA.
+    # Its taint keeps all other pods off a pool of nodes with EFA.
     "an A100 node without EFA": (
         on({"accelerator": "a100"}, admitted(pod({GPU: 8}))),
         {"mixed-hardware": {"gpu-training"}},
@@ -302,7 +302,7 @@ def _is(hardware: Iterable[Hardware], *, al2023: bool = False) -> Callable[[Node
 _NEURON = _is([Hardware.TRAINIUM, Hardware.INFERENTIA])
 
 
-# --- where they should, and nowhere else --------------------------------------------------------------------------
+# --- on the right nodes and no others
 
 
 @pytest.mark.parametrize("what", PLACES)
@@ -321,7 +321,7 @@ def test_every_group_and_pool_is_some_pods_place(candidates: Mapping[str, tuple[
         assert reached == declared == {node.source for node in candidates[name]}
 
 
-# What a pod asks for in mixed-hardware -> types; the pool may make others for others.
+# Requests of a pod in mixed-hardware -> types; the pool can launch others for other pods.
 TYPES: list[tuple[str, Pod, list[str]]] = [
     (
         "8 GPUs",
@@ -346,7 +346,7 @@ def test_pools_make_types_that_are_large_enough(
 
 
 def test_every_device_of_every_strategy_is_advertised(strategy_name: str, templates: Templates) -> None:
-    """No group or pool, shipped or of the tests, has devices that no plugin offers, or a plugin and no devices."""
+    """No group or pool, shipped or of the tests, has devices without a plugin, or a plugin without devices."""
     found = nodes(templates[strategy_name], bundle(_resolved(strategy_name)))
     for node in found:
         kind = load().get(node.instance_type)
@@ -358,12 +358,12 @@ def test_every_device_of_every_strategy_is_advertised(strategy_name: str, templa
         assert len(gpus) == (1 if is_gpu else 0), node.name
         assert node.extended.get(EFA, 0) == node.efa
         if node.pool:
-            # Else a pod that asks for EFA makes Karpenter start a node that never becomes ready for it.
+            # Otherwise a pod that requests EFA makes Karpenter launch a node that never becomes ready for it.
             assert node.expected.get(EFA, 0) == node.efa, node.name
 
 
 def test_shared_gpus_are_as_many_as_the_strategy_says(strategy_name: str, templates: Templates) -> None:
-    """Plugin configuration, MIG, Bottlerocket's settings and NodeOverlays come to the same number."""
+    """Plugin configuration, MIG, Bottlerocket's settings and NodeOverlays have the same number."""
     # trap: aws/karpenter-provider-aws#3315
     resolved = _resolved(strategy_name)
     shares = {each.name: each.gpu_shares for each in resolved.node_groups}
@@ -375,7 +375,7 @@ def test_shared_gpus_are_as_many_as_the_strategy_says(strategy_name: str, templa
             amount = device.count * (sharing.shares_per_gpu if sharing else 1)
             assert node.extended[resource] == amount, node.name
             if node.pool:
-                # Karpenter expects of a node what it will offer, of both resources.
+                # Karpenter expects the resources that a node will offer, for both resources.
                 expected = {key: node.expected.get(key, 0) for key in (GPU, SHARED_GPU, resource)}
                 assert expected == {GPU: 0, SHARED_GPU: 0, resource: amount}, node.name
 
@@ -400,7 +400,7 @@ def test_gangs_with_efa_find_room_in_one_zone(
 
 
 def test_mixed_hardware_makes_every_device_from_nothing(candidates: Mapping[str, tuple[Node, ...]]) -> None:
-    """Its accelerated groups start empty: after `cdktf deploy` Karpenter alone has to find a place for a pod."""
+    """Its accelerated groups start empty: after `cdktf deploy`, Karpenter alone must find a node for a pod."""
     resolved = resolve(shipped("mixed-hardware"))
     assert {group.desired_size for group in resolved.node_groups if group.hardware is not Hardware.CPU} == {0}
     pools = [node for node in candidates["mixed-hardware"] if node.pool]
@@ -420,7 +420,7 @@ def test_pools_stop_at_their_limits(candidates: Mapping[str, tuple[Node, ...]]) 
     assert experiments == {4}
 
 
-# --- what runs on the cluster for others --------------------------------------------------------------------------
+# --- software on the cluster
 
 
 _DAEMONSETS: dict[str, Callable[[Node], bool]] = {
@@ -457,7 +457,7 @@ def test_controllers_keep_off_accelerated_nodes(name: str, candidates: Mapping[s
     for each in workloads(bundle_of(name)):
         if each.kind == "Deployment":
             found = homes(each.pod, candidates[name])
-            # A node that Karpenter made goes when Karpenter says so: not under Karpenter itself.
+            # Karpenter removes its own nodes, so Karpenter must not run on them.
             assert found == (groups if each.name == "karpenter" else untainted), each.name
             assert "system" in found
 
@@ -480,7 +480,7 @@ def test_optional_controllers_keep_off_accelerated_nodes(
     assert homes(found.pod, candidates[name]) == {node.source for node in candidates[name] if not node.taints}
 
 
-# --- broken on purpose --------------------------------------------------------------------------------------------
+# --- broken on purpose
 
 
 def without(of: Bundle, *names: str) -> Bundle:
@@ -488,7 +488,7 @@ def without(of: Bundle, *names: str) -> Bundle:
 
 
 def with_values(of: Bundle, key: str, change: Callable[[dict[str, Any]], object]) -> Bundle:
-    """A bundle with one chart's values changed in place."""
+    """Return a bundle with one chart's values changed in place."""
 
     def changed(release: ChartRelease | ObjectRelease) -> ChartRelease | ObjectRelease:
         if not isinstance(release, ChartRelease) or release.key != key:
@@ -501,7 +501,7 @@ def with_values(of: Bundle, key: str, change: Callable[[dict[str, Any]], object]
 
 
 def with_objects(of: Bundle, kind: str, change: Callable[[dict[str, Any]], object]) -> Bundle:
-    """A bundle with every object of a kind changed in place."""
+    """Return a bundle with every object of a kind changed in place."""
 
     def changed(release: ChartRelease | ObjectRelease) -> ChartRelease | ObjectRelease:
         if isinstance(release, ChartRelease):
@@ -516,7 +516,7 @@ def with_objects(of: Bundle, kind: str, change: Callable[[dict[str, Any]], objec
 
 
 def with_groups(template: Template, change: Callable[[dict[str, Any]], object]) -> Template:
-    """A template with every node group changed in place."""
+    """Return a template with every node group changed in place."""
     document = copy.deepcopy(template.document)
     for group in document["resource"]["aws_eks_node_group"].values():
         change(group)
@@ -524,13 +524,13 @@ def with_groups(template: Template, change: Callable[[dict[str, Any]], object]) 
 
 
 def _plain(value: Any) -> Any:
-    """A copy that can be changed, all the way down."""
+    """Return a deep copy that can be changed."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
-# A plugin, what it advertises, a pod that needs it.
+# A plugin, its resources, a pod that needs it.
 PLUGINS = [
     ("nvidia-device-plugin", ONE_GPU),
     ("neuron-helm-chart", ONE_NEURON),
@@ -565,7 +565,7 @@ def test_another_taint_on_groups_turns_plugin_and_pods_away(key: str, asked: Pod
     found = nodes(broken, bundle_of("mixed-hardware"))
     everything = {"operator": "Exists"}
     tolerant = {"spec": {**asked["spec"], "tolerations": [everything]}}
-    # Nor does a pod that tolerates everything find a device there: the plugin is gone.
+    # Even a pod that tolerates everything finds no device there, because the plugin is missing.
     pools = {"gpu-inference", "gpu-efa"} if key == GPU else {"inferentia", "trainium"}
     assert homes(tolerant, found) == pools
     assert homes(asked, found) == pools - {"gpu-efa", "trainium"}
@@ -580,8 +580,8 @@ def test_without_their_label_groups_have_no_plugin(label: str, templates: Templa
     assert (homes(ONE_GPU, found), homes(ONE_NEURON, found)) == (gpu, neuron)
 
 
-# What is done to the NodePools of gpu-inference, to EC2NodeClasses, NodeOverlays; where a whole and a shared GPU are
-# then to be had from pools.
+# Changes to the NodePools of gpu-inference, EC2NodeClasses and NodeOverlays; the pools that then offer a whole and a
+# shared GPU.
 BROKEN_POOLS: list[tuple[str, str, Callable[[dict[str, Any]], object], set[str], set[str]]] = [
     ("nothing", "NodePool", lambda pool: pool.get("spec"), {"l40s"}, {"l4-shared"}),
     (
@@ -669,13 +669,13 @@ def test_without_the_operator_only_bottlerocket_has_gpus(templates: Templates) -
 
 
 def test_slices_have_names_of_their_own(templates: Templates) -> None:
-    """A pod for a whole GPU never waits on a node of slices, nor is bound to one whose GPUs are not cut yet."""
+    """A pod for a whole GPU never waits on a node with slices, and is not bound to it before partitioning."""
     whole, any_taint = bundle(_resolved("gpu-sharing")), {"operator": "Exists"}
     found = nodes(templates["gpu-sharing"], whole)
     for profile, home in (("1g.5gb", "a100-sevenths"), ("3g.40gb", "h100-halves"), ("2g.10gb", "a100-slices")):
         assert homes(pod({f"{MIG_GPU}{profile}": 1}, any_taint), found) == {home}
         assert home not in homes(pod({GPU: 1}, any_taint), found)
-    # With one name for both, or with nobody who cuts, they are not told apart.
+    # With one name for both, or without a manager, they cannot be distinguished.
     for key, value in (("mig", {"strategy": "single"}), ("migManager", {"enabled": False})):
         broken = with_values(whole, "gpu-operator", lambda values, key=key, value=value: values.update({key: value}))
         assert "a100-sevenths" in homes(pod({GPU: 1}, any_taint), nodes(templates["gpu-sharing"], broken))
@@ -694,7 +694,7 @@ def test_without_efa_interfaces_there_is_no_efa(templates: Templates) -> None:
     assert homes(ONE_GPU, found) == {"h100"}
 
 
-# --- the parts of the simulation ----------------------------------------------------------------------------------
+# --- parts of the simulation
 
 
 @pytest.mark.parametrize(
@@ -715,7 +715,7 @@ GUIDE = ROOT / "docs" / "guides" / "first-pod.md"
 
 
 def examples() -> Iterator[tuple[list[dict[str, Any]], set[str]]]:
-    """The manifests of the guide, and the pools and groups that its next sentence says they run on."""
+    """Return the manifests of the guide, and the pools and groups in its next sentence."""
     text = GUIDE.read_text(encoding="utf-8")
     for found in re.finditer(r"^```yaml\n(.*?)^```\n\n(.*?)\.", text, re.MULTILINE | re.DOTALL):
         said = re.match(r"It runs on ((?:(?: and | or |, )?`[a-z0-9-]+`)+)", found[2])

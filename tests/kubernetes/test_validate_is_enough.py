@@ -1,4 +1,4 @@
-"""Where ``validate`` finds no error, Karpenter takes what is written: whatever a user sets on a pool."""
+"""If ``validate`` finds no error, Karpenter accepts the result, for any settings of a pool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HARDWARE: tuple[dict[str, Any], ...] = (
     {"instance_types": ["trn1.32xlarge"], "limits": {"aws.amazon.com/neuron": 64}},
 )
 
-# What a rule of Karpenter's is about stands beside what it lets pass.
+# Values that violate a rule of Karpenter's, next to valid ones.
 KEYS = st.one_of(
     st.sampled_from(["team", "example.com/team", "Team_a.b", "kubernetes.io/os", "kubernetes.io/hostname"]),
     st.sampled_from(["karpenter.sh/team", "a.karpenter.k8s.aws/b", "karpenter.sh/nodepool", "node.kubernetes.io/a"]),
@@ -121,7 +121,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def documents(draw: st.DrawFn) -> dict[str, Any]:
-    """A strategy with a pool whose hardware is good, and a few other fields that may be anything."""
+    """Return a strategy with a pool whose hardware is valid, and a few other fields with any value."""
     names = draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=3, unique=True))
     pool = {"name": "pool", **draw(st.sampled_from(HARDWARE)), **{name: draw(FIELDS[name]) for name in names}}
     if draw(st.integers(0, 3)) == 0:
@@ -130,7 +130,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
 
 
 def written(given_document: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """The custom resources of a strategy; None where it is refused."""
+    """Return the custom resources of a strategy; None if it is refused."""
     try:
         strategy = Strategy.model_validate(given_document)
     except ValidationError:
@@ -157,5 +157,5 @@ def test_what_has_no_error_is_taken() -> None:
         assert [finding for each in objects or () for finding in check_rules(each)] == []
 
     holds()
-    # Else it says nothing.
+    # Otherwise the test proves nothing.
     assert sum(passed) > 100

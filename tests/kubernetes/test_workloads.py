@@ -1,7 +1,6 @@
-"""Manifests of ``eks-hardware workload``: valid, and their pods land on the nodes that they were made for alone.
+"""Manifests of ``eks-hardware workload`` are valid, and their pods run only on the intended nodes.
 
-The scheduling simulation reads the nodes off what each strategy synthesizes to, so that this holds manifests and
-clusters against each other.
+The scheduling simulation reads the nodes from each synthesized strategy, so this compares manifests with clusters.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ STRATEGIES = (*SHIPPED, *sorted(file.stem for file in SPECIAL.glob("*.yaml")))
 CUSTOM = ("kubeflow.org",)
 _MOST_PODS = 16
 
-# What of a PyTorchJob the command writes. Source: manifests/base/crds/kubeflow.org_pytorchjobs.yaml and
+# Fields of a PyTorchJob that the command writes. Source: manifests/base/crds/kubeflow.org_pytorchjobs.yaml and
 # pkg/webhooks/pytorch/pytorchjob_webhook.go of https://github.com/kubeflow/training-operator/tree/v1.9.0
 PYTORCH_JOB: dict[str, Any] = {
     "type": "object",
@@ -81,7 +80,7 @@ PYTORCH_JOB: dict[str, Any] = {
                 },
                 "pytorchReplicaSpecs": {
                     "type": "object",
-                    # With an elastic policy the operator wants workers.
+                    # With an elastic policy, the operator requires workers.
                     "required": ["Worker"],
                     "additionalProperties": False,
                     "properties": {
@@ -140,7 +139,7 @@ def candidates(templates: Mapping[str, Template]) -> Mapping[str, tuple[Node, ..
 
 
 def every(*kinds: Kind) -> Iterator[tuple[str, str, Kind]]:
-    """Every group and pool of every strategy, with every kind."""
+    """Return every group and pool of every strategy, with every kind."""
     for name in STRATEGIES:
         for node in all_nodes(resolved(name)):
             for kind in kinds or KINDS:
@@ -152,7 +151,7 @@ IDS = ["-".join(row) for row in ROWS]
 
 
 def objects(name: str, group: str, kind: Kind, **fields: Any) -> list[dict[str, Any]] | None:
-    """The objects of a workload as plain data; None where nodes have nothing to be tested or an own image is needed."""
+    """Return the objects of a workload as plain data; None if nodes have nothing to test or need a custom image."""
     request = Request(kind=kind, group=group, **fields)
     try:
         found = manifest(strategy(name), resolved(name), request)
@@ -172,7 +171,7 @@ def template_of(item: Mapping[str, Any]) -> Pod:
 
 
 def most(name: str, group: str, kind: Kind) -> int:
-    """Pods of a kind that ``--nodes`` allows; no more than a simulation needs."""
+    """Return the maximum of pods for ``--nodes``, limited to the number that a simulation needs."""
     target = find_target(strategy(name), resolved(name), group, load())
     return min(size(target, Request(kind=kind, group=group)).most, _MOST_PODS)
 
@@ -209,7 +208,7 @@ def test_objects_are_valid(row: tuple[str, str, Kind]) -> None:
 
 
 def _distributes(row: tuple[str, str, Kind]) -> bool:
-    """Whether a job over two nodes is allowed: not on shared GPUs, nor on Neuron without EFA."""
+    """Return whether a job on two nodes is allowed: not on shared GPUs, nor on Neuron without EFA."""
     name, group, kind = row
     try:
         manifest(strategy(name), resolved(name), Request(kind=kind, group=group, nodes=2, image="registry.example/a:1"))
@@ -228,7 +227,7 @@ def test_pods_land_on_their_nodes_and_nowhere_else(
         return
     pod = template_of(found[-1])
     assert homes(pod, candidates[name], schedulers=schedulers(name)) == {group}
-    # All that --nodes allows fit at once. The simulation of gangs knows one scheduler.
+    # All pods that --nodes allows fit at once. The simulation of gangs supports one scheduler.
     alone = {"spec": {key: value for key, value in pod["spec"].items() if key != "schedulerName"}}
     assert gang_homes(alone, most(*row), candidates[name]) == {group}
 
@@ -287,7 +286,7 @@ def test_a_gang_one_larger_has_no_room(candidates: Mapping[str, tuple[Node, ...]
 
 
 def test_kueue_takes_a_queued_job_for_its_flavor() -> None:
-    """A job's selector and tolerations fit one flavor of its queue, which is that of its nodes."""
+    """A job's selector and tolerations fit one flavor of its queue: that of its nodes."""
     (job,) = objects("gpu-training", "h100", "job", queue="nvidia-gpu") or []
     metadata, of = job["metadata"], bundle_of("gpu-training").objects
     queue = (metadata["namespace"], metadata["labels"]["kueue.x-k8s.io/queue-name"])
@@ -318,7 +317,7 @@ def test_huge_pages_of_bottlerocket_are_seen_by_karpenter(name: str) -> None:
     assert [each["spec"]["capacity"] for each in told] == [{"hugepages-2Mi": f"{220 * load().get(name).vcpus}Mi"}]
 
 
-# --- namespaces of teams ------------------------------------------------------------------------------------------
+# --- teams' namespaces
 
 P4D = small_group("p4d.24xlarge", efa=True, workload="training")
 LIMITED = {"requests": {"cpu": "1", "memory": "4Gi"}, "limits": {"cpu": "4", "memory": "16Gi"}}
@@ -347,14 +346,14 @@ def of_team(**team: Any) -> tuple[Strategy, ResolvedStrategy]:
     ],
 )
 def test_a_team_s_namespace_takes_what_is_printed(kind: Kind, nodes_: int, team: dict[str, Any], most: int) -> None:
-    """The API takes what is printed for a team; what is refused it would refuse too."""
+    """The API accepts the output for a team, and would also refuse what the command refuses."""
     of, of_resolved = of_team(**team)
     whole: dict[str, Any] = {"kind": kind, "group": "gpu", "nodes": nodes_, "accelerators": 8}
     elsewhere = manifest(of, of_resolved, Request(**whole)).objects[-1]
     if nodes_ <= most:
         found = manifest(of, of_resolved, Request(**whole, queue="nvidia-gpu")).objects[-1]
         assert refusals(template_of(found), "research", bundle(of_resolved), count=nodes_) == []
-        # Without the limit of CPUs the default's would be below the request.
+        # Without the CPU limit, the default limit would be below the request.
         bare = [each for each in refusals(template_of(elsewhere), "research", bundle(of_resolved)) if "limit" in each]
         assert bool(bare) == ("cpu" in team.get("container_defaults", {}).get("limits", {}))
         return

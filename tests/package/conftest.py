@@ -12,7 +12,7 @@ from helpers.shared import Once
 
 @pytest.fixture(scope="session")
 def distributions(once: Once) -> Distributions:
-    """Sdist and wheel, built from a checkout with rubbish in it."""
+    """Return sdist and wheel, built from a checkout with unrelated files in it."""
 
     def make(folder: Path) -> None:
         copy_checkout(folder / "source")
@@ -26,6 +26,6 @@ def distributions(once: Once) -> Distributions:
 
 @pytest.fixture(scope="session")
 def installed(once: Once, distributions: Distributions) -> Installed:
-    """An environment with the wheel; no test writes to it."""
+    """Return an environment with the wheel; tests do not write to it."""
     folder = once("installed", lambda new: new.symlink_to(install(distributions.wheel).folder))
     return Installed(folder.resolve())

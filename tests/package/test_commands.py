@@ -1,4 +1,4 @@
-"""The commands of the installed wheel, in a folder that has nothing but strategies."""
+"""The commands of the installed wheel, in a folder with only strategies."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helpers.paths import ROOT, SHIPPED
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two strategies, and no ``cdktf.json``."""
+    """Return a folder with two strategies, and without ``cdktf.json``."""
     (tmp_path / "strategies").mkdir()
     for name in ("development", "gpu-inference"):
         shutil.copy(SHIPPED / f"{name}.yaml", tmp_path / "strategies")
@@ -46,7 +46,7 @@ def test_validate_takes_the_strategies_of_the_folder(installed: Installed, folde
 def test_where_there_is_no_strategy_the_way_to_one_is_said(
     installed: Installed, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
-    """And not the shipped ones deployed."""
+    """And the shipped ones are not deployed."""
     done = installed.run(*command, cwd=tmp_path)
     assert done.returncode == 1
     assert 'error STRATEGY_PATH: "strategies": no such file or directory; `eks-hardware init NAME`' in (
@@ -73,7 +73,7 @@ def test_commands_have_their_data(
 ) -> None:
     done = installed.run("eks-hardware", *arguments, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert " error " not in done.stderr  # warnings are told there
+    assert " error " not in done.stderr  # warnings are on stderr
     assert re.search(expected, done.stdout)
 
 

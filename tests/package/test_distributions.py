@@ -1,4 +1,4 @@
-"""What is published: everything that the code reads, and nothing else."""
+"""The published files: everything that the code reads, and nothing else."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BESIDE_THE_CODE = {"CHANGELOG.md", "LICENSE", "MANIFEST.in", "README.md", "pypro
 
 
 def not_the_same(found: set[str], expected: set[str]) -> tuple[list[str], list[str]]:
-    """What lacks, and what is too much."""
+    """Return missing and unexpected files."""
     return sorted(expected - found), sorted(found - expected)
 
 
@@ -48,7 +48,7 @@ def test_the_wheel_has_every_file_and_nothing_else(distributions: Distributions,
     ],
 )
 def test_files_of_the_wheel_are_those_of_the_checkout(wheel: zipfile.ZipFile, file: str) -> None:
-    """What the issue of this test names: catalogue, strategies, chart, schema, marker of types."""
+    """The files named in this test's issue: catalogue, strategies, chart, schema, type marker."""
     assert wheel.read(f"eks_hardware/{file}") == (ROOT / "eks_hardware" / file).read_bytes()
 
 
@@ -80,5 +80,5 @@ def test_one_command(wheel: zipfile.ZipFile) -> None:
 
 
 def test_the_only_top_level_name_is_ours(wheel: zipfile.ZipFile) -> None:
-    """``constructs`` of the wheel would hide the library that CDKTF is made with."""
+    """A ``constructs`` package in the wheel would hide the library that CDKTF uses."""
     assert {Path(name).parts[0] for name in wheel.namelist()} == {"eks_hardware", f"{NAME}.dist-info"}

@@ -1,4 +1,4 @@
-"""A team that has only strategy files: ``eks-hardware init``, then the real ``cdktf``, from the installed wheel."""
+"""A team with only strategy files: ``eks-hardware init``, then the real ``cdktf``, from the installed wheel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GIT = {
 
 @pytest.fixture
 def project(installed: Installed, tmp_path: Path) -> Path:
-    """A new project, in a path with a space."""
+    """Return a new project, in a path with a space."""
     folder = tmp_path / "our clusters"
     folder.mkdir()
     done = installed.run(*INIT, cwd=folder)
@@ -60,7 +60,7 @@ def test_what_is_wrong_stops_cdktf_with_the_line(installed: Installed, project: 
 
 
 def test_the_environment_of_the_project_is_taken_first(installed: Installed, project: Path) -> None:
-    """Where nothing is activated, as in the README: ``.venv`` beside ``cdktf.json``."""
+    """Without an activated environment, as in the README: ``.venv`` is next to ``cdktf.json``."""
     (project / ".venv").symlink_to(installed.folder)
     app = json.loads((project / "cdktf.json").read_text(encoding="utf-8"))["app"]
     path = os.pathsep.join(each for each in installed.environment()["PATH"].split(os.pathsep)[1:])
@@ -71,12 +71,12 @@ def test_the_environment_of_the_project_is_taken_first(installed: Installed, pro
 
 # --- the workflow
 
-# Stands for GitHub's command line, and keeps what it is told.
+# Replacement for GitHub's command line that records its arguments.
 GH = '#!/bin/sh\nprintf "%s\\n" "$@" > gh.txt\n'
 
 
 def steps(project: Path, job: str) -> list[tuple[str, str]]:
-    """Scripts of a job by name, without the one that installs."""
+    """Return the scripts of a job by name, without the one that installs."""
     workflow = yaml.safe_load((project / ".github/workflows/strategies.yml").read_text(encoding="utf-8"))
     return [
         (each.get("name", each["run"]), each["run"].replace("${{ github.event.number }}", "7"))
@@ -104,7 +104,7 @@ def test_the_checks_of_a_pull_request(installed: Installed, project: Path) -> No
     assert place == "strategies/demo.yaml"
     synth = done["Synthesize every stack"]
     said = synth.stderr.splitlines()
-    assert [line for line in said if not line.startswith("npm ")] == []  # npm has words on a machine's settings
+    assert [line for line in said if not line.startswith("npm ")] == []  # npm comments on a machine's settings
     assert "Generated Terraform code for the stacks: demo" in synth.stdout
     assert "ERROR" not in synth.stdout
     groups = stack(project)["resource"]["aws_eks_node_group"]
@@ -148,7 +148,7 @@ def test_the_comment_on_a_pull_request(installed: Installed, project: Path, tmp_
     git("push", "--quiet", "origin", "main")
     git("switch", "--quiet", "--create", "change")
     write("demo", 9)
-    write("new one", 4)  # with a space: the script quotes
+    write("new one", 4)  # with a space, to test the script's quoting
     (project / "strategies" / "gone.yaml").unlink()
     git("add", "--all")
     git("commit", "--quiet", "--message", "change")

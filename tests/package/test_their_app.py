@@ -1,4 +1,4 @@
-"""Another team's CDKTF app, in a folder of its own, uses the constructs of the installed wheel."""
+"""Another team's CDKTF app, in a separate folder, uses the constructs of the installed wheel."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eks_hardware.testing import Template
 from helpers.installed import Installed
 from helpers.paths import ROOT, SHIPPED
 
-# Folders with the names of ours, and modules with the names of ours in them.
+# Folders and modules with the same names as ours.
 THEIRS = {
     "config/__init__.py": "",
     "config/models.py": 'BUCKET: str = "team-checkpoints"\n',
@@ -34,13 +34,13 @@ class TeamStack(TerraformStack):
         super().__init__(scope, id_)
         AwsProvider(self, "aws", region=region)
 """,
-    # Not a package: as one it would hide the library `constructs`, with and without eks-hardware.
-    "constructs/network/__init__.py": 'raise RuntimeError("nobody imports this one")\n',
+    # Not a package: as a package it would hide the library `constructs`, with and without eks-hardware.
+    "constructs/network/__init__.py": 'raise RuntimeError("this module must not be imported")\n',
     "strategies/research.yaml": (SHIPPED / "gpu-training.yaml").read_text(encoding="utf-8"),
     "main.py": '''\
-"""Two stacks: nodes for a cluster that is there, and a whole strategy beside resources of the team's own."""
+"""Two stacks: nodes for an existing cluster, and a whole strategy with the team's own resources."""
 
-import eks_hardware  # first: the AWS provider then loads lazily, for the team's own resources too
+import eks_hardware  # first, so that the AWS provider loads lazily, also for the team's own resources
 
 from cdktf import App
 from cdktf_cdktf_provider_aws.s3_bucket import S3Bucket
@@ -94,7 +94,7 @@ S3Bucket(research, "checkpoints", bucket=BUCKET, tags={"cluster": platform.clust
 app.synth()
 ''',
 }
-# Runs main.py as `python main.py` would, and notes where everything came from.
+# Runs main.py like `python main.py`, and records the file of every module.
 NOTING = """\
 import json, os, runpy, sys
 from pathlib import Path
@@ -107,7 +107,7 @@ Path("notes.json").write_text(json.dumps({"path": sys.path, "files": files, "nod
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Their checkout, in a path with a space."""
+    """Return their checkout, in a path with a space."""
     folder = tmp_path_factory.mktemp("their team") / "an app"
     for name, text in THEIRS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,7 @@ def stacks(outdir: Path) -> dict[str, bytes]:
 
 @pytest.fixture(scope="module")
 def synthesized(installed: Installed, folder: Path) -> Path:
-    """What ``python main.py`` leaves."""
+    """Return the output of ``python main.py``."""
     done = installed.run("python", "-c", NOTING, cwd=folder, CDKTF_OUTDIR="cdktf.out")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return folder / "cdktf.out"
@@ -141,7 +141,7 @@ def test_everything_of_ours_comes_from_the_environment(installed: Installed, not
 
 def test_nothing_comes_from_the_checkout(installed: Installed, notes: dict[str, Any]) -> None:
     def of_the_checkout(path: str) -> bool:
-        """The environment that has the wheel is kept below the checkout, too."""
+        """Return the environment with the wheel, which is also in the checkout."""
         return Path(path).is_relative_to(ROOT) and not Path(path).is_relative_to(installed.folder)
 
     assert [each for each in notes["path"] if of_the_checkout(each)] == []
@@ -155,7 +155,7 @@ def test_their_folders_are_theirs(folder: Path, notes: dict[str, Any]) -> None:
 
 
 def test_the_fast_path_is_on(installed: Installed, notes: dict[str, Any]) -> None:
-    """In Python, for their own resources too, and in Node, from a path with a space."""
+    """In Python, also for their own resources, and in Node, from a path with a space."""
     loaded = {name for name in notes["files"] if name.startswith("cdktf_cdktf_provider_aws.")}
     assert {"cdktf_cdktf_provider_aws.eks_cluster", "cdktf_cdktf_provider_aws.sqs_queue"} <= loaded
     assert len(loaded) < 150  # of 2,210
@@ -185,7 +185,7 @@ def test_a_strategy_beside_their_bucket(synthesized: Path) -> None:
 
 
 def test_the_stock_provider_is_there_for_who_asks(installed: Installed, tmp_path: Path) -> None:
-    """That both give the same bytes is for tests/synth/test_lazy_providers.py: the code is the same."""
+    """tests/synth/test_lazy_providers.py checks that both result in the same bytes: the code is the same."""
     program = (
         "import os, eks_hardware, jsii; from importlib.util import find_spec;"
         "print(type(find_spec('cdktf_cdktf_provider_aws').loader).__name__, 'NODE_OPTIONS' in os.environ)"
@@ -203,14 +203,14 @@ _PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE = 24, 1
 
 
 def _without_the_right_of_root_to_write() -> None:
-    """For the child: permissions of files count for root too (capabilities(7))."""
+    """Drop the capabilities in the child, so that file permissions also apply to root (capabilities(7))."""
     if os.geteuid() == 0 and ctypes.CDLL(None, use_errno=True).prctl(_PR_CAPBSET_DROP, _CAP_DAC_OVERRIDE, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "prctl")
 
 
 @contextmanager
 def read_only(folder: Path) -> Iterator[None]:
-    """Take the permission to write from a folder and everything below it."""
+    """Remove write permission from a folder and everything in it."""
     every = [folder, *(each for each in folder.rglob("*") if not each.is_symlink())]
     modes = {each: each.stat().st_mode for each in every}
     try:
@@ -254,7 +254,7 @@ def test_from_a_read_only_install(installed: Installed, folder: Path, synthesize
 
 # --- types
 
-# Provider packages are typed too, and thousands of modules: what their resources are is not asked here.
+# Provider packages are typed, too, with thousands of modules: this test does not check their resources.
 _MYPY = """\
 [mypy]
 strict = true
@@ -266,7 +266,7 @@ follow_imports = skip
 
 
 def test_the_types_are_there(installed: Installed, folder: Path) -> None:
-    """``py.typed``: mypy sees signatures of the installed package, and what is wrong with a call."""
+    """``py.typed``: mypy sees signatures of the installed package, and reports wrong calls."""
     (folder / "mypy.ini").write_text(_MYPY, encoding="utf-8")
     (folder / "wrong.py").write_text(
         "from eks_hardware.constructs.network import NetworkRef\n"

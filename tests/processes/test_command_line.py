@@ -1,4 +1,4 @@
-"""The command line as a process: what it imports, outputs that cannot be written to, and completion in a shell."""
+"""The command line as a process: its imports, outputs that cannot be written to, and shell completion."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_named_command_is_imported_without_the_others() -> None:
 
 @pytest.mark.parametrize("arguments", [("--version",), ("rules", "--version")])
 def test_the_version_is_answered_by_either_way(arguments: tuple[str, ...]) -> None:
-    """The process answers it by itself, and nothing else."""
+    """Only the process itself answers."""
     done = process("from eks_hardware._startup import command; command()", *arguments)
     expected = cli.run(*arguments)
     assert (done.returncode, done.stdout, done.stderr) == expected
@@ -43,7 +43,7 @@ def test_the_version_is_answered_by_either_way(arguments: tuple[str, ...]) -> No
 
 
 def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
-    """None of them imports what they do without; ``validate``, which runs in editors, no tables either."""
+    """None imports modules that it does not need; ``validate``, which runs in editors, does not even import tables."""
     commands = [
         ["validate", "mixed-hardware"],
         ["explain", "mixed-hardware"],

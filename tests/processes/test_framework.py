@@ -1,4 +1,4 @@
-"""The switch to CDK Terrain, with packages that stand in for the two frameworks; tests/cdktn has the real ones."""
+"""The switch to CDK Terrain, with stub packages for the two frameworks; tests/cdktn uses the real ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from eks_hardware._framework import SWITCH, on_terrain
 from helpers.paths import ROOT, SHIPPED
 
-# Under every name a module that says what it is called, as generated code imports its siblings.
+# Each name has a module that contains its own name, because generated code imports its siblings.
 _ROOT = "NAME = __name__\nclass App: ...\n"
 _PROVIDER = "NAME = __name__\n"
 _RESOURCE = "from .base import KIND\nclass Bucket: ...\n"
@@ -20,7 +20,7 @@ _RESOURCE = "from .base import KIND\nclass Bucket: ...\n"
 
 @pytest.fixture
 def packages(tmp_path: Path) -> Path:
-    """Both frameworks, each with a provider."""
+    """Return both frameworks, each with a provider."""
     for framework, provider in (("cdktf", "cdktf_cdktf_provider_aws"), ("cdktn", "cdktn_provider_aws")):
         files = {
             f"{framework}/__init__.py": _ROOT,
@@ -88,7 +88,7 @@ def test_the_framework_is_the_one_that_is_chosen(packages: Path, framework: str,
 
 
 def test_both_names_are_the_same_module(packages: Path) -> None:
-    """So that there is one class of each kind, whichever name it was imported by, and in whichever order."""
+    """Each class exists once, under any name and import order."""
     code = """
 import eks_hardware, sys
 from cdktf import App
@@ -173,7 +173,7 @@ def test_what_cannot_work_is_said_in_a_sentence(
 
 
 def test_cdk_for_terraform_may_be_uninstalled(packages: Path) -> None:
-    """In this environment it is there, so that only what is on the path of its own is looked at."""
+    """This environment has it, so only the separate path is searched."""
     (packages / "cdktf").rename(packages / "elsewhere")
     code = f"import eks_hardware, sys; sys.path[:] = [p for p in sys.path if 'site-packages' not in p]; {CHECK}"
     assert _printed(packages, "cdktn", f"{code}; import cdktf; print(cdktf.NAME)") == "cdktn"
@@ -184,7 +184,7 @@ def test_cdk_for_terraform_may_be_uninstalled(packages: Path) -> None:
 
 
 def test_a_provider_of_cdk_terrain_in_an_app_of_cdktf_is_left_alone(packages: Path) -> None:
-    """That works, the other way round does not."""
+    """This order works, the reverse does not."""
     code = f"import cdktf, cdktn_provider_aws, sys; {CHECK}; print(cdktf.NAME, 'cdktn' in sys.modules)"
     assert _printed(packages, "cdktf", code) == "cdktf True"
 

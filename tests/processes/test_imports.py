@@ -1,4 +1,4 @@
-"""What importing a package, or running a command, loads along with it."""
+"""Modules that importing a package, or running a command, loads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helpers.paths import ROOT
 
 
 def printed(code: str, *arguments: str, **variables: str) -> str:
-    """What a process prints that ends well; warnings about strategies aside, it says nothing else."""
+    """Return the output of a successful process, which prints nothing else except warnings about strategies."""
     environment = {**os.environ, **variables}
     command = [sys.executable, "-c", code, *arguments]
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60, check=False)
@@ -20,7 +20,7 @@ def printed(code: str, *arguments: str, **variables: str) -> str:
 
 
 def test_names_that_are_imported_late_are_those_that_are_exported() -> None:
-    """``eks_hardware.stacks`` imports a name when it is asked for: what type checkers see is what there is."""
+    """``eks_hardware.stacks`` imports names on first use: type checkers see the same names."""
     code = (
         "import sys, eks_hardware.stacks as stacks\n"
         "assert not {'cdktf', 'constructs', 'jsii'} & set(sys.modules), sys.modules\n"

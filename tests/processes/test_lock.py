@@ -1,4 +1,4 @@
-"""Processes that write one lock file at once."""
+"""Concurrent processes that write one lock file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the toolkit's own processes start and end."""
+"""Start and end of the toolkit's own processes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _run(code: str, **variables: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture
 def slow_node(tmp_path: Path) -> str:
-    """A ``node`` that never answers, so that who waits for it can be seen."""
+    """Return a ``node`` that never responds, to show which code waits for it."""
     program = tmp_path / "node"
     program.write_text("#!/bin/sh\nexec sleep 2\n", encoding="utf-8")
     program.chmod(0o755)

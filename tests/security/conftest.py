@@ -13,5 +13,5 @@ from helpers.synthesized import Synthesized, everything
 
 @pytest.fixture(scope="session")
 def stacks(once: Once, lazy_run: Run) -> Sequence[Synthesized]:
-    """Shipped strategies alone and with each overlay, and those of tests/synth/strategies."""
+    """Return shipped strategies alone and with each overlay, and those of tests/synth/strategies."""
     return everything(once, lazy_run.outdir)

@@ -1,4 +1,4 @@
-"""Checkov finds nothing in what is synthesized, but for the exceptions in exceptions.yaml; and it would."""
+"""Checkov finds only the exceptions in exceptions.yaml in synthesized stacks, and detects real mistakes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ MUTATED = "mutated"
 Document = dict[str, Any]
 
 
-# --- what would be found
+# --- mistakes that must be found
 
 
 def first(document: Document, type_: str, path: str = "") -> Document:
-    """The first resource of a type, or that at a construct path."""
+    """Return the first resource of a type, or the one at a construct path."""
     bodies = document["resource"][type_].values()
     found: Document = next(body for body in bodies if path in body["//"]["metadata"]["path"])
     return found
@@ -37,12 +37,12 @@ def without(document: Document, type_: str) -> None:
 
 
 def setting(type_: str, path: str = "", **values: Any) -> Callable[[Document], None]:
-    """A change of one resource's arguments."""
+    """Return a change of one resource's arguments."""
     return lambda document: first(document, type_, path).update(values)
 
 
 def in_policy(type_: str, argument: str = "policy", path: str = "", **values: Any) -> Callable[[Document], None]:
-    """A change of the first statement of a policy."""
+    """Return a change of the first statement of a policy."""
 
     def change(document: Document) -> None:
         body = first(document, type_, path)
@@ -57,7 +57,7 @@ def metadata_without_tokens(document: Document) -> None:
     first(document, "aws_launch_template")["metadata_options"]["http_tokens"] = "optional"
 
 
-# What is wrong, in which strategy, how it gets there, and the check that has to say so.
+# The mistake, its strategy, how it is made, and the check that must find it.
 MUTATIONS: list[tuple[str, str, Callable[[Document], None], str]] = [
     ("ssh-for-all", "mixed-hardware",
      setting("aws_vpc_security_group_ingress_rule", cidr_ipv4="0.0.0.0/0", from_port=22, to_port=22, ip_protocol="tcp"),
@@ -95,7 +95,7 @@ MUTATIONS: list[tuple[str, str, Callable[[Document], None], str]] = [
 
 
 class Round(NamedTuple):
-    """A stack with several mistakes, in services that have nothing to do with each other."""
+    """Stack with several mistakes, in unrelated services."""
 
     strategy: str
     document: Document
@@ -104,7 +104,7 @@ class Round(NamedTuple):
 
 
 def rounds(stacks: Sequence[Synthesized]) -> list[Round]:
-    """All mistakes in as few stacks as can be."""
+    """Return all mistakes in as few stacks as possible."""
     originals = {stack.stack: stack.document for stack in stacks if not stack.overlay}
     found: list[Round] = []
     for name, strategy, change, _ in MUTATIONS:
@@ -128,10 +128,10 @@ def rounds(stacks: Sequence[Synthesized]) -> list[Round]:
 
 @pytest.fixture(scope="session")
 def scanned(stacks: Sequence[Synthesized]) -> Sequence[Synthesized]:
-    """Stacks that are not the same to checkov."""
+    """Return stacks that differ for checkov."""
     found = {}
     for stack in stacks:
-        # The emulator's overlay leaves out what it lacks; nothing else of it is ever deployed.
+        # The emulator's overlay removes unsupported features; nothing else of it is ever deployed.
         if stack.overlay != "local":
             of_aws = {type_: named for type_, named in stack.document["resource"].items() if type_.startswith("aws_")}
             found.setdefault(json.dumps([stack.strategy, of_aws], sort_keys=True), stack)
@@ -142,7 +142,7 @@ def scanned(stacks: Sequence[Synthesized]) -> Sequence[Synthesized]:
 def checks(
     stacks: Sequence[Synthesized], scanned: Sequence[Synthesized], tmp_path_factory: pytest.TempPathFactory
 ) -> Mapping[str, list[Check]]:
-    """All checks by folder; those of a mistake under its name."""
+    """Return all checks by folder; those of a mistake under its name."""
     folder = tmp_path_factory.mktemp("scan")
     mistaken = rounds(stacks)
     documents = {str(index): stack.document for index, stack in enumerate(scanned)}
@@ -204,7 +204,7 @@ def test_every_exception_is_needed(of_stacks: list[tuple[Synthesized, Check]]) -
         assert unneeded == []
 
 
-# --- that the scan is one
+# --- the scan itself
 
 
 @pytest.mark.parametrize(("name", "expected"), [(name, expected) for name, _, _, expected in MUTATIONS])
@@ -214,7 +214,7 @@ def test_a_mistake_is_found(name: str, expected: str, checks: Mapping[str, list[
     assert expected in failed - known
 
 
-# Checks that every resource of a type has to have gone through, at the least.
+# Checks that must have run on every resource of a type.
 OF_A_POLICY = {f"CKV_AWS_{number}" for number in (62, 63, 286, 287, 288, 289, 290, 355)}
 EVALUATED = {
     "aws_cloudwatch_log_group": {"CKV_AWS_66", "CKV_AWS_158", "CKV_AWS_338"},

@@ -1,8 +1,7 @@
-"""Text that a strategy may hold arrives as it is, and nothing else changes: in Terraform, user data, values and files.
+"""Hostile text in a strategy is kept unchanged and has no effect, in Terraform, user data, values and files.
 
-One strategy says the hostile text wherever it is taken, another harmless text in the same places. What comes of both is
-taken apart (JSON, YAML, TOML, MIME, base64) down to plain text. With the one text in the place of the other, both
-are equal.
+One strategy has hostile text in every text field, another harmless text in the same places. Both results are decoded
+(JSON, YAML, TOML, MIME, base64) to plain text. With one text replaced by the other, both are equal.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ HARMLESS = {ONE_LINE: "Oneline", LINES: "Lines", TAG: "Tag", LABEL: "Label", PRE
 
 
 def strategy(change: Callable[[str], str]) -> dict[str, Any]:
-    """Everything that takes free text, with text that ``change`` makes of the hostile one."""
+    """Return a strategy with text from ``change`` in all text fields."""
     text, lines, tag, label, prefixed = map(change, HARMLESS)
     settings = {text: lines, "list": [text, lines, {text: [lines]}]}
     kubelet, image = {"kubelet": {"config": settings}}, "ami-01234567"
@@ -110,7 +109,7 @@ _BASE64_EXPRESSION = re.compile(r'base64decode\("([A-Za-z0-9+/=]+)"\)')
 
 
 def plain(value: Any) -> Any:
-    """A value with every text in it that is written in another form taken apart."""
+    """Return a value with all encoded texts decoded."""
     if isinstance(value, dict):
         return {key: plain(each) for key, each in value.items() if key != "//" or isinstance(each, str)}
     if isinstance(value, list | tuple):
@@ -139,7 +138,7 @@ def _read(text: str) -> Any:
 
 
 def swapped(value: Any) -> Any:
-    """A value with the harmless text in the place of the hostile one."""
+    """Return a value with the harmless text instead of the hostile one."""
     if isinstance(value, dict):
         return {swapped(key): swapped(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
@@ -148,7 +147,7 @@ def swapped(value: Any) -> Any:
 
 
 def unescaped(text: str) -> str:
-    """A text of Terraform JSON as Terraform reads it."""
+    """Return a text of Terraform JSON as Terraform reads it."""
     return text.replace("$${", "${").replace("%%{", "%{")
 
 
@@ -168,7 +167,7 @@ Both = tuple[ResolvedStrategy, ResolvedStrategy]
 
 @pytest.fixture(scope="module")
 def both() -> Both:
-    """With hostile text and with harmless text; resolved without the rules, which may refuse some of it."""
+    """Return both results, resolved without the rules, because those can refuse some texts."""
     hostile, harmless = (Strategy.model_validate(strategy(change)) for change in (str, HARMLESS.__getitem__))
     return resolve(hostile), resolve(harmless)
 
@@ -179,7 +178,7 @@ def synthesized(resolved: ResolvedStrategy, folder: Path) -> dict[str, Any]:
 
 
 def in_terraform(document: dict[str, Any]) -> Any:
-    """What is in a stack as Terraform reads it, down to plain text."""
+    """Return a stack as Terraform reads it, as plain text."""
     for release in document["resource"]["helm_release"].values():
         release["values"] = [yaml.safe_load(unescaped(each)) for each in release["values"]]
     return plain(document)
@@ -195,7 +194,7 @@ def test_terraform_and_user_data(both: Both, tmp_path: Path) -> None:
 
 
 def test_expressions_are_ours_alone(both: Both, tmp_path: Path) -> None:
-    """Whatever Terraform evaluates stands in both."""
+    """Both contain the same Terraform expressions."""
     hostile, harmless = (
         sorted(
             expression

