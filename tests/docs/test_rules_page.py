@@ -1,4 +1,4 @@
-"""``docs/reference/rules.md`` is what the rules say today."""
+"""``docs/reference/rules.md`` matches the current rules."""
 
 from __future__ import annotations
 

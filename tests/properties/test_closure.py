@@ -1,4 +1,4 @@
-"""Every node has exactly one plugin for each device, whatever hardware, taints and images a strategy mixes."""
+"""Every node has exactly one plugin for each device, whatever hardware, taints and images a strategy combines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TAINTS: dict[str, dict[str, Any]] = {
     "value": {"taints": [{"key": "nvidia.com/gpu", "value": "present"}, {"key": "soft", "effect": "PreferNoSchedule"}]},
 }
 
-# Type and limits of a pool of it.
+# Type, and limits of a pool with it.
 HARDWARE = {
     "nvidia": ("g5.8xlarge", {"nvidia.com/gpu": 4}),
     "trainium": ("trn1.32xlarge", {"aws.amazon.com/neuron": 16}),
@@ -41,7 +41,7 @@ HARDWARE = {
 }
 
 
-# Daemonsets that make a device known to kubelet.
+# Daemonsets that register a device with the kubelet.
 PLUGINS = {
     "nvidia-device-plugin": "nvidia.com/gpu",
     "nvidia-device-plugin-daemonset": "nvidia.com/gpu",
@@ -50,7 +50,7 @@ PLUGINS = {
 }
 DISCOVERY = "node-feature-discovery-worker"
 
-# Other daemonsets, and where they have something to do.
+# Other daemonsets, and the nodes that need them.
 MONITORED: dict[str, Callable[[Node], bool]] = {
     "dcgm-exporter": is_nvidia,
     "neuron-monitor": is_neuron,
@@ -60,7 +60,7 @@ MONITORED: dict[str, Callable[[Node], bool]] = {
 
 
 def wanted(node: Node) -> dict[str, int]:
-    """How many plugins have to run on a node by device."""
+    """Return the number of plugins that must run on a node, by device."""
     return {
         "nvidia.com/gpu": int(is_nvidia(node) and node.ami_family == "al2023"),
         "aws.amazon.com/neuron": int(is_neuron(node)),
@@ -84,14 +84,16 @@ def assert_closed(resolved: ResolvedStrategy, installed: Bundle) -> None:
             place = (node.name, instance_type, sorted(here))
             counted = {device: sum(PLUGINS.get(name) == device for name in here) for device in wanted(node)}
             assert wanted(node) == counted, place
-            # Discovery has no selector; it has to be on the nodes that wait for it, which the plugin's count shows.
+            # Discovery has no selector; it must run on the nodes that depend on it, which the plugin's count shows.
             assert {each.name for each in selected} - here <= {DISCOVERY}, place
             for name in {each.name for each in running} & MONITORED.keys():
                 assert MONITORED[name](node) == (name in here), place
 
 
 def labels_of(node: Node, instance_type: str, running: list[Workload]) -> dict[str, str]:
-    """Labels of one of the nodes: the strategy's, kubelet's, and what Node Feature Discovery finds where it runs."""
+    """Return the labels of one of the nodes: the strategy's, the kubelet's, and Node Feature Discovery's if it runs
+    there.
+    """
     kind = load().get(instance_type)
     discovered = any(each.name == DISCOVERY and tolerated(each, node) for each in running) and is_nvidia(node)
     return {
@@ -117,7 +119,7 @@ def built(document: dict[str, Any]) -> ResolvedStrategy:
 
 
 def strategy(hardware: tuple[str, ...], taints: str, *, efa: bool, operator: bool) -> dict[str, Any]:
-    """Groups and pools of some kinds of hardware, each on both operating systems."""
+    """Return groups and pools with several kinds of hardware, each on both operating systems."""
     groups, pools = [], []
     for kind, family in itertools.product(hardware, ("al2023", "bottlerocket")):
         instance_type, limits = HARDWARE[kind]
@@ -173,7 +175,7 @@ def test_the_check_finds_what_is_missing_or_there_twice(operator: bool) -> None:
 
 @pytest.mark.parametrize("operator", [False, True])
 def test_every_accelerated_type_of_the_catalogue(operator: bool) -> None:
-    """Of each type a pool by itself, as far as the rules allow it."""
+    """A separate pool for each type, if the rules allow it."""
     # trap: aws/aws-cdk#29131
     seen = 0
     for kind in load().select(region="us-west-2"):

@@ -1,7 +1,7 @@
-"""Strategies that people could have written: what is found in the wrong ones, and where; nothing in the right ones.
+"""Realistic strategies: findings and their positions in wrong ones, and none in right ones.
 
-The first lines of a file say what is expected, as ``# expect: CODE LINE:COLUMN``, one for each finding in the order
-of ``eks-hardware validate``. ``--update-golden`` writes these lines; read what it wrote.
+The first lines of a file list the expected findings, as ``# expect: CODE LINE:COLUMN``, one per finding in the order of
+``eks-hardware validate``. ``--update-golden`` writes these lines; read the result.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _EXPECT = re.compile(r"^# expect: (\S+) (\S+)\r?$", re.MULTILINE)
 
 
 def expected(text: str) -> list[tuple[str, str]]:
-    """The codes and places that the header of a file names."""
+    """Return the codes and positions in the header of a file."""
     return [(match[1], match[2]) for match in _EXPECT.finditer(text)]
 
 
 def found(file: Path) -> list[tuple[str, str]]:
-    """Code and place of everything that is found in a file."""
+    """Return code and position of all findings in a file."""
     return [
         (each.code, f"{each.position.line}:{each.position.column}" if each.position and each.position.line else "0:0")
         for each in validate([file], today=TODAY).shown
@@ -40,7 +40,7 @@ def found(file: Path) -> list[tuple[str, str]]:
 
 
 def rewrite(file: Path) -> None:
-    """Write the header anew; more or fewer lines of it move everything below."""
+    """Write the header again; a changed number of lines moves everything below."""
     for _ in range(2):
         body = _EXPECT.sub("", file.read_bytes().decode("utf-8", "surrogateescape")).lstrip("\n")
         header = "".join(f"# expect: {code} {place}\n" for code, place in found(file))
@@ -57,7 +57,7 @@ def test_finds_what_its_header_says(file: Path, request: pytest.FixtureRequest) 
 
 
 def codes_of(file: Path) -> set[str]:
-    """The codes that the header of a file names."""
+    """Return the codes in the header of a file."""
     return {code for code, _ in expected(file.read_bytes().decode("utf-8", "replace"))}
 
 
@@ -75,7 +75,7 @@ def test_right_ones_have_no_error() -> None:
 
 
 def test_every_code_has_a_file() -> None:
-    """Apart from those that no strategy can show."""
+    """Except those that no strategy can trigger."""
     codes = set().union(*map(codes_of, BAD))
     shown = {code for code, each in explanations().items() if not each.example}
     assert sorted(shown - codes) == []

@@ -1,4 +1,4 @@
-"""The strategies of tests/corpus/good use everything that a strategy can say, and every kind of hardware and region."""
+"""The strategies in tests/corpus/good use every field of a strategy, and every kind of hardware and region."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def resolved() -> tuple[ResolvedStrategy, ...]:
 
 
 def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """The models that a field's annotation names, at any depth."""
+    """Return the models in a field's annotation, at any depth."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     for each in typing.get_args(annotation):
@@ -43,7 +43,7 @@ def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def choices_in(annotation: Any) -> Iterator[object]:
-    """The values that a field may have one of, at any depth."""
+    """Return the allowed values of a field, at any depth."""
     if typing.get_origin(annotation) is typing.Literal:
         yield from typing.get_args(annotation)
     else:
@@ -53,7 +53,7 @@ def choices_in(annotation: Any) -> Iterator[object]:
 
 @cache
 def fields() -> dict[Field, Any]:
-    """Every field of every model, with its annotation."""
+    """Return every field of every model, with its annotation."""
     found: dict[Field, Any] = {}
     waiting: list[type[BaseModel]] = [Strategy]
     while waiting:
@@ -66,7 +66,7 @@ def fields() -> dict[Field, Any]:
 
 
 def models_of(value: Any) -> Iterator[BaseModel]:
-    """Every model in a value."""
+    """Return every model in a value."""
     if isinstance(value, BaseModel):
         yield value
         for name in type(value).model_fields:
@@ -80,7 +80,7 @@ def models_of(value: Any) -> Iterator[BaseModel]:
 
 
 def values_of(value: Any) -> Iterator[object]:
-    """Every plain value and every key in a field's value."""
+    """Return every plain value and every key in a field's value."""
     if isinstance(value, dict):
         for key, each in value.items():
             yield key
@@ -112,7 +112,7 @@ def test_every_choice_is_made_somewhere() -> None:
         f"{model.__name__}.{name}": sorted(map(str, set(choices_in(annotation)) - chosen.get((model, name), set())))
         for (model, name), annotation in fields().items()
     }
-    # One day more or less of keeping logs tells nothing.
+    # One day more or less of log retention makes no difference.
     assert {name: each for name, each in missing.items() if each and not name.endswith("retention_days")} == {}
 
 
@@ -145,7 +145,7 @@ def test_the_families_are_those_that_one_thinks_of() -> None:
 
 
 def test_every_kind_of_region_is_there() -> None:
-    """By how many zones there are, whether their numbers have gaps, and whether the control plane may be in all."""
+    """By the number of zones, gaps in their numbers, and whether all support the control plane."""
 
     def kind(region: str) -> tuple[int, bool, bool]:
         zones = CATALOGUE.zone_ids(region)

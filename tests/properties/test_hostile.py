@@ -1,7 +1,7 @@
-"""Input is hostile: refused with a code, in every field there is; and what is printed and written is harmless.
+"""Hostile input is refused with a code, in every field, and printed and written text is harmless.
 
-What is refused in YAML as such is in test_loader_yaml.py, and what each type of field refuses in test_models.py. Here
-whole files go the whole way. What is taken goes on into Terraform: tests/security/test_injection.py.
+test_loader_yaml.py tests YAML that is refused as such, and test_models.py the refusals of each type of field. Here,
+whole files go through all steps. Accepted text goes on into Terraform: tests/security/test_injection.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from helpers.strategies import document, group, pool
 
 Path_ = tuple[str | int, ...]
 
-# A field and what follows from it; `# key` for the keys of a mapping.
+# A field and its derived values; `# key` for the keys of a mapping.
 KEY = " # key"
 FREE_FORM = {"AddonSpec.configuration", "Chart.values", "NodeGroupSpec.user_data", "NodePoolSpec.user_data"}
 
@@ -66,16 +66,16 @@ UNSEEN = [
     "\u2066",
     "\ufeff",
 ]
-# Only what is free in form has lines.
+# Only free-form values have lines.
 LINES = ["a\nb", "\r\n", "\t"]
 HOSTILE = [*EVALUATED, *UNSEEN, *LINES]
 
 
-# --- every field that holds text
+# --- every field with text
 
 
 def texts_of(annotation: Any, label: str) -> Iterator[str]:
-    """The labels of all text that a field can hold; models within have labels of their own."""
+    """Return the labels of all text that a field can contain; nested models have their own labels."""
     for member in unwrap(annotation):
         arguments = typing.get_args(member)
         if member is str:
@@ -107,7 +107,7 @@ TEXT_FIELDS = {
 
 
 def texts_in(value: Any, annotation: Any, path: Path_ = (), label: str = "") -> Iterator[tuple[str, Path_]]:
-    """Every text in a document with the label of its field; a key has a path that ends in the key and KEY."""
+    """Return every text in a document with the label of its field; a key has a path that ends in the key and KEY."""
     for member in unwrap(annotation):
         arguments = typing.get_args(member)
         if is_model(member) and isinstance(value, dict) and _fits(member, value):
@@ -132,7 +132,7 @@ def _fits(model: Any, value: Mapping[str, Any]) -> bool:
 
 
 def changed(value: Any, path: Path_, text: str) -> Any:
-    """A copy in which the text at a path is another."""
+    """Return a copy with another text at a path."""
     if not path:
         return text
     if len(path) == 2 and path[1] == KEY:
@@ -144,7 +144,7 @@ def changed(value: Any, path: Path_, text: str) -> Any:
 
 
 def refusal(given: Mapping[str, Any]) -> str | None:
-    """The type of the first error, None for none."""
+    """Return the type of the first error, or None."""
     try:
         Strategy.model_validate(given)
     except ValidationError as error:
@@ -156,7 +156,7 @@ ROLE = "arn:aws:iam::111122223333:role/r"
 KMS = "arn:aws:kms:us-west-2:111122223333:key/1234abcd-12ab-44cd-96ef-1234567890ab"
 RESERVED = group("p5.48xlarge", "reserved", capacity="reserved")
 
-# What no strategy of ours has.
+# Fields that no strategy of ours has.
 ELSE: list[dict[str, Any]] = [
     document(
         {**RESERVED, "reservation": {"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}, "disk": {"kms_key_arn": KMS}},
@@ -253,7 +253,7 @@ def documents() -> list[dict[str, Any]]:
 
 
 def places() -> dict[str, tuple[dict[str, Any], Path_]]:
-    """For each field that holds text a document that has one, and where."""
+    """Return a document for each field with text, and the field's path."""
     found: dict[str, tuple[dict[str, Any], Path_]] = {}
     for each in documents():
         for label, path in texts_in(each, Strategy):
@@ -273,10 +273,10 @@ def test_every_field_that_holds_text_is_tried() -> None:
 
 @in_one_test("label", sorted(PLACES))
 def test_no_field_takes_hostile_text(label: str) -> None:
-    """Neither from Python nor from a file: the loader may be left out, the model may not."""
+    """Neither from Python nor from a file: you can bypass the loader, but not the model."""
     given, path = PLACES[label]
     taken = [hostile for hostile in HOSTILE if refusal(changed(given, path, hostile)) is None]
-    # A text in a free-form setting may be a file with lines.
+    # A text in a free-form setting can be a file with several lines.
     assert taken == (["a\nb", "\t"] if label in FREE_FORM else [])
 
 
@@ -312,7 +312,7 @@ def test_a_file_with_hostile_text_has_findings(hostile: str) -> None:
     ],
 )
 def test_what_cdktf_takes_for_a_number_of_its_own(text: str, code: str | None) -> None:
-    """It looks for them in every text, in a time that grows with the square of a run of digits."""
+    """It searches every text for them, with quadratic time for a run of digits."""
     assert refusal(document(description=text)) == code
 
 
@@ -381,7 +381,7 @@ def test_no_overlay_leads_anywhere(name: str, tmp_path: Path) -> None:
     assert str(caught.value).isprintable()
 
 
-# --- whole files, as they come in a pull request
+# --- whole files, as in a pull request
 
 _BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
@@ -426,7 +426,7 @@ FILES: dict[str, tuple[str | bytes, str]] = {
 
 @pytest.mark.parametrize("case", FILES)
 def test_a_hostile_file(case: str, tmp_path: Path) -> None:
-    """It has findings: no traceback, and nothing on the terminal but text."""
+    """It has findings: no traceback, and only printable text on the terminal."""
     content, code = FILES[case]
     file = tmp_path / "demo.yaml"
     file.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
@@ -468,7 +468,7 @@ SECRET = "AKIAAAAAAAAAAAAAAAAA"
     "content", [f"{SECRET}=x\0", f"[default]\nkey = {SECRET}\n", f"{SECRET}: {{\n", f"{SECRET}: 1\n"]
 )
 def test_a_link_prints_nothing_of_another_file(content: str, tmp_path: Path) -> None:
-    """Findings quote the line they are about, and what they find is printed into the log of a check."""
+    """Findings quote their line, and their text is printed in the log of a check."""
     (tmp_path / "credentials").write_text(content, encoding="utf-8")
     file = tmp_path / "demo.yaml"
     file.symlink_to(tmp_path / "credentials")
@@ -487,7 +487,7 @@ def test_a_link_to_a_strategy_is_followed(tmp_path: Path) -> None:
     assert read_strategy(tmp_path / "demo.yaml").strategy.name == "demo"
 
 
-# --- what is written
+# --- written files
 
 
 def _written(folder: Path, **kubernetes: Any) -> list[Path]:
@@ -523,7 +523,7 @@ def test_the_script_that_installs_runs_nothing_of_the_strategy(repository: str, 
 
 @pytest.mark.parametrize("secret", ["https://user:password@charts.example", "oci://token@charts.example/x"])
 def test_a_repository_has_no_password(secret: str) -> None:
-    """It would stand in the state, and in files that are written into a repository."""
+    """It would be in the state, and in files that are committed to a repository."""
     with pytest.raises(ValidationError):
         Strategy.model_validate(document(kubernetes={"charts": {"karpenter": {"repository": secret}}}))
 
@@ -536,7 +536,7 @@ def test_nothing_is_written_outside_of_the_folder(tmp_path: Path) -> None:
 
 
 def _repository(folder: Path) -> Path:
-    """A folder that an earlier run wrote, as someone else may have changed it since; and what lies beside it."""
+    """Create a folder from an earlier run, with later changes by others, and its neighbors."""
     _written(folder)
     beside = folder.parent / "beside"
     beside.mkdir()

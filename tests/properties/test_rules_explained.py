@@ -1,4 +1,4 @@
-"""What ``eks-hardware rules CODE`` says is so: each example breaks its rule, and its fix mends it."""
+"""The explanations of ``eks-hardware rules CODE`` are true: each example breaks its rule, and its fix works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A recommended strategy: valid, resolvable, and saying why; and files that are written only where nothing is."""
+"""A recommended strategy is valid, resolvable and explained; files are written only if none exists."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ def workload(parameters: str, task: str, **fields: Any) -> WorkloadSpec:
     return WorkloadSpec.model_validate({"task": task, "model": {"parameters": parameters}, **fields})
 
 
-# One for each of the documents' decisions, and what stretches the writer: large weights, spot, chips that need an SDK.
+# One for each of the documents' decisions, and special cases of the writer: large weights, Spot, chips that need an
+# SDK.
 WORKLOADS = {
     "large training, cost": workload("70B", "training", budget="cost", framework="pytorch"),
     "large training on Trainium": workload("70B", "training", budget="cost", framework="pytorch-xla"),
@@ -49,7 +50,7 @@ WORKLOADS = {
     "development": workload("1B", "development", precision="fp16"),
 }
 
-# What is true of hardware that is far down the ranking, or of spot: said, and no reason not to write it.
+# Findings about hardware far down the ranking, or about Spot: reported, but the strategy is still written.
 TRUE_OF_SOME = {
     "DISTRIBUTED_SLOW",
     "EFA_SPOT",
@@ -63,7 +64,7 @@ TRUE_OF_SOME = {
 @cache
 def recommended(name: str) -> Recommendation:
     given = WORKLOADS[name]
-    # What is written for a candidate depends on its region by the name alone: one workload for several is enough.
+    # The text for a candidate depends on its region only by name, so one workload for several is enough.
     regions = REGIONS if name == "low latency" else REGIONS[:1]
     return recommend(Request(workload=given, shape=shape_of(given.model), regions=regions))
 
@@ -81,7 +82,7 @@ def strategies(name: str) -> tuple[tuple[Candidate, Strategy], ...]:
 
 
 def faults(strategy: Strategy) -> set[str]:
-    """Codes of what is found, apart from what every first strategy has."""
+    """Return the codes of the findings, except those that every first strategy has."""
     found = check(strategy, today=TODAY)
     errors = [str(each) for each in found if each.severity is Severity.ERROR]
     assert errors == []

@@ -1,4 +1,4 @@
-"""Node pools for a cluster that someone else owns: what is refused, and what follows."""
+"""Node pools for a cluster that another team owns: errors and derived values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str, str]] = {
         "POOL_AMI_FORMAT",
         "karpenter.ami_versions.al2023",
     ),
-    "hardware that nobody chose": (
+    "hardware without a choice": (
         [
             {
                 "name": "llm",
@@ -115,7 +115,7 @@ def test_what_rules_refuse_is_refused(
 
 @pytest.mark.parametrize("pools", [[CPU], [GPU], [CPU, GPU]], ids=["cpu", "gpu", "both"])
 def test_nothing_is_said_of_what_is_not_known(pools: list[dict[str, Any]]) -> None:
-    """No node groups, one zone for the control plane: that is somebody else's."""
+    """No node groups, and one zone for the control plane: these belong to the other team."""
     one_zone = {"existing": {**NETWORK["existing"], "private_subnets": {"usw2-az1": SUBNETS["usw2-az1"]}}}
     assert adoption(*pools, network=one_zone).warnings == ()
 
@@ -149,7 +149,7 @@ def test_a_misspelt_field_has_its_line(tmp_path: Path) -> None:
 
 
 def test_pools_are_those_of_a_strategy_in_the_same_network() -> None:
-    """A pool moves from one file to the other as it stands."""
+    """A pool can move from one file to the other unchanged."""
     pools = [CPU, GPU, gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16})]
     whole = Strategy.model_validate(document(name="shared", network=NETWORK, karpenter={"node_pools": pools}))
     expected = resolve(whole)
@@ -170,7 +170,7 @@ def test_where_pods_have_subnets_of_their_own_a_node_has_an_interface_less_for_t
 
 
 def test_a_part_is_judged_without_what_is_missing() -> None:
-    """Nodes that are not there are missed only where it is known that they are not."""
+    """Missing nodes are reported only if they are known to be missing."""
     alone = strategy(karpenter={"node_pools": [CPU]}).model_copy(update={"node_groups": ()})
     codes = {each.code for each in check_part(alone, lists=frozenset(), today=TODAY)}
     assert "NODES_ALL_TAINTED" in codes
@@ -178,7 +178,7 @@ def test_a_part_is_judged_without_what_is_missing() -> None:
 
 
 def test_what_a_cluster_lacks_is_made_up_for() -> None:
-    """A CNI without a role of its own, and one without prefixes: as the guide says."""
+    """A CNI without its own role, and one without prefixes, as in the guide."""
     cni = "arn:aws:iam::aws:policy/AmazonEKS_CNI_Policy"
     found = adoption({**CPU, "kubelet": {"max_pods": 29}}, karpenter={"node_policies": [cni]})
     assert cni in found.karpenter.node_policy_arns

@@ -1,4 +1,4 @@
-"""Names: within AWS's limits and patterns, the same every time, and apart from each other."""
+"""Names: within AWS's limits and patterns, stable, and unique."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATTERNS = {
 
 
 def names_of(resolved: ResolvedStrategy) -> list[tuple[str, str]]:
-    """Every derived name with its kind."""
+    """Return every derived name with its kind."""
     karpenter = resolved.karpenter
     assert karpenter is not None
     assert karpenter.queue_name is not None
@@ -85,11 +85,11 @@ def test_two_long_clusters_have_different_names() -> None:
         (("demo", "us-west-2", "cluster"), 64, "demo-us-west-2-cluster"),
         (("a" * 40, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaaa-cluster-e27c67a9"),
         (("abc",), 3, "abc"),
-        # What is cut ends in no separator.
+        # A shortened name does not end in a separator.
         (("a" * 14 + "-_" + "b" * 9, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaa-cluster-529cbaed"),
-        # One part is cut itself.
+        # A single part is shortened itself.
         (("abcd" * 8,), 31, "abcdabcdabcdabcdabcdab-e2c973bf"),
-        # A last part that leaves no room for the first is cut as a whole.
+        # If a last part leaves no room for the first, the whole name is shortened.
         (("a" * 12, "d" * 22), 32, "aaaaaaaaaaaa-dddddddddd-30e3c824"),
         (("abcdefghijkl", "d" * 21), 32, "a-ddddddddddddddddddddd-46f9113f"),
     ],
@@ -110,7 +110,7 @@ def test_a_security_group_is_not_named_as_an_id() -> None:
 
 
 def test_the_limits_are_those_of_aws() -> None:
-    """IAM, EventBridge, SQS, the AWS provider, EC2, KMS, tags, EFS and HCP Terraform: the sources stand beside them."""
+    """IAM, EventBridge, SQS, the AWS provider, EC2, KMS, tags, EFS and HCP Terraform: each limit has its source."""
     assert {name: value for name, value in vars(aws_names).items() if name.isupper() and not name.startswith("_")} == {
         "IAM_ROLE": 64,
         "IAM_POLICY": 128,

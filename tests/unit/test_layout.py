@@ -1,4 +1,4 @@
-"""The rules that keep the folders apart: what is imported under which name, and what may import what."""
+"""The rules that separate the folders: import names, and allowed imports."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ LAYERS = (
     ("stacks",),
     ("testing", "__main__"),
 )
-"""The packages and modules of ``eks_hardware``, from the bottom: each imports from lower layers only."""
+"""The packages and modules of ``eks_hardware``, from the bottom: each imports only from lower layers."""
 
-# What changes of resources follows from what the stacks synthesize; a second description of it would only be a copy
-# (docs/adr/0020). They are imported when they are called, so that Node starts for nothing else.
+# diff derives changes of resources from the synthesized stacks; a second description would only be a copy
+# (docs/adr/0020). They are imported when they are called, so Node does not start for anything else.
 UPWARDS = {("eks_hardware.diff.synthesis", "eks_hardware.stacks.in_memory")}
-"""The exceptions: a module, and what it imports of a higher layer."""
+"""The exceptions: a module, and its imports from a higher layer."""
 
 
 @cache
@@ -70,7 +70,7 @@ def _relative(file: Path) -> str:
 
 
 def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.AST]:
-    """Statements at any depth; without ``types`` not those under ``if TYPE_CHECKING``. Faster than all nodes."""
+    """Yield statements at any depth; without ``types`` not those under ``if TYPE_CHECKING``. Faster than all nodes."""
     for node in body:
         yield node
         if not types and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -81,7 +81,9 @@ def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.A
 
 @cache
 def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
-    """The modules that a file imports anywhere, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
+    """Return the modules that a file imports anywhere, absolute; without ``types`` not those under ``if
+    TYPE_CHECKING``.
+    """
     found: list[str] = []
     for node in _statements_below(_tree(file).body, types=types):
         if isinstance(node, ast.Import):
@@ -102,7 +104,7 @@ def _breaches(folders: tuple[str, ...], forbidden: str) -> list[str]:
 
 
 def _python(code: str) -> str:
-    """Run code the way ``python main.py`` runs: with the repository's root first on the path."""
+    """Run code like ``python main.py``: with the repository root first on the path."""
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
     )
@@ -133,7 +135,7 @@ def test_the_links_are_relative() -> None:
 
 
 def test_a_checkout_without_links_says_so(tmp_path: Path) -> None:
-    """Git writes a link as a small file where the file system has none."""
+    """Git writes a link as a small file if the file system has none."""
     package = tmp_path / "eks_hardware"
     package.mkdir()
     for name in ("__init__.py", "_framework.py", "_lazy_names.py", "_lazy_providers.py"):
@@ -154,7 +156,7 @@ def test_nothing_of_ours_is_imported_without_the_umbrella() -> None:
     breaches = [
         f"{_relative(file)} imports {name}"
         for file in _files(*CODE, "tests", "examples")
-        if suspected.search(file.read_text(encoding="utf-8"))  # to parse every test takes seconds
+        if suspected.search(file.read_text(encoding="utf-8"))  # parsing every test takes seconds
         for name in _imports(file)
         if re.match(ours, name)
     ]
@@ -167,7 +169,7 @@ def test_every_folder_of_constructs_is_a_package() -> None:
 
 
 def test_only_one_file_imports_the_framework() -> None:
-    """Moving to CDK Terrain for good changes this file (docs/guides/cdk-terrain.md)."""
+    """Moving permanently to CDK Terrain changes this file (docs/guides/cdk-terrain.md)."""
     importing = {
         _relative(file)
         for file in [*_files(*CODE, "examples"), ROOT / "main.py"]
@@ -197,7 +199,7 @@ def _module(file: Path) -> str:
 
 @cache
 def _imported_modules() -> dict[str, set[str]]:
-    """What each module of ours imports of ours, at the top or later, imports for types aside."""
+    """Return each module's imports of our modules, at the top or later, except imports for types."""
     files = {_module(file): file for file in _files(*CODE)}
     return {
         module: {
@@ -259,9 +261,9 @@ def test_constructs_see_data_and_manifests_only() -> None:
 
 
 def test_the_command_line_needs_no_node() -> None:
-    """`eks-hardware validate` answers at once. ``stacks.app`` and ``diff`` import the framework to synthesize."""
+    """`eks-hardware validate` starts immediately. ``stacks.app`` and ``diff`` import the framework to synthesize."""
     found = _breaches(("eks_hardware",), r"^eks_hardware\.(constructs\b|stacks\.(?!app\b)|_cdk\b)")
-    # Fixtures synthesize; nothing but tests loads them. The top of the package imports for types only.
+    # Fixtures synthesize; only tests load them. The top of the package imports only for types.
     allowed = (
         "eks_hardware/testing/fixtures.py ",
         "eks_hardware/__init__.py ",
@@ -271,7 +273,7 @@ def test_the_command_line_needs_no_node() -> None:
 
 
 def test_the_stacks_do_not_know_the_demo() -> None:
-    """An app of somebody's own deploys what it synthesizes; the emulator and its account are the demo's."""
+    """Another team's app deploys its own stacks; the emulator and its account belong to the demo."""
     assert _breaches(("constructs", "stacks"), r"^eks_hardware\.local\b") == []
 
 

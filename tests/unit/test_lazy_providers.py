@@ -1,4 +1,4 @@
-"""The import hook of the provider packages; without Node, on packages made for the purpose."""
+"""The import hook of the provider packages, without Node, on packages for this test."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAME = "a_fake_provider"
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A provider package with two sub-modules, one of them broken; forgotten again afterwards."""
+    """Create a provider package with two sub-modules, one of them broken; removed afterwards."""
     folder = tmp_path / NAME
     folder.mkdir()
     (folder / "__init__.py").write_text(f"{MARK}from . import bucket, broken\n", encoding="utf-8")
@@ -119,7 +119,7 @@ def test_the_hook_covers_the_provider() -> None:
 
 @pytest.fixture
 def node_hook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that Node is to load, in a folder that needs quotes."""
+    """Return the file that Node must load, in a folder whose path needs quotes."""
     file = tmp_path / 'a "folder"' / "lazy_providers.js"
     file.parent.mkdir()
     file.touch()

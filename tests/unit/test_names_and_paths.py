@@ -1,4 +1,4 @@
-"""What many messages are made of: paths of fields, spellings of EKS and Kubernetes, and "did you mean"."""
+"""Common parts of messages: field paths, spellings of EKS and Kubernetes, and "did you mean"."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_taint_effects_in_both_spellings(eks: str, kubernetes: str) -> None:
 
 def test_capacity_as_eks_reports_it() -> None:
     reported = {name: spellings.capacity_of_eks(names.eks) for name, names in spellings.CAPACITY.items()}
-    # A reservation is On-Demand to EKS.
+    # A reservation is On-Demand in EKS.
     assert reported == {name: name for name in spellings.CAPACITY} | {"reserved": "on-demand"}
     assert spellings.capacity_of_eks("NEW") == "NEW"
 
@@ -75,5 +75,5 @@ def test_text_is_made_fit_for_a_line() -> None:
     [("maxPodz", "maxPods"), ("max_pods", "maxPods"), ("podPidsLimit", None), ("maxPodsExpression", None)],
 )
 def test_a_misspelling_is_nearly_certain(word: str, meant: str | None) -> None:
-    """More alike than what a question offers: an error depends on it."""
+    """More similar than for a suggestion, because an error depends on it."""
     assert misspelt(word, ["cpuManagerPolicy", "maxPods"]) == meant

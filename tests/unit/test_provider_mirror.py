@@ -57,7 +57,7 @@ class TestLinkMirror:
         def refuse(*_arguments: object, **_options: object) -> None:
             raise PermissionError(13, "Permission denied")
 
-        # Not by chmod: root may write everywhere.
+        # Not with chmod, because root can write everywhere.
         for name in ("mkdir", "symlink_to", "unlink", "rename", "replace"):
             monkeypatch.setattr(Path, name, refuse)
         link_mirror(self.outdir, self.root)

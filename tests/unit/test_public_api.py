@@ -1,6 +1,6 @@
-"""What other teams import: names, signatures and documentation. Read from the source, so that Node is not started.
+"""The public interface: names, signatures and documentation, read from the source, so Node does not start.
 
-``docs/reference/python.md`` says which packages are public, ``tests/golden/public_api.txt`` holds every exported name
+``docs/reference/python.md`` lists the public packages. ``tests/golden/public_api.txt`` contains every exported name
 with its signature: a change of it is a change of the interface, and belongs in the changelog.
 """
 
@@ -48,7 +48,7 @@ def test_every_public_package_is_there_and_says_what_it_is_for(package: str) -> 
 
 
 def _order(name: str) -> tuple[bool, bool, str]:
-    """Constants, classes, functions, each by the alphabet: as ruff sorts (RUF022)."""
+    """Return the order: constants, classes, functions, each alphabetical, as ruff sorts (RUF022)."""
     return not name.isupper(), not name[0].isupper(), name
 
 
@@ -61,7 +61,7 @@ def test_exported_names_are_sorted_and_each_once(package: str) -> None:
 
 @in_one_test("package", PUBLIC)
 def test_every_exported_name_is_documented(package: str) -> None:
-    """And there: a name that nothing defines fails the look-up."""
+    """And they exist: the look-up fails for an undefined name."""
     undocumented = []
     for name in exported(package):
         found = definition(package, name)
@@ -74,7 +74,7 @@ def test_every_exported_name_is_documented(package: str) -> None:
 
 
 def _attributes_have_text(found: Definition) -> bool:
-    """Whether a text follows each attribute of a class."""
+    """Return whether each attribute of a class has a docstring."""
     return all(
         isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant) and following.value.value
         for node, following in pairwise([*found.body, None])
@@ -105,7 +105,7 @@ def test_constructs_take_scope_and_id_and_the_rest_by_name(package: str) -> None
             continue
         first = initializer(found)
         assert first, name
-        # A stack takes its id from the strategy.
+        # A stack's id is the strategy's.
         expected = ["scope"] if name.endswith("Stack") else ["scope", "id_"]
         for signature in (first, *(each for each in members(found) if each.name == "from_config")):
             assert [each.arg for each in signature.args.args][1:] == expected, name
@@ -115,7 +115,7 @@ def test_constructs_take_scope_and_id_and_the_rest_by_name(package: str) -> None
 
 
 def _documented_signatures(package: str) -> Iterator[tuple[str, ast.FunctionDef, str]]:
-    """Name, signature and docstring of what is called; a class documents the arguments of its ``__init__``."""
+    """Yield name, signature and docstring of callables; a class documents the arguments of its ``__init__``."""
     for name, found in definitions(package):
         if isinstance(found, ast.FunctionDef):
             yield name, found, ast.get_docstring(found) or ""
@@ -136,7 +136,7 @@ def _section(text: str, title: str) -> str:
 
 @in_one_test("package", WITH_EXAMPLES)
 def test_every_argument_is_documented(package: str) -> None:
-    """A method need not say again what its class says of an argument of the same name: ``from_config`` does not."""
+    """A method does not have to repeat its class's text for an argument of the same name: ``from_config`` does not."""
     wrong = {}
     classes: dict[str, list[str]] = {}
     for name, signature, text in _documented_signatures(package):
@@ -164,7 +164,7 @@ def test_every_argument_is_documented(package: str) -> None:
 
 @in_one_test("package", WITH_EXAMPLES)
 def test_every_code_that_is_raised_is_documented(package: str) -> None:
-    """In the text of the class or function, under "Raises"."""
+    """In the docstring of the class or function, under "Raises"."""
     for name, found in definitions(package):
         texts = [each for _, _, each in _documented_signatures_of(name, found)]
         said = "".join(_section(text, "Raises") for text in texts)

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of what needs no Node run: models, rules, catalogue, resolved data, assertions.
+"""The docstring examples that need no Node run: models, rules, catalogue, resolved data, assertions.
 
 ``tests/synth/test_public_api_examples.py`` runs those of constructs, stacks and manifests.
 """
@@ -20,8 +20,8 @@ from helpers.paths import ROOT
 from helpers.public_api import PUBLIC, definitions
 from helpers.strategies import document, group
 
-# All but those that the test of the same name in tests/synth runs, pytest's fixtures, which have no examples, and the
-# names that ``eks_hardware`` takes from the others.
+# All except those that the test of the same name in tests/synth runs, pytest's fixtures, which have no examples, and
+# names that ``eks_hardware`` imports from the others.
 PACKAGES = [
     each
     for each in PUBLIC
@@ -32,7 +32,7 @@ NAMES = [(package, name) for package in PACKAGES for name, _ in definitions(pack
 
 @pytest.fixture(scope="module")
 def strategy() -> Strategy:
-    """One with a bit of everything."""
+    """Return a strategy with a bit of everything."""
     system = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
     reserved = {"id": "cr-0123456789abcdef0", "zone": "usw2-az1"}
     gpu = group("p5.48xlarge", name="h100", workload="training", efa=True, capacity="reserved", reservation=reserved)
@@ -62,7 +62,7 @@ def resolved(strategy: Strategy) -> ResolvedStrategy:
 
 @pytest.fixture
 def names(strategy: Strategy, resolved: ResolvedStrategy) -> dict[str, Any]:
-    """What a reader has already: every public name of the layer, a strategy, and what follows from it."""
+    """Return the names in a reader's program: every public name of the layer, a strategy, and its resolved data."""
     found: dict[str, Any] = {}
     for package in PACKAGES:
         module = importlib.import_module(package)

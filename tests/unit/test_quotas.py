@@ -1,4 +1,4 @@
-"""What a strategy needs of quotas: every way to buy, every limit, and what an update adds."""
+"""A strategy's need of quotas: every capacity type, every limit, and the additional need of an update."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ BLOCK = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az1"}
 
 
 def needs(*groups: dict[str, Any], **fields: Any) -> dict[str, QuotaNeed]:
-    """Needs by code, or by key where there is none."""
+    """Return the needs by code, or by key without a code."""
     given = strategy(*groups, **fields)
     return {each.code or each.name: each for each in quota_needs(given, resolve(given))}
 
 
 def amounts(need: QuotaNeed, name: str) -> tuple[float, float]:
-    """What one group or pool adds: at most, and while it is updated."""
+    """Return the amounts of one group or pool: at the maximum, and during an update."""
     (part,) = (part for part in need.parts if f"[{name}]" in part.path)
     return part.needed, part.surge
 
@@ -101,12 +101,12 @@ def pool_vcpus(capacity: tuple[str, ...] = ("on-demand",), **fields: Any) -> dic
         ({"instance_types": ["g6.xlarge", "g6.16xlarge"], "limits": {"nvidia.com/gpu": 4}}, 4 * 64),
         ({"instance_types": ["g6.xlarge", "g6.16xlarge"], "limits": {"nvidia.com/gpu": 4, "cpu": 100}}, 100),
         ({"instance_types": ["g6.xlarge", "g6.16xlarge"], "limits": {"nvidia.com/gpu": 4, "nodes": 1}}, 64),
-        # 16 GiB a node, 4 GiB a vCPU.
+        # 16 GiB per node, 4 GiB per vCPU.
         ({"instance_types": ["g6.xlarge"], "limits": {"nvidia.com/gpu": 4, "memory": "40Gi"}}, 2 * 4),
-        # Four GPUs a node: five of them are one node.
+        # Four GPUs per node: five of them are one node.
         ({"instance_types": ["g6.12xlarge"], "limits": {"nvidia.com/gpu": 5}}, 48),
         ({"instance_types": ["g6.12xlarge"], "limits": {"nvidia.com/gpu": 3}}, 0),
-        # Shares are counted in whole GPUs.
+        # Shares count as whole GPUs.
         (
             {
                 "instance_types": ["g6.xlarge"],

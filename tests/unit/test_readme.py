@@ -1,4 +1,4 @@
-"""What the README says is true: what commands print, and the numbers of the page about tests."""
+"""The README is correct: the output of commands, and the numbers on the page about tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TESTED = (ROOT / "docs" / "explanation" / "what-is-tested.md").read_text(encodin
 
 
 def number(words: str) -> int:
-    """The number before some words, on the page about tests."""
+    """Return the number before these words, on the page about tests."""
     found = re.search(rf"([0-9][0-9,]*) {words}", TESTED)
     assert found, words
     return int(found[1].replace(",", ""))
@@ -58,7 +58,7 @@ def test_numbers_of_checkov() -> None:
 
 
 def shown(command: str) -> str:
-    """What the README shows after a command."""
+    """Return the README's output for a command."""
     return README.split(f"$ {command}\n", 1)[1].split("```", 1)[0].split("\n$ ", 1)[0]
 
 

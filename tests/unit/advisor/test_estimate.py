@@ -1,4 +1,4 @@
-"""Speeds of fits: hand-computed figures of exchange, pipelines and replicas."""
+"""Speeds of fits: hand-computed figures of communication, pipelines and replicas."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def laid(found: Fit, **layout: Any) -> Fit:
     return replace(found, parallelism=parallelism, devices=parallelism.devices)
 
 
-# The sum of the cards, but for types of which EC2 says another total: g6e has it on each card.
+# The sum of the cards, except for types where EC2 states another total: g6e has it on each card.
 @pytest.mark.parametrize(
     ("name", "gbps"),
     [
@@ -72,7 +72,7 @@ def test_frozen_weights_cross_it_twice() -> None:
 
 
 def test_vendors_count_both_directions_of_a_link() -> None:
-    """8 H100 of one node gather 70e9 x 2 bytes and scatter as many once: NVLink's 900 GB/s are 450 in one direction."""
+    """8 H100 of one node gather 70e9 x 2 bytes and scatter them once: NVLink's 900 GB/s are 450 in one direction."""
     request = asking(**TRAINING)
     found = laid(replace(fitted(request, "p5.48xlarge"), nodes=1), data=8, sharding="zero-3")
     assert exchange(request, found).seconds == pytest.approx(70e9 * 2 * 3 / 450e9)
@@ -82,7 +82,7 @@ def test_vendors_count_both_directions_of_a_link() -> None:
 
 
 def test_stages_on_nodes_of_their_own_share_no_weights() -> None:
-    """Each of 4 nodes has a quarter of the layers, which its 8 devices gather among themselves."""
+    """Each of 4 nodes has a quarter of the layers; its 8 devices gather them from each other."""
     request = asking(**TRAINING)
     found = laid(replace(fitted(request, "p5.48xlarge"), nodes=4), data=8, pipeline=4, sharding="zero-3")
     crossed = exchange(request, found)
@@ -98,7 +98,9 @@ def test_other_layouts_exchange_nothing_in_a_pass() -> None:
 
 
 def test_a_slow_network_makes_many_small_nodes_slow() -> None:
-    """As many GPUs of one kind, in nodes of 25 Gbps or of 400: computing takes the same, exchanging does not."""
+    """The same number of GPUs of one kind, in nodes with 25 Gbps or 400: computing takes the same time, communication
+    does not.
+    """
     request = asking(**TRAINING)
     small = laid(replace(fitted(request, "g6e.8xlarge"), nodes=48), data=48, sharding="zero-3")
     large = laid(replace(fitted(request, "g6e.48xlarge"), nodes=6), data=48, sharding="zero-3")
@@ -114,14 +116,14 @@ def test_hours_of_a_run() -> None:
     found = speed(request, fitted(request, "p4d.24xlarge"))
     assert found.tokens_per_second
     assert found.hours == pytest.approx(100e9 / found.tokens_per_second / 3600)
-    # 8 FLOPs a parameter and token with recomputation, 8 x 312 TFLOPS at 40 %; and four passes of attention, to 1024 of
-    # 2048 tokens on average, over 32 layers that are 4096 wide.
+    # 8 FLOPs per parameter and token with recomputation, 8 x 312 TFLOPS at 40 %. Plus four passes of attention, to 1024
+    # of 2048 tokens on average, over 32 layers with a width of 4096.
     attention = 4 * 4 * 4096 * 32 * 1024
     assert found.tokens_per_second == pytest.approx(8 * 312e12 * 0.4 / (8 * 7e9 + attention))
 
 
 def test_long_sequences_take_longer() -> None:
-    """131,072 tokens: attention has 2 x 32 x 4096 x 131,072 FLOPs a pass beside the 2 x 8e9 of the parameters."""
+    """131,072 tokens: attention has 2 x 32 x 4096 x 131,072 FLOPs per pass, plus 2 x 8e9 for the parameters."""
     said = {"task": "training", "model": {"parameters": "8B"}}
     short, long = asking(**said, sequence_length=1), asking(**said, sequence_length=131_072)
     found = laid(fitted(short, "p5.48xlarge"), data=8, sharding="zero-1")
@@ -133,8 +135,8 @@ def test_long_sequences_take_longer() -> None:
     ("model", "length", "tokens"),
     [
         ("llama-3.1-8b", 1000, 32 * 500),
-        ("bert-base", 512, 12 * 512),  # all see all
-        # 42 layers, every other one a window of 4096: of 8192 tokens half see less than it, 2048 on average.
+        ("bert-base", 512, 12 * 512),  # every token attends to all
+        # 42 layers, every other one with a window of 4096: half of 8192 tokens attend to less than it, 2048 on average.
         ("gemma-2-9b", 8192, 21 * 4096 + 21 * (2048 + 4096) / 2),
     ],
 )
@@ -146,7 +148,7 @@ def test_attended_tokens(model: str, length: int, tokens: float) -> None:
 
 
 def chosen(name: str, **said: Any) -> tuple[Fit, Fit]:
-    """The fit on the fewest nodes, and the cheapest."""
+    """Return the fit on the fewest nodes, and the cheapest one."""
     request, kind = asking(**said), load().get(name)
     smallest, best = Fitter(request).on(kind), Fitter(request, choose=cheapest).on(kind)
     assert isinstance(smallest, Fit)
@@ -169,7 +171,9 @@ def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
 
 
 def test_larger_batches_hide_the_network() -> None:
-    """405B over nodes of 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, in which 4 x 2048 tokens a device are computed."""
+    """405B on nodes with 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, which is the time to compute 4 x 2048 tokens per
+    device.
+    """
     smallest, best = chosen("p5.48xlarge", task="training", framework="pytorch", model={"parameters": "405B"})
     assert (smallest.batch_size, best.batch_size) == (1, 4)
     request = asking(task="training", framework="pytorch", model={"parameters": "405B"})

@@ -1,4 +1,4 @@
-"""``workload: {...}`` in a strategy: what is asked, what is locked, and what is said where the two do not agree."""
+"""``workload: {...}`` in a strategy: the request, the lock file, and findings if the two differ."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_a_strategy_that_asks_nothing_has_no_lock_file(tmp_path: Path) -> None:
     assert [code for code, _ in codes(validate(file))] == ["LOCK_UNUSED"]
     write_lock(file)
     assert not lock.lock_path(file).exists()
-    # And what else is called like one is nobody's business.
+    # Other files with the same name do not matter.
     lock.lock_path(file).write_text("{}", encoding="utf-8")
     assert validate(file).shown == ()
 
@@ -199,7 +199,7 @@ def test_a_broken_lock_file_is_one_error(tmp_path: Path) -> None:
 
 
 def test_a_lock_file_that_is_edited_by_hand_is_judged_as_a_strategy_is(tmp_path: Path) -> None:
-    """At the workload: the types stand nowhere else."""
+    """At the workload, because the types are nowhere else."""
     file = write_strategy(tmp_path, group_line())
     write_lock(file)
     path = lock.lock_path(file)
@@ -248,7 +248,7 @@ def test_locking_one_overlay_leaves_the_others_alone(tmp_path: Path) -> None:
     assert [code for code, _ in codes(validate(file, overlays=("east",)))] == ["LOCK_OUTDATED"]
 
 
-# --- what is filled in
+# --- filled-in values
 
 
 def node_of(file: Path, recommender: FakeRecommender) -> Any:
@@ -317,7 +317,7 @@ def test_the_capacity_of_the_group_is_what_is_asked(tmp_path: Path) -> None:
     assert recommender.asked[0].workload.purchase == ("on-demand",)
 
 
-# --- what restricts the choice
+# --- restrictions of the choice
 
 
 def names_for(file: Path) -> set[str]:
@@ -356,7 +356,7 @@ def test_karpenter_restricts_it(tmp_path: Path) -> None:
     assert pool < group
 
 
-# --- what cannot be
+# --- impossible requests
 
 
 def test_more_nodes_at_once_than_there_may_be(tmp_path: Path) -> None:
@@ -395,7 +395,7 @@ def test_a_pool_s_limits_hold_one_job(tmp_path: Path, limits: str, path: str | N
 
 
 CAPACITIES = {
-    "spot for what cannot be interrupted": ({"capacity": "spot"}, ("WORKLOAD_SPOT", "capacity")),
+    "Spot for uninterruptible work": ({"capacity": "spot"}, ("WORKLOAD_SPOT", "capacity")),
     "another way than the workload's": (
         {"capacity": "spot", "workload": WORKLOAD[:-1] + ", purchase: [on-demand], interruptible: true}"},
         ("WORKLOAD_CAPACITY", "capacity"),

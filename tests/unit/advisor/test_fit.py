@@ -1,4 +1,4 @@
-"""How workloads sit on types: published anchor points, monotony, remedies, and the time of the whole catalogue."""
+"""Fit of workloads on types: published reference values, monotony, suggestions, and time for the whole catalogue."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def layout(found: Fit) -> tuple[int, int, int, int, str]:
     return found.nodes, parallelism.data, parallelism.tensor, parallelism.pipeline, parallelism.sharding
 
 
-# --- what a device has
+# --- memory of a device
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_memory_that_nobody_knows_is_no_fit() -> None:
         ("p5.48xlarge", 32, 1, (1, 2, 4, 8)),
         ("p5.48xlarge", 71, 1, (1,)),
         ("g5.12xlarge", 14, 1, (1, 2)),
-        ("trn1.32xlarge", 32, 2, (1, 4, 8, 16)),  # 2, 8, 16 and 32 NeuronCores; 4 is none of the runtime's degrees
+        ("trn1.32xlarge", 32, 2, (1, 4, 8, 16)),  # 2, 8, 16 and 32 NeuronCores; the runtime does not support 4
         ("inf2.48xlarge", 48, 2, (1, 2, 4, 12)),  # 24 NeuronCores
         ("inf2.24xlarge", 48, 2, (1, 2, 4)),
         ("trn2.48xlarge", 64, 4, (1, 2, 4, 8, 16)),
@@ -90,10 +90,10 @@ def test_degrees_share_the_heads(name: str, heads: int, cores: int, found: tuple
     [
         ("inf2.48xlarge", 64, 2, (1, 2, 4, 12)),  # 72 heads on 24 NeuronCores
         ("inf2.48xlarge", 32, 2, (1, 2, 4, 12)),  # 48
-        ("inf2.48xlarge", 12, 2, (1, 2, 4)),  # 16 on 8; on 24 half of the cores would have none of the model's
+        ("inf2.48xlarge", 12, 2, (1, 2, 4)),  # 16 on 8; on 24, half of the cores would have no heads of the model
         ("trn1.32xlarge", 40, 2, (1, 4, 8, 16)),
         ("trn1.32xlarge", 71, 1, (1,)),
-        ("p5.48xlarge", 71, 1, (1,)),  # nothing pads on GPUs
+        ("p5.48xlarge", 71, 1, (1,)),  # GPUs need no padding
     ],
 )
 def test_degrees_with_padded_heads(name: str, heads: int, cores: int, found: tuple[int, ...]) -> None:
@@ -115,8 +115,8 @@ def test_degrees_with_padded_heads(name: str, heads: int, cores: int, found: tup
         ("llama-3.1-70b", {}, "p5en.48xlarge", 2, 4),
         ("llama-3.1-405b", {"precision": "fp8"}, "p5.48xlarge", 8, 1),  # Meta's own example: one node of eight H100
         ("mixtral-8x7b", {}, "p4de.24xlarge", 2, 4),
-        ("deepseek-v3", {}, "p5en.48xlarge", 8, 1),  # 671 GB in fp8 on eight of 141 GB
-        ("gpt-oss-20b", {}, "g5.xlarge", 1, 1),  # made for 16 GB
+        ("deepseek-v3", {}, "p5en.48xlarge", 8, 1),  # 671 GB in fp8 on eight GPUs with 141 GB
+        ("gpt-oss-20b", {}, "g5.xlarge", 1, 1),  # designed for 16 GB
         ("falcon-7b", {}, "g5.12xlarge", 1, 4),
     ],
 )
@@ -137,7 +137,7 @@ def test_replicas(model: str, said: dict[str, Any], name: str, tensor: int, repl
     [
         ("llama-3.1-8b", {}, "g4dn.xlarge"),  # 15 GiB of weights and 14.6 of memory
         ("llama-3.1-70b", {}, "g5.2xlarge"),
-        ("llama-3.1-405b", {}, "trn1.32xlarge"),  # NxD Inference: 405B takes Trn2
+        ("llama-3.1-405b", {}, "trn1.32xlarge"),  # NxD Inference supports 405B on Trn2
     ],
 )
 def test_what_does_not_fit(model: str, said: dict[str, Any], name: str) -> None:
@@ -148,13 +148,13 @@ def test_several_nodes_only_where_one_is_too_small() -> None:
     found = fits(request_for("deepseek-v3"), "p5.48xlarge")
     assert layout(found) == (2, 1, 8, 2, "none")
     assert (found.devices, found.replicas_per_node) == (16, 1)
-    # 131 GiB do not go on one GPU of 80 GB, and the type has one.
+    # 131 GiB do not fit on one GPU with 80 GB, and the type has one.
     assert fits(request_for("llama-3.1-70b"), "p5.4xlarge").nodes == 2
 
 
 @pytest.mark.parametrize("sequences", [1, 4, 8])
 def test_llama_70b_on_24_neuroncores(sequences: int) -> None:
-    """What https://huggingface.co/docs/optimum-neuron/en/benchmarks/inferentia-llama3.3-70b measures."""
+    """The measurements of https://huggingface.co/docs/optimum-neuron/en/benchmarks/inferentia-llama3.3-70b."""
     request = request_for("llama-3.1-70b", context_length=4096, concurrent_sequences=sequences)
     found = fits(request, "inf2.48xlarge")
     assert layout(found) == (1, 1, 12, 1, "none")
@@ -165,7 +165,7 @@ def test_llama_70b_on_24_neuroncores(sequences: int) -> None:
 def test_heads_are_not_padded_for_training() -> None:
     form = {"layers": 40, "hidden_size": 5120, "attention_heads": 40, "kv_heads": 40, "architecture": "llama"}
     request = request_for({"parameters": "13B", **form}, task="training")
-    assert fits(request, "trn1.32xlarge").parallelism.tensor in (1, 4)  # 8 NeuronCores; 16 and 32 do not share 40
+    assert fits(request, "trn1.32xlarge").parallelism.tensor in (1, 4)  # 8 NeuronCores; 40 is not divisible by 16 or 32
 
 
 @pytest.mark.parametrize(("asked", "said"), [(131_072, False), (131_073, True), (None, False)])
@@ -197,16 +197,17 @@ def test_an_encoder_needs_no_more_than_it_reads() -> None:
     ("model", "said", "name", "expected"),
     [
         ("bert-base", {}, "g4dn.xlarge", (1, 1, 1, 1, "none")),
-        # 6.74e9 x 18 bytes = 113 GiB: never on one GPU of 80 GB without sharding.
+        # 6.74e9 x 18 bytes = 113 GiB: never on one GPU with 80 GB without sharding.
         ("llama-2-7b", {}, "p5.4xlarge", (2, 2, 1, 1, "zero-2")),
         ("llama-2-7b", {}, "p5.48xlarge", (1, 8, 1, 1, "zero-1")),
         ("llama-2-7b", {"sharding": "zero-3"}, "p5.48xlarge", (1, 8, 1, 1, "zero-3")),
         ("llama-2-7b", {}, "g5.12xlarge", (2, 8, 1, 1, "zero-3")),
         ("llama-2-7b", {"sharding": "none"}, "p5.48xlarge", (1, 4, 2, 1, "none")),
-        # PyTorch/XLA has ZeRO-1 only: tensor parallelism does the rest.
+        # PyTorch/XLA supports only ZeRO-1: tensor parallelism does the rest.
         ("llama-2-7b", {}, "trn1.32xlarge", (1, 4, 4, 1, "zero-1")),
         ("llama-3.1-70b", {}, "trn1.32xlarge", (3, 1, 16, 3, "none")),
-        # Stages within a node: 13e9 x 18 bytes are 218 GiB of its 461, and without them two copies of 8 devices miss.
+        # Pipeline stages in a node: 13e9 x 18 bytes are 218 GiB of its 461; without stages, two copies on 8 devices do
+        # not fit.
         ({"parameters": "13B"}, {"framework": "pytorch-xla"}, "trn1.32xlarge", (1, 2, 4, 2, "zero-1")),
     ],
 )
@@ -226,7 +227,7 @@ def test_70b_takes_several_nodes_and_more_of_smaller_ones() -> None:
     nodes = {
         name: fits(request, name).nodes for name in ("p6-b300.48xlarge", "p5en.48xlarge", "p5.48xlarge", "p4d.24xlarge")
     }
-    # 70.55e9 x 18 bytes are 1183 GiB, and a node has 8 x 268, 141, 80 or 40 of them, less what is kept.
+    # 70.55e9 x 18 bytes are 1183 GiB, and a node has 8 x 268, 141, 80 or 40 GiB, minus the reserve.
     assert nodes == {"p6-b300.48xlarge": 1, "p5en.48xlarge": 2, "p5.48xlarge": 3, "p4d.24xlarge": 5}
 
 
@@ -249,7 +250,7 @@ def test_adapters_fit_where_full_training_does_not() -> None:
 
 
 def test_qlora_of_65b_on_one_gpu_of_48_gb() -> None:
-    """What https://arxiv.org/abs/2305.14314 shows, with sequences of 512 tokens."""
+    """The results of https://arxiv.org/abs/2305.14314, with sequences of 512 tokens."""
     form = {
         "layers": 80,
         "hidden_size": 8192,
@@ -275,7 +276,7 @@ def test_longer_texts_without_a_fused_kernel_take_more() -> None:
     assert any("scores" in part.how for part in old.memory)
 
 
-# --- what would fit
+# --- suggestions
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Gates by accelerator: which are passed, which refuse, which nobody knows."""
+"""Gates by accelerator: passed, refused and unknown."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def joined(request: Request, name: str) -> Gate:
             }
             | {"Trainium": True, "Inferentia2": True, "Inferentia": True, "CPU": None},
         ),
-        # Ampere keeps fp8 weights and computes in 16 bits (Marlin); older GPUs have no kernels.
+        # Ampere stores fp8 weights and computes in 16 bits (Marlin); older GPUs have no kernels.
         (
             "fp8",
             "FP8",
@@ -194,7 +194,7 @@ def test_qlora_takes_cuda() -> None:
         ("llama-3.1-8b-awq", {"precision": "bf16"}, "A10G", "bf16"),
         ("llama-3.1-8b-awq", {"task": "training"}, "A10G", "bf16"),
         ("gpt-oss-20b", {}, "H100", "mxfp4"),
-        ("gpt-oss-20b", {}, "Trainium2", "bf16"),  # widened when it is loaded
+        ("gpt-oss-20b", {}, "Trainium2", "bf16"),  # converted to a wider type on load
     ],
 )
 def test_format_of_the_weights(model: str, said: dict[str, Any], name: str, kept: str) -> None:
@@ -214,7 +214,7 @@ def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
     ("name", "said", "stands"),
     [
         ("H100", {"framework": "vllm"}, "mature"),
-        ("V100", {}, "maintenance"),  # CUDA 12 is the last that knows it
+        ("V100", {}, "maintenance"),  # CUDA 12 is the last that supports it
         ("L4", {"framework": "tgi"}, "maintenance"),  # not tuned
         ("CPU", {}, "mature"),
         ("Inferentia", {}, "archived"),
@@ -222,7 +222,7 @@ def test_every_gate_has_words_and_a_source(name: str, task: str) -> None:
         ("Inferentia2", {"framework": "vllm"}, "archived"),  # up to 2.31
         ("Trainium", {"task": "training", "framework": "pytorch-xla"}, "archived"),  # up to 2.29
         ("Trainium", {"task": "training", "framework": "jax"}, "beta"),
-        ("Trainium", {"task": "training"}, "beta"),  # the best of its frameworks
+        ("Trainium", {"task": "training"}, "beta"),  # the most mature of its frameworks
         ("Inferentia2", {"framework": "tgi"}, "unknown"),
     ],
 )

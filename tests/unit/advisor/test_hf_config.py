@@ -1,4 +1,4 @@
-"""Reading a config.json: parameters as published, caches as they are, and every wrong file a coded error."""
+"""Reading a config.json: published parameter counts, correct caches, and a coded error for every invalid file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eks_hardware.advisor.shapes.hf_config import from_hf_config, read_hf_config
 from helpers.advisor import config_file, public_shape
 from helpers.cases import in_one_test
 
-# Numbers of elements that the checkpoints' own metadata (safetensors) say.
+# Numbers of elements from the checkpoints' own metadata (safetensors).
 PUBLISHED = {
     "bert-base": 109_482_240,
     "deepseek-v3": 671_026_419_200,  # without the module that predicts a second token
@@ -54,7 +54,7 @@ PUBLISHED = {
 @in_one_test("name", PUBLISHED)
 def test_parameters_are_those_published(name: str) -> None:
     found = public_shape(name).parameters
-    if name == "gemma-3-27b":  # what joins images to text is not counted, and it says so
+    if name == "gemma-3-27b":  # the projector from images to text is not counted, which is reported
         assert found == pytest.approx(PUBLISHED[name], rel=0.005)
         assert public_shape(name).estimated
     else:
@@ -75,14 +75,14 @@ def test_a_token_of_a_mixture_uses_some_of_them(name: str, billions: float) -> N
         ("llama-3.1-8b", 2 * 8 * 128, 32, 0, None),
         ("llama-2-7b", 2 * 32 * 128, 32, 0, None),
         ("falcon-7b", 2 * 1 * 64, 32, 0, None),  # multi-query
-        ("deepseek-v3", 512 + 64, 61, 0, None),  # latent: what is compressed, and the part with positions
+        ("deepseek-v3", 512 + 64, 61, 0, None),  # latent: the compressed part, and the part with positions
         ("gemma-2-9b", 2 * 8 * 256, 21, 21, 4096),
         ("gemma-3-27b", 2 * 16 * 128, 10, 52, 1024),
         ("gpt-oss-20b", 2 * 8 * 64, 12, 12, 128),
         ("mistral-7b", 2 * 8 * 128, 0, 32, 4096),
-        ("qwen2.5-7b", 2 * 4 * 128, 28, 0, None),  # its window is switched off
+        ("qwen2.5-7b", 2 * 4 * 128, 28, 0, None),  # its window is disabled
         ("bert-base", 2 * 12 * 64, 0, 0, None),
-        ("t5-base", 2 * 12 * 64, 12, 0, None),  # the decoder's layers only
+        ("t5-base", 2 * 12 * 64, 12, 0, None),  # only the decoder's layers
     ],
 )
 def test_caches(name: str, width: int, full: int, windowed: int, window: int | None) -> None:
@@ -158,7 +158,7 @@ def test_an_unknown_type_with_all_dimensions_is_estimated_and_says_so() -> None:
     assert "brand_new" in shape.estimated[0]
 
 
-# --- what is wrong
+# --- invalid files
 
 
 def changed(**said: Any) -> dict[str, Any]:

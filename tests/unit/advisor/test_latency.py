@@ -1,4 +1,4 @@
-"""Latency targets: met, missed by a little, and met over more devices."""
+"""Latency targets: met, just missed, and met with more devices."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tried(asked: Request, name: str) -> Fit | Miss:
 
 
 def on_one_device(name: str, **shape: Any) -> float:
-    """Milliseconds between two tokens where one device does it."""
+    """Return the milliseconds between two tokens on one device."""
     asked = request(None, **shape)
     fitted = fit(asked, load().get(name), "us-west-2")
     assert isinstance(fitted, Fit)
@@ -42,7 +42,7 @@ def on_one_device(name: str, **shape: Any) -> float:
 
 @pytest.mark.parametrize(("share", "met"), [(1.01, True), (0.99, False), (0.6, False)])
 def test_a_target_is_met_or_it_is_not(share: float, met: bool) -> None:
-    """On a node of one device, where no more can help."""
+    """On a node with one device, more devices are not possible."""
     found = tried(request(share * on_one_device("g6e.xlarge")), "g6e.xlarge")
     assert isinstance(found, Fit) is met
     if isinstance(found, Miss):
@@ -56,7 +56,7 @@ def test_more_devices_of_a_node_are_taken_where_one_is_too_slow() -> None:
 
 
 def test_devices_share_the_attention_heads_evenly() -> None:
-    """Of 6 heads two devices take three each, and four could not."""
+    """With 6 heads, two devices use three each; four devices cannot divide them."""
     shape = {"attention_heads": 6, "kv_heads": 6, "hidden_size": 6144}
     alone = on_one_device("g6e.12xlarge", **shape)
     two = tried(request(0.7 * alone, **shape), "g6e.12xlarge")

@@ -1,4 +1,4 @@
-"""The lock file: what is written is read back, whole or not at all, and nothing else passes for one."""
+"""The lock file: written files are read back, writes are atomic, and other files are refused."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_anything_else_is_refused(tmp_path: Path, text: str) -> None:
 
 
 def test_the_plain_document_of_these_cases_is_valid(tmp_path: Path) -> None:
-    """So that each of them is refused for what its name says."""
+    """So that each is refused for the reason in its name."""
     path = tmp_path / "demo.lock.json"
     for content in (document(), choice(), chosen()):
         path.write_text(json.dumps(content), encoding="utf-8")
@@ -164,7 +164,7 @@ def test_a_killed_run_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(KeyboardInterrupt):
             lock.write(path, [entry(region="us-east-1")])
     assert len(lock.read(path)) == 2
-    # What a run that was not even told so leaves behind is in nobody's way.
+    # Files that an interrupted run left behind do no harm.
     (tmp_path / f".demo.lock.json.{os.getpid()}.draft").write_text("half", encoding="utf-8")
     assert lock.write(path, [entry(region="us-east-1")])
     assert list(tmp_path.iterdir()) == [path]

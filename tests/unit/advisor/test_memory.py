@@ -1,4 +1,4 @@
-"""Memory of training and inference against numbers that are worked out by hand in the tests."""
+"""Memory of training and inference against hand-computed numbers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def serving(name: str = "llama-3.1-8b", **said: Any) -> Serving:
         # 2,101,346,304 + 3,626,114,128 = 5,727,460,432 bytes. The public AWQ checkpoint has 5.73 GB.
         ("llama-3.1-8b", "int4", 5.334),
         ("llama-3.1-70b", "bf16", 131.42),
-        ("llama-3.1-405b", "fp8", 381.9),  # 405.85e9 + the tables' 4.20e9 once more
+        ("llama-3.1-405b", "fp8", 381.9),  # 405.85e9 + 4.20e9 of the tables a second time
     ],
 )
 def test_weights(name: str, weight_format: str, gib: float) -> None:
@@ -79,8 +79,8 @@ def test_an_encoder_keeps_no_cache() -> None:
 
 def test_parts_of_one_device_by_hand() -> None:
     parts = {part.name: part.gib for part in InferenceMemory(serving(sequences=16)).parts(ALONE)}
-    # 16 x 4096 tokens ask for 65536 at once; 8192 are worked on: 8192 x 2 bytes x (4 x 4096 + 4 x 14336)
-    # = 1,207,959,552 bytes, and fp32 scores of 16 x 128256 = 8,208,384 bytes.
+    # 16 x 4096 tokens request 65536 at once. 8192 are processed: 8192 x 2 bytes x (4 x 4096 + 4 x 14336) =
+    # 1,207,959,552 bytes, and fp32 scores of 16 x 128256 = 8,208,384 bytes.
     assert parts == pytest.approx(
         {"weights": 14.958, "KV cache": 8.0, "activations": (1_207_959_552 + 8_208_384) / GIB, "overhead": 0.5},
         rel=1e-4,
@@ -92,13 +92,13 @@ def test_parts_of_one_device_by_hand() -> None:
     [
         ("llama-3.1-8b", 1, 1, 1),
         ("llama-3.1-8b", 4, 1, 1 / 4),
-        ("llama-3.1-8b", 16, 1, 1 / 8),  # 8 heads: from there on they are kept twice
-        ("falcon-7b", 8, 1, 1),  # one head: kept by each
-        ("deepseek-v3", 8, 1, 1),  # latent: kept by each
+        ("llama-3.1-8b", 16, 1, 1 / 8),  # 8 heads: with more devices, they are stored twice
+        ("falcon-7b", 8, 1, 1),  # one head: stored on each device
+        ("deepseek-v3", 8, 1, 1),  # latent: stored on each device
         ("llama-3.1-8b", 1, 2, 1),
-        ("llama-3.1-70b", 12, 2, 1 / 4),  # 24 cores and 8 heads: each core one, kept three times
-        ("llama-2-7b", 12, 2, 2 * 2 / 32),  # 32 heads are padded to 48: two of each core
-        ("llama-3.1-8b", 16, 2, 1 / 4),  # 32 cores and 8 heads: each core one, so that a device has two
+        ("llama-3.1-70b", 12, 2, 1 / 4),  # 24 cores and 8 heads: one per core, each stored three times
+        ("llama-2-7b", 12, 2, 2 * 2 / 32),  # 32 heads are padded to 48: two per core
+        ("llama-3.1-8b", 16, 2, 1 / 4),  # 32 cores and 8 heads: one per core, so a device has two
     ],
 )
 def test_share_of_the_cache(name: str, tensor: int, cores: int, share: float) -> None:
@@ -106,7 +106,7 @@ def test_share_of_the_cache(name: str, tensor: int, cores: int, share: float) ->
 
 
 def test_padded_heads_have_weights() -> None:
-    """Llama 3 70B on 24 cores: 64 query heads become 72, and each of 8 key-value heads is there three times.
+    """Llama 3 70B on 24 cores: 64 query heads become 72, and each of 8 key-value heads is stored three times.
 
     A head has 8192 x 128 numbers in each of two matrices of 80 layers, 2 bytes each.
     """
@@ -159,14 +159,14 @@ def test_sharding_over_eight_devices(sharding: str, bytes_each: float) -> None:
 def test_activations_recomputed() -> None:
     need = TrainingMemory(run()).need(ALONE)
     tokens = 2048
-    boundaries = 2 * tokens * 4096 * 32  # 2 sbh a layer
-    layer = tokens * (18 * 4096 + 2 * 4 * 14336)  # 18 h, and the gated MLP's 8 bytes for each of its width
+    boundaries = 2 * tokens * 4096 * 32  # 2 sbh per layer
+    layer = tokens * (18 * 4096 + 2 * 4 * 14336)  # 18 h, and 8 bytes for each unit of the gated MLP's width
     output = 8 * tokens * 128256
     assert need.activations == boundaries + layer + output
 
 
 def test_a_plain_layer_is_that_of_the_paper() -> None:
-    """Korthikanti et al., equation 2: sbh (34 + 5 as/h), for an MLP of four times the width."""
+    """Korthikanti et al., equation 2: sbh (34 + 5 as/h), for an MLP with four times the width."""
     shape = replace(public_shape("gpt2"), intermediate_size=4 * 768, vocabulary=None)
     plain = {"sequence_length": 1024, "batch_size": 4, "checkpointing": False}
     sbh, scores = 1024 * 4 * 768, 5 * 12 * 1024 * 1024 * 4
@@ -193,7 +193,7 @@ def test_adapters_by_hand() -> None:
     need = TrainingMemory(run(method="lora")).need(ALONE)
     # Rank 16 over 32 layers: q and o 2 x (4096 + 4096), k and v 2 x (4096 + 1024), MLP 3 x (4096 + 14336).
     adapters = 16 * 32 * (2 * 8192 + 2 * 5120 + 3 * 18432)
-    assert adapters == 41_943_040  # what PEFT prints for this model and rank
+    assert adapters == 41_943_040  # PEFT prints this for the model and rank
     assert need.weights == 2 * LLAMA.parameters + 4 * adapters
     assert (need.gradients, need.optimizer) == (4 * adapters, 8 * adapters)
 
@@ -207,7 +207,7 @@ def test_qlora_keeps_the_layers_in_four_bits() -> None:
 
 @pytest.mark.parametrize(("method", "bytes_each"), [("lora", 2.0), ("qlora", 0.515875)])
 def test_frozen_layers_are_gathered_at_their_own_width(method: str, bytes_each: float) -> None:
-    """The largest unit, the tables, twice at the bytes of an average parameter: one at work, the next on its way."""
+    """The largest unit, the tables, twice at the bytes of an average parameter: one in use, the next one loading."""
     tables = 1_050_673_152
     average = (bytes_each * (LLAMA.parameters - tables) + 2 * tables) / LLAMA.parameters
     memory = TrainingMemory(run(method=method))
@@ -217,7 +217,7 @@ def test_frozen_layers_are_gathered_at_their_own_width(method: str, bytes_each: 
 
 
 def test_the_largest_batch_by_hand() -> None:
-    """Activations grow with the batch, and the reserve of a twentieth with them; the rest stays."""
+    """Activations grow with the batch, and so does the reserve of a twentieth; the rest stays the same."""
     memory, layout = TrainingMemory(run()), Parallelism(data=8, tensor=1, pipeline=1, sharding="zero-3")
     need = memory.need(laid(8, 1, 1, "zero-3"))
     each = need.activations * 1.05

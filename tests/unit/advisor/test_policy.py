@@ -1,4 +1,4 @@
-"""The documents' decision trees: every branch, by its own words, with workloads that were written by hand."""
+"""The documents' decision trees: every branch, by its own words, with handwritten workloads."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def shaped(parameters: float, architecture: str | None = None) -> Shape:
 
 
 class Case(NamedTuple):
-    """A workload, and what the documents say of it."""
+    """A workload, and the documents' recommendation."""
 
     branch: str
     said: dict[str, Any]
     parameters: float
     quote: str
     document: str
-    names: str  # an instance type that the branch names
-    not_this: str  # and one that it does not
+    names: str  # an instance type in the branch
+    not_this: str  # and one that is not
     architecture: str | None = None
 
 
@@ -105,7 +105,7 @@ CASES = [
          "Edge Deployment → CPU instances", TRAINING, "c7i.2xlarge", "g5.xlarge", "distilbert"),
     Case("latency-batch", SERVE | BATCH | {"focus": "latency"}, 8e9,
          "Batch Processing → Any GPU option", TRAINING, "p5.48xlarge", "inf2.xlarge"),
-    # what the trees leave open
+    # cases that the trees do not cover
     Case("cpu-quantized", SERVE | {"precision": "int8"}, 500e6,
          "**Quantized Models**: For models optimized for CPU inference", OPTIONS, "c7i.2xlarge", "g5.xlarge"),
     Case("large-adapters", TUNE | LORA, 70e9,
@@ -165,7 +165,7 @@ def test_a_branch_is_cited(branch: policy.Branch) -> None:
 
 
 def test_the_document_decides_by_the_number_of_parameters() -> None:
-    """Large is more than 7B, medium 1B to 7B, and the GPU guide has what is below."""
+    """Large is more than 7B, medium 1B to 7B, and the GPU guide covers smaller models."""
     workload = WorkloadSpec.model_validate(TRAIN | {"model": {"parameters": "8B"}})
     found = {size: policy.branch(workload, shaped(size)).tree for size in (0.9e9, 1e9, 7e9, 7.1e9)}
     assert found == {0.9e9: "gpu-guide", 1e9: "medium-training", 7e9: "medium-training", 7.1e9: "large-training"}
@@ -193,7 +193,7 @@ def test_there_is_a_branch_for_everything() -> None:
 
 
 def test_withdrawn_hardware_has_a_stand_in() -> None:
-    """P3 is gone: what the tree says of it is kept, and what takes its place is said beside."""
+    """P3 is withdrawn: the tree's words are kept, together with the replacement."""
     branch = taken(next(case for case in CASES if case.branch == "large-experiments"))
     assert branch.today
     assert "withdrawn" in branch.today["text"]

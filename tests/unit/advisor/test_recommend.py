@@ -1,4 +1,4 @@
-"""The recommender over the real catalogue: what a platform engineer would agree with, and what it says of the rest."""
+"""The recommender over the real catalogue: sensible recommendations, and reasons for the rejected types."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def why_not(found: Recommendation) -> dict[str, str]:
     return {each.family: each.code for each in found.rejections}
 
 
-# --- what is recommended
+# --- recommendations
 
 
 def test_a_chat_model_is_served_cheaply_on_one_gpu_that_holds_it() -> None:
@@ -53,7 +53,7 @@ def test_flash_attention_leaves_turing_and_volta_out() -> None:
 
 
 def test_trainium_with_pytorch_xla_is_last_years_software() -> None:
-    """PyTorch/XLA trains up to Neuron 2.29 only: it fits, and nobody calls it mature."""
+    """PyTorch/XLA training works only up to Neuron 2.29: it fits, but does not count as mature."""
     found = answer(**PRETRAINING | {"framework": "pytorch-xla"}, budget="cost")
     best = of_family(found, "trn1")
     assert best.scores["policy"] == 1
@@ -165,7 +165,7 @@ def test_too_slow_is_out_and_more_devices_are_tried() -> None:
 
 
 def test_what_has_to_answer_in_time_is_not_proposed_where_nobody_knows_how_long_it_takes() -> None:
-    """A guess would be locked, and paid for."""
+    """A guess would be locked, and would cost money."""
     said = {"task": "inference", "model": {"parameters": "110M", "architecture": "bert"}, "precision": "fp16"}
     assert answer(**said, only=("g5g",)).candidates
     found = answer(**said, latency={"first_token_ms": 1000}, only=("g5g",))
@@ -180,11 +180,11 @@ def test_an_impossible_latency_has_no_answer() -> None:
     assert {each.code for each in found.rejections if each.accelerator} >= {"LATENCY"}
 
 
-# --- what nobody would take
+# --- unreasonable choices
 
 
 def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
-    """A p6-b300 at its spot price is no answer for a model that a g5.xlarge serves for a dollar."""
+    """A p6-b300 at its Spot price is not a good answer for a model that a g5.xlarge serves for a dollar."""
     found = answer(**CHAT, purchase=("spot",), interruptible=True)
     first = found.candidates[0]
     assert first.fit.kind.family.startswith("g")
@@ -194,7 +194,7 @@ def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
 
 
 def test_a_small_run_takes_small_hardware() -> None:
-    """Not eight of the largest GPUs for some minutes."""
+    """Not eight of the largest GPUs for a few minutes."""
     work = {"task": "fine-tuning", "method": "qlora", "model": {"parameters": "8B"}, "training_tokens": "100M"}
     found = answer(**work, budget="cost")
     assert (found.candidates[0].usd_per_hour or 0) < 10
@@ -207,7 +207,7 @@ def test_a_run_of_years_says_how_many_nodes_it_takes() -> None:
     assert any("would take 30" in note for note in found.notes)
 
 
-# --- what is not recommended
+# --- types that are not recommended
 
 
 def test_every_family_has_a_candidate_or_a_reason() -> None:
@@ -247,7 +247,7 @@ def test_nothing_fits_and_the_nearest_says_what_to_change() -> None:
     assert any(each.remedy and "int4" in each.remedy for each in found.nearest)
 
 
-# --- where and what to choose from
+# --- regions and allowed types
 
 
 def test_regions_are_compared() -> None:
@@ -299,7 +299,7 @@ def test_one_size_of_a_family_is_enough() -> None:
     assert of_family(found, "g6e").usd_per_hour == cheapest
 
 
-# --- the machinery
+# --- internals
 
 
 def test_the_answer_is_the_same_every_time() -> None:

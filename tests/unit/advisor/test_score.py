@@ -1,4 +1,4 @@
-"""Weighing: what is cheaper, faster or better known never loses by it."""
+"""Scoring: a candidate never loses by being cheaper, faster or better known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_what_is_better_ranks_first(budget: str, better: dict[str, Any], worse: 
 
 
 def test_without_a_price_it_stands_behind_all_that_have_one() -> None:
-    """With an eye on cost, however good it is otherwise."""
+    """With the budget `cost`, however good it is otherwise."""
     unknown = contender("unknown", hourly=None, speed=1e6, policy=1.0)
     dear = contender("dear", hourly=10_000.0, speed=1.0, policy=0.0, maturity="archived")
     assert ranked([unknown, contender("cheap"), dear], workload_of(budget="cost")) == ["cheap", "dear", "unknown"]
@@ -76,7 +76,7 @@ def test_archived_software_stands_behind_what_is_kept_up() -> None:
 
 
 def test_nothing_precedes_what_is_better_in_every_way() -> None:
-    """However much the policy prefers it."""
+    """However strongly the policy prefers it."""
     named = contender("named", hourly=32.0, speed=50.0, policy=1.0, nodes=2)
     better = contender("better", hourly=22.0, speed=60.0, policy=0.0)
     assert ranked([named, better], workload_of()) == ["better", "named"]

@@ -1,4 +1,4 @@
-"""The shape of a described model: what is said wins, what is missing is estimated and named."""
+"""The shape of a described model: stated values take precedence, missing ones are estimated and reported."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_what_contradicts_the_configuration_is_refused(said: dict[str, object], 
 @pytest.mark.parametrize(
     ("said", "field"),
     [
-        # 32 layers of (2 x 7 x 128 x (1 + 8) + 3 x 7 x 24), about nothing beside 8e9.
+        # 32 layers of (2 x 7 x 128 x (1 + 8) + 3 x 7 x 24), negligible compared with 8e9.
         ({"hidden_size": 7}, "hidden_size"),
         # 7 layers of 218e6 and 1.05e9 in tables: 2.6e9.
         ({"layers": 7}, "layers"),
@@ -137,7 +137,7 @@ def test_the_dimensions_of_public_models_are_not_refused(name: str, fields: tupl
 
 
 def test_parameters_are_counted_from_the_dimensions() -> None:
-    """Llama 3.1 8B, but for its norms: 65 vectors of 4096."""
+    """Llama 3.1 8B, without its norms: 65 vectors of 4096."""
     shape = public_shape("llama-3.1-8b")
     assert counted(shape) == shape.parameters - 65 * 4096
 

@@ -1,4 +1,4 @@
-"""Time of training, speed of answers, price of tokens: against sums by hand and published runs."""
+"""Training time, response speed, token price: compared with hand-computed sums and published runs."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ DECODE: Any = {
 
 H100: Any = {"bandwidth_gb_per_second_each": 3350, "peak_tflops_each": 989}
 LLAMA_3_8B: Any = {"active_parameters": 8.03e9, "bytes_per_parameter": 2}
-LLAMA_3_8B_KV = 2 * 32 * 8 * 128 * 2  # keys and values, layers, heads of them, size of a head, bytes
+LLAMA_3_8B_KV = 2 * 32 * 8 * 128 * 2  # keys and values, layers, heads per layer, size of a head, bytes
 
 
-# --- by hand
+# --- computed by hand
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_training_by_hand(changes: dict[str, Any], flops: int) -> None:
     [({}, 3), ({"recompute": True}, 4), ({"adapters_only": True}, 3), ({"adapters_only": True, "recompute": True}, 4)],
 )
 def test_attention_in_training_by_hand(changes: dict[str, Any], passes: int) -> None:
-    """32 layers that are 4096 wide, half of 131,072 tokens each: forward 4 x 4096 x 32 x 65,536 FLOPs a token."""
+    """32 layers with a width of 4096, half of 131,072 tokens each: forward 4 x 4096 x 32 x 65,536 FLOPs per token."""
     plain = training_seconds(**TRAINING | changes)
     found = training_seconds(**TRAINING | {"attended_tokens": 32 * 65536} | changes)
     more = passes * 4 * 4096 * 32 * 65536 * 1e9 / (8 * 1000e12 * SHARE)
@@ -85,7 +85,7 @@ def test_attention_in_training_by_hand(changes: dict[str, Any], passes: int) -> 
 def test_attention_in_training_is_that_of_narayanan() -> None:
     """https://arxiv.org/abs/2104.04473 §5.1: 96 B s l h^2 (1 + s / 6h + V / 16 l h), every token attends to all.
 
-    Its parameters are 12 l h^2 and, for the output that is not computed again, 6 instead of 8 FLOPs of V h.
+    Its parameters are 12 l h^2 and, for the output, which is not recomputed, 6 instead of 8 FLOPs of V h.
     """
     layers, width, length, vocabulary, batch = 96, 12288, 2048, 51200, 4
     inner = 1 + length / (6 * width) + vocabulary / (16 * layers * width)
@@ -107,9 +107,9 @@ def test_attention_in_training_is_that_of_narayanan() -> None:
         ({"context_length": 0}, 27.5),
         ({"count": 4}, 4 * 550 / 20.1),
         ({"bytes_per_parameter": 0.5}, 550 / 5.1),
-        # 2 FLOPs x 10B x 1000 sequences at 40 % of 10 TFLOPS: 5 s, longer than the 0.22 s of reading
+        # 2 FLOPs x 10B x 1000 sequences at 40 % of 10 TFLOPS: 5 s, longer than the 0.22 s for reading
         ({"concurrent_sequences": 1000, "peak_tflops_each": 10}, 200),
-        # every one of 4 x 10B parameters is read with probability 1 - 0.75^2 by two sequences
+        # two sequences read each of the 4 x 10B parameters with probability 1 - 0.75^2
         ({"total_parameters": 40e9, "context_length": 0, "concurrent_sequences": 2}, 2 / (17.5 * 2 / 550)),
         ({"total_parameters": 40e9, "context_length": 0}, 27.5),
         ({"total_parameters": 10e9, "context_length": 0, "concurrent_sequences": 2}, 55),
@@ -166,13 +166,13 @@ def test_price_of_a_million_tokens(
 
 
 def test_gpt_3_on_1024_a100() -> None:
-    """34 days: https://arxiv.org/abs/2104.04473 §5.1, 300B tokens at 140 TFLOPS a GPU with recomputation."""
+    """34 days: https://arxiv.org/abs/2104.04473 §5.1, 300B tokens at 140 TFLOPS per GPU with recomputation."""
     run = {"active_parameters": 175e9, "tokens": 300e9, "count": 1024, "peak_tflops_each": 140 / SHARE}
     assert value(training_seconds(**TRAINING | run | {"recompute": True})) / DAY == pytest.approx(34, abs=0.2)
 
 
 def test_one_trillion_parameters_on_3072_a100() -> None:
-    """84 days: the same source, 450B tokens at 163 TFLOPS a GPU."""
+    """84 days: the same source, 450B tokens at 163 TFLOPS per GPU."""
     run = {"active_parameters": 1e12, "tokens": 450e9, "count": 3072, "peak_tflops_each": 163 / SHARE}
     assert value(training_seconds(**TRAINING | run | {"recompute": True})) / DAY == pytest.approx(84, abs=1)
 
@@ -209,7 +209,7 @@ def test_llama_3_8b_on_one_h100_is_of_the_right_order() -> None:
 def test_neuron_benchmarks(
     devices: int, parameters: float, kv_bytes_per_token: float, sequences: int, tokens_per_second: float
 ) -> None:
-    """Within a quarter of AWS's tables for models of 70B: about-neuron/benchmarks of aws-neuron-sdk."""
+    """Within a quarter of AWS's tables for 70B models: about-neuron/benchmarks of aws-neuron-sdk."""
     found = decode_tokens_per_second(
         active_parameters=parameters,
         bytes_per_parameter=2,
@@ -310,4 +310,4 @@ def test_the_guide_has_the_shares_of_the_data(step: str, peak: str) -> None:
         assert f"{known['high'] * 100:g} %" in cell
 
 
-# --- what always holds
+# --- general properties

@@ -1,4 +1,4 @@
-"""The critical path: graphs, schedules, and the data files they are made from."""
+"""The critical path: graphs, schedules, and the data files that they are built from."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SECONDS = {"a": 10, "b": 100, "c": 1, "d": 5, "e": 3}
 
 
 def graph(**needs: str) -> Graph:
-    """Resources by letter, each with the letters that it waits for."""
+    """Return a graph of resources by letter, each with the letters that it waits for."""
     return Graph(
         {f"x_{each}.it": {} for each in needs},
         {f"x_{each}.it": frozenset(f"x_{other}.it" for other in others) for each, others in needs.items()},
@@ -26,7 +26,7 @@ def graph(**needs: str) -> Graph:
 
 
 def taking(**seconds: float) -> Durations:
-    """The same time to create and to destroy."""
+    """Return durations, with the same time for create and destroy."""
     return Durations(
         [
             {"type": f"x_{each}", **{phase: [{"seconds": time}] for phase in ("create", "destroy")}}
@@ -35,7 +35,7 @@ def taking(**seconds: float) -> Durations:
     )
 
 
-# a -> b -> d, a -> c -> d; e alone
+# a -> b -> d, a -> c -> d; e separate
 DIAMOND = graph(a="", b="a", c="a", d="bc", e="")
 
 
@@ -122,7 +122,7 @@ DOT = """digraph G {
 
 
 def test_the_derivation_is_compared_with_terraform_graph() -> None:
-    """... which leaves out what follows from other edges."""
+    """... which leaves out edges that follow from others."""
     assert from_dot(DOT, {}).needs["aws_eks_cluster.main"] == {"aws_kms_key.main", "aws_subnet.a_1-x"}
     assert critical_path.derivation_differs(STACK, DOT) == []
     lacking = DOT.replace('  "aws_eks_cluster.main" -> "aws_kms_key.main";\n', "")

@@ -1,4 +1,4 @@
-"""What the benchmark says of its figures, and that the page quotes them."""
+"""The benchmark's report of its figures, and the page that quotes them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RESULTS: dict[str, Any] = json.loads(ACCEPTED.read_text(encoding="utf-8"))
 
 
 def _changed(*path: str | int, by: float) -> dict[str, Any]:
-    """The accepted results with one figure multiplied."""
+    """Return the accepted results with one figure multiplied."""
     results = copy.deepcopy(RESULTS)
     *parents, last = path
     holder: Any = results
@@ -81,7 +81,7 @@ def test_a_target_that_is_missed_is_said() -> None:
 
 
 def test_every_target_of_the_project_is_measured() -> None:
-    # The test targets are measured last, when the rest is accepted already.
+    # The tests are measured last, after the other results are accepted.
     with_tests = {**RESULTS, "tests": {"make unit": 1.0, "make test": 1.0}}
     limits = {each.name: each.limit for each in report.targets(with_tests)}
     assert limits == {

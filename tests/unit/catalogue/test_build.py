@@ -1,4 +1,4 @@
-"""The generated files follow from their sources, and a build notices what changed."""
+"""The generated files match their sources, and a build detects changes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def moto() -> build.Ec2Data:
 
 @pytest.fixture
 def few(moto: build.Ec2Data) -> build.Ec2Data:
-    """Four types in two regions; free to change."""
+    """Return four types in two regions; the test can change them."""
     names = ["g6f.large", "p5.48xlarge", "trn2.48xlarge", "u7i-12tb.224xlarge"]
     return build.Ec2Data(
         source="test, 2026-11-20",
@@ -110,12 +110,12 @@ def test_prices_from_aws_replace_the_figures_they_are_of(few: build.Ec2Data) -> 
 
 
 class StubbedSession:
-    """A boto3 session whose clients answer what a Stubber was told, request by request."""
+    """A boto3 session whose clients return predefined responses of a Stubber."""
 
     region_name = "us-west-2"
 
     def __init__(self, answers: dict[str, list[tuple[str, dict[str, Any], dict[str, Any]]]]) -> None:
-        # By name: neither package carries types.
+        # By name, because neither package has types.
         stubber_of = import_module("botocore.stub").Stubber
         real = import_module("boto3").Session("x", "x", region_name=self.region_name)
         self.clients = {}

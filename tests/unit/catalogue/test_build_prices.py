@@ -1,4 +1,4 @@
-"""The price tables that are made from a copy of AWS's files."""
+"""The price tables that are built from a copy of AWS's files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ebs(**more: float) -> dict[str, Any]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A checkout with one region, three types of it, and one with no use here."""
+    """Return a checkout with one region, three types in it, and one that is not used."""
     (tmp_path / "ec2").mkdir()
     (tmp_path / "ebs").mkdir()
 

@@ -1,4 +1,4 @@
-"""What the catalogue says about types, offerings and prices."""
+"""The catalogue's data about types, offerings and prices."""
 
 from __future__ import annotations
 
@@ -298,7 +298,7 @@ def test_the_ami_fits_the_architecture(catalogue: Catalogue) -> None:
 
 
 def test_no_type_has_an_image_of_amazon_linux_2(catalogue: Catalogue) -> None:
-    """EKS publishes none for the versions that it supports."""
+    """EKS publishes none for its supported versions."""
     # trap: eksctl-io/eksctl#8404
     assert not [item.name for item in catalogue.select() if any(ami.startswith("AL2_") for ami in item.ami_types)]
 
@@ -440,7 +440,7 @@ def test_every_fact_has_a_source(catalogue: Catalogue) -> None:
     assert {row["source"] for row in facts.families()["families"]} <= set(facts.families()["sources"])
     assert {row["source"] for row in facts.ami_types()["rows"]} <= set(facts.ami_types()["sources"])
     for row in facts.accelerators()["accelerators"].values():
-        if row["source"] is None:  # nothing is claimed without one
+        if row["source"] is None:  # no claim without one
             assert row["compute_capability"] is row["bf16"] is row["fp8"] is row["flash_attention_2"] is None
         else:
             assert row["source"] in facts.accelerators()["sources"]

@@ -1,4 +1,4 @@
-"""Peak compute, memory bandwidth and the shares of them that are reached."""
+"""Peak compute, memory bandwidth and the share of them that runs reach."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_formats_agree_with_the_features_of_the_accelerator(catalogue: Catalogue
 
 
 def test_no_figure_is_one_with_sparsity() -> None:
-    """That would double it: 8 bits are at most twice as fast as 16, and TF32 is not faster than them."""
+    """That would count it twice: 8 bits are at most twice as fast as 16, and TF32 is not faster than those."""
     for row in TABLE["accelerators"]:
         peaks = {name: value for name, value in row["tflops"].items() if value is not None}
         sixteen = [peaks[name] for name in SIXTEEN_BITS if name in peaks]
@@ -179,7 +179,7 @@ def test_shares_lie_within_what_was_measured() -> None:
 
 
 def test_shares_of_neuron_follow_from_the_benchmarks() -> None:
-    """The sums behind the derived rows, from AWS's tables as their notes name them."""
+    """The calculations of the derived rows, from AWS's tables as their notes state."""
     training = utilization("training", "neuron")
     decode = utilization("decode", "neuron")
     prefill = utilization("prefill", "neuron")

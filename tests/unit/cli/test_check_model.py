@@ -1,4 +1,4 @@
-"""``eks-hardware check-model``: verdicts, exit codes, what it prints at 80 columns, and how it refuses."""
+"""``eks-hardware check-model``: verdicts, exit codes, its output at 80 columns, and errors."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_lines_fit_into_80_columns(model: str, target: str) -> None:
     assert "\x1b" not in found.out
 
 
-# --- what is wrong
+# --- errors
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
-"""``eks-hardware diff`` without Node: what it prints, and its exit codes.
+"""``eks-hardware diff`` without Node: its output and exit codes.
 
-With Node it is tested in tests/synth/test_diff_reports.py.
+tests/synth/test_diff_reports.py tests it with Node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def run(*arguments: str | Path, **environ: str) -> cli.Run:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Any:
-    """Write the old and the new strategy; returns their names."""
+    """Write the old and the new strategy; return their names."""
 
     def written(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str]:
         for name, content in (("old.yaml", old), ("new.yaml", new)):
@@ -46,7 +46,7 @@ def test_formats(files: Any, format_: str) -> None:
         assert json.loads(out)["counts"] is None
     if format_ == "text":
         assert max(map(len, out.splitlines())) <= 80
-    # Findings go elsewhere, so that a comment holds nothing else.
+    # Findings go to stderr, so that a comment contains only the report.
     assert "warning" in err
 
 
@@ -91,7 +91,7 @@ def test_without_node_it_is_said_and_the_rest_compared(files: Any) -> None:
 
 
 def test_without_node_nothing_passes_for_unchanged(files: Any) -> None:
-    """A pipeline that asks for replacements must not go on because nobody looked for them."""
+    """A pipeline that checks for replacements must not continue without the check."""
     code, out, err = run(*files(*SCALED), "--fail-on", "replace")
     assert (code, "Capacity" in out) == (1, True)
     assert "error: --fail-on asks for resources: resources are not compared" in err

@@ -33,7 +33,7 @@ def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli
 
 
 def connects_to(monkeypatch: pytest.MonkeyPatch, aws: Aws) -> list[dict[str, Any]]:
-    """Every connection is to this account; what was asked for is returned."""
+    """Check that every connection is to this account; return the requested service."""
     asked: list[dict[str, Any]] = []
 
     def connect(region: str, **options: Any) -> Aws:
@@ -71,7 +71,7 @@ def test_errors_with_place_and_command(file: Path, monkeypatch: pytest.MonkeyPat
     assert re.fullmatch(r"demo\.yaml:\d+:\d+: error QUOTA_TOO_LOW", lines[first - 1])
     finding = lines[first : lines.index("", first)]
     command = "\n".join(line.removeprefix("    ") for line in finding if line.startswith("    "))
-    # What is printed can be pasted: a shell reads one command.
+    # The output can be pasted: a shell reads one command.
     assert " ".join(shlex.split(command.replace("\\\n", " "))) == (
         "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-417A185B "
         "--desired-value 960 --region us-west-2"

@@ -24,7 +24,7 @@ def run(*arguments: str | Path, stdin: str | None = None, **environ: str) -> cli
 def test_every_shipped_strategy(name: str) -> None:
     code, out, _ = run(name)
     assert code == 0
-    # A link that does not fit stays whole.
+    # A link that does not fit is not broken.
     assert [line for line in out.splitlines() if len(line.rstrip()) > 80 and "https://" not in line] == []
     assert "…" not in out
     resolved = resolve(shipped(name))
@@ -43,7 +43,7 @@ def test_a_group(golden: Callable[[str, str], None]) -> None:
 
 
 def content(*arguments: str) -> dict[str, dict[str, dict[str, str]]]:
-    """Values by the path of their section and their field."""
+    """Return the values by the path of their section and their field."""
     sections = json.loads(run(*arguments, "--format", "json")[1])["sections"]
     return {each["path"]: {value["field"]: value for value in each["values"]} for each in sections}
 

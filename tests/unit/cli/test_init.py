@@ -1,6 +1,6 @@
-"""``eks-hardware init``: a first strategy by flags and by questions, and never a wait for somebody who is not there.
+"""``eks-hardware init``: a first strategy from flags or questions, without waiting for input that cannot come.
 
-The project around it is in ``test_init_project.py``.
+``test_init_project.py`` tests the project around it.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    # The package has the command itself under this name.
+    # In the package, this name is the command itself.
     monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.init"], "_somebody_is_there", lambda: True)
 
 
 def outcome(*arguments: str | Path, stdin: str | None = None, **environ: str) -> tuple[int, str]:
-    """Run it for a strategy alone."""
+    """Run it for a strategy only."""
     return cli.outcome("init", "--no-project", *arguments, stdin=stdin, **environ)
 
 

@@ -1,4 +1,4 @@
-"""``eks-hardware init``: the project that it leaves around the first strategy."""
+"""``eks-hardware init``: the project that it creates around the first strategy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INIT = ("demo", "--hardware", "gpu", "--task", "inference")
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder, and the working one."""
+    """Return an empty folder, which is also the working folder."""
     folder = tmp_path / "clusters"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -96,7 +96,7 @@ def test_with_an_environment_in_the_folder_none_is_made() -> None:
     assert "python3 -m venv" not in said
 
 
-# --- what is there already
+# --- existing files
 
 
 @pytest.mark.parametrize("path", [each.path for each in FILES if each.path != "cdktf.json"])
@@ -162,7 +162,7 @@ def test_a_file_of_the_project_that_cannot_be_written() -> None:
     assert (code, files()) == (0, PROJECT)
 
 
-# --- its files
+# --- files of the project
 
 
 def test_the_readme_says_what_there_is() -> None:
@@ -211,8 +211,8 @@ def test_what_runs_leave_behind_is_ignored() -> None:
 def test_the_workflow_has_the_permissions_that_it_needs() -> None:
     outcome(*INIT)
     workflow = yaml(".github/workflows/strategies.yml")
-    on = workflow[True]  # what YAML 1.1 makes of the key
-    assert list(on) == ["pull_request"]  # never pull_request_target, which has the secrets
+    on = workflow[True]  # the value of the key in YAML 1.1
+    assert list(on) == ["pull_request"]  # never pull_request_target, which has access to the secrets
     assert workflow["permissions"] == {}
     assert {name: job["permissions"] for name, job in workflow["jobs"].items()} == {
         "check": {"contents": "read", "actions": "read", "security-events": "write"},
@@ -235,7 +235,7 @@ def test_the_workflow_pins_what_it_runs() -> None:
 
 
 def test_no_text_of_a_pull_request_is_code() -> None:
-    """What is put into a script by ``${{ }}`` is a number; everything else comes by the environment."""
+    """``${{ }}`` inserts only a number into a script; all other values are environment variables."""
     outcome(*INIT)
     steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
     found = re.findall(r"\$\{\{(.*?)\}\}", "".join(step.get("run", "") for step in steps))

@@ -1,4 +1,4 @@
-"""``eks-hardware lock``: what it prints and writes, and its exit codes."""
+"""``eks-hardware lock``: its output, its files, and its exit codes."""
 
 from __future__ import annotations
 

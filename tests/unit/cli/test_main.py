@@ -1,4 +1,4 @@
-"""The command line as a whole: help, mistyped words and completion."""
+"""The command line as a whole: help, mistyped arguments and completion."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_script_for_each_shell(shell: str) -> None:
 
 
 def completed(*words: str) -> list[str]:
-    """What bash offers for the last of some words."""
+    """Return bash's completions for the last argument."""
     environ = {
         "_EKS_HARDWARE_COMPLETE": "bash_complete",
         "COMP_WORDS": " ".join(["eks-hardware", *words]),

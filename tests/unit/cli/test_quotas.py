@@ -1,4 +1,4 @@
-"""The table of quotas: 80 columns, and every number that the JSON has."""
+"""The table of quotas: 80 columns, and every number from the JSON."""
 
 from __future__ import annotations
 

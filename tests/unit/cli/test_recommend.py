@@ -1,4 +1,6 @@
-"""``eks-hardware recommend``: the answers of eight typical workloads, JSON, files, strategies, and every wrong word."""
+"""``eks-hardware recommend``: the answers for eight typical workloads, JSON, files, strategies, and every wrong
+argument.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def first(text: str) -> dict[str, Any]:
     return found
 
 
-# --- what is printed
+# --- output
 
 
 @pytest.mark.parametrize("name", WORKLOADS)

@@ -1,4 +1,4 @@
-"""``eks-hardware render``: what it writes and prints, and what it refuses."""
+"""``eks-hardware render``: its files and output, and the errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eks_hardware.resolve import resolve
 from helpers import cli
 from helpers.strategies import SHIPPED, document, group, shipped
 
-# Kinds that belong to no namespace; what is not here has to say its own, because kubectl would use `default`.
+# Kinds without a namespace; all others must state theirs, because kubectl would use `default`.
 CLUSTER_WIDE = {
     "Namespace",
     "NodePool",
@@ -70,7 +70,7 @@ def test_the_table_fits_with_the_longest_names() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_objects_say_their_namespace(name: str) -> None:
-    """Helm puts them into the release's; kubectl, Argo CD and Flux do not know it."""
+    """Helm installs them into the release's namespace; kubectl, Argo CD and Flux do not know it."""
     lacking = [
         f"{each['kind']} {each['metadata']['name']}"
         for each in bundle(resolve(shipped(name))).objects
@@ -123,7 +123,7 @@ def test_a_folder_of_someone_else(tmp_path: Path) -> None:
     assert (tmp_path / "mine").read_text() == "mine"
 
 
-# The stack's outputs fill in what only AWS knows.
+# The stack's outputs provide the values that only AWS knows.
 
 OUTPUTS = {
     "terraform output -json": {"vpc_id": {"value": "vpc-1", "type": "string", "sensitive": False}, "region": {}},
@@ -133,7 +133,7 @@ OUTPUTS = {
 
 @pytest.fixture
 def asks_for_vpc(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A strategy with an object that names the VPC."""
+    """Return a strategy with an object that refers to the VPC."""
     pool = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "b"}}
     release = ObjectRelease(name="a", namespace="b", objects=({**pool, "data": {"vpc": Reference.VPC_ID.text}},))
     monkeypatch.setattr("eks_hardware.kubernetes.bundle", lambda _: Bundle((release,)))

@@ -1,4 +1,4 @@
-"""``eks-hardware report``: what it writes, and what it refuses to write over."""
+"""``eks-hardware report``: its output, and the files that it refuses to overwrite."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
 
 
 def test_stdout_has_the_page_and_nothing_else() -> None:
-    """A warning goes elsewhere."""
+    """A warning goes to stderr."""
     code, page, said = run("mixed-hardware", "--out", "-")
     assert code == 0
     assert (page[:15], page[-8:]) == ("<!doctype html>", "</html>\n")
@@ -58,7 +58,7 @@ def test_nothing_else_is_written_over(tmp_path: Path, name: str) -> None:
 
 
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
-    """A FIFO without a reader would hang; a message behind the page on stdout would spoil it."""
+    """A FIFO without a reader would hang; a message after the page on stdout would make it invalid."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     for place, why in ((fifo, "no regular file"), (tmp_path, "no regular file"), (Path(os.devnull), "no regular file")):

@@ -1,4 +1,4 @@
-"""``eks-hardware validate``: what it prints and its exit codes."""
+"""``eks-hardware validate``: its output and exit codes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def blocks(guide: str) -> list[str]:
 
 
 def test_the_workflow_of_the_guide_runs() -> None:
-    """What it calls is there, with these options, and writes what it uploads."""
+    """Its commands exist with these options, and write the uploaded file."""
     workflow = yaml.safe_load(blocks("pull-requests.md")[0])
     steps = workflow["jobs"]["check"]["steps"]
     commands = [step["run"] for step in steps if "run" in step]

@@ -1,4 +1,4 @@
-"""``eks-hardware workload``: what it prints and where, and its exit codes."""
+"""``eks-hardware workload``: its output, where it goes, and its exit codes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def write(folder: Path, *groups: dict[str, object], **fields: object) -> str:
 
 
 def own(err: str) -> list[str]:
-    """What the command says itself, after what is warned of in the strategy."""
+    """Return the command's own messages, after the strategy's warnings."""
     return [line for line in err.splitlines() if line.startswith(("error ", "warning: "))]
 
 
@@ -143,7 +143,7 @@ GUIDE = (ROOT / "docs" / "guides" / "job-manifests.md").read_text(encoding="utf-
 
 
 def commands() -> Iterator[tuple[list[str], list[str]]]:
-    """The commands of the guide, and what stands below each."""
+    """Return the commands of the guide, and the output below each."""
     for block in re.findall(r"^```console\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL):
         for part in block.replace("\\\n", "").split("$ ")[1:]:
             command, *below = part.splitlines()

@@ -1,4 +1,4 @@
-"""What the guide of ``workload: {...}`` shows is what the commands print."""
+"""The guide of ``workload: {...}`` shows the actual output of the commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def strategy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def steps(console: str) -> list[tuple[str, str]]:
-    """Each command of ours in a block, with what is printed under it."""
+    """Return each of our commands in a block, with the output below it."""
     parts = console.split("$ ")[1:]
     lines = [part.partition("\n") for part in parts if part.startswith("eks-hardware ")]
     return [(command.removeprefix("eks-hardware "), printed) for command, _, printed in lines]

@@ -1,4 +1,4 @@
-"""What a strategy costs: totals that were added up by hand, and what is said where no source has a price."""
+"""The cost of a strategy: totals that were computed by hand, and the result if no source has a price."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def line(cost: StrategyCost, path: str, kind: str = "instances") -> CostLine:
     return found
 
 
-# --- added up by hand
+# --- computed by hand
 
 
 def test_total_of_groups() -> None:
@@ -36,8 +36,8 @@ def test_total_of_groups() -> None:
         group("g6.xlarge", name="l4", scaling={"min": 1, "desired": 2, "max": 5}),
         group(["c7i.4xlarge", "c6i.4xlarge"], name="cpu", scaling={"max": 3}),
     )
-    # system: m6i.xlarge 0.192 with gp3 of 50 GiB; g6.xlarge 0.8048 with gp3 of 200 GiB and 500 MiB/s:
-    # (200 x 0.08 + 375/1024 x 40.96) / 730 = 31 / 730; c7i.4xlarge 0.714 is the dearer one.
+    # system: m6i.xlarge 0.192 with 50 GiB of gp3. Then g6.xlarge 0.8048 with 200 GiB of gp3 at 500 MiB/s: (200 x 0.08 +
+    # 375/1024 x 40.96) / 730 = 31 / 730; c7i.4xlarge 0.714 is the more expensive one.
     system, l4, cpu = 0.192 + 50 * 0.08 / 730, 0.8048 + 31 / 730, 0.714 + 50 * 0.08 / 730
     fixed = 0.10 + 1 / 730 + 0.045 + 0.005  # control plane, KMS key, NAT gateway and its address
     assert found.usd_per_hour("min") == pytest.approx(2 * system + 1 * l4 + fixed)
@@ -48,7 +48,7 @@ def test_total_of_groups() -> None:
 
 
 def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
-    """us-east-1: endpoints in place of NAT gateways, Bottlerocket with two volumes, io2, FSx for Lustre, a tier."""
+    """us-east-1: endpoints instead of NAT gateways, Bottlerocket with two volumes, io2, FSx for Lustre, a tier."""
     found = cost(
         group(
             "trn1.32xlarge",
@@ -73,7 +73,7 @@ def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
     assert found.unknown("max") == ()
 
 
-# --- every strategy there is
+# --- every strategy
 
 
 @in_one_test("file", ALL, ids=lambda file: f"{file.parent.name}/{file.stem}")
@@ -119,7 +119,7 @@ def test_a_capacity_block_has_no_price() -> None:
     found = cost(group("p5en.48xlarge", **block, scaling={"min": 1, "max": 2}))
     assert line(found, "node_groups[gpu]").usd_per_hour("min") is None
     assert [each.path for each in found.unknown("min")] == ["node_groups[gpu]"]
-    # Its volumes are billed all the same.
+    # Its volumes are billed anyway.
     assert line(found, "node_groups[gpu].disk", "volumes").usd_per_hour("max") == pytest.approx(2 * 31 / 730)
 
 
@@ -144,16 +144,16 @@ def test_no_price_is_never_zero() -> None:
 @pytest.mark.parametrize(
     ("fields", "name", "nodes"),
     [
-        # Whole nodes of the one type.
+        # Whole nodes of the only type.
         ({"instance_types": ["g6.12xlarge"], "limits": {"nvidia.com/gpu": 11}}, "g6.12xlarge", 2),
         # A GPU costs the most in a g6.16xlarge: 3.3968; in a g6.48xlarge 13.3504 / 8.
         ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 8}}, "g6.16xlarge", 8),
-        # But 100 CPUs are fewer than two of them.
+        # But two of them have more than 100 CPUs.
         ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 8, "cpu": 4}}, "g6.xlarge", 1),
         # Larger than the limit: never launched.
         ({"instance_types": ["g5.xlarge", "g5.48xlarge"], "limits": {"nvidia.com/gpu": 4}}, "g5.xlarge", 4),
         ({"instance_types": ["p4d.24xlarge"], "limits": {"nodes": 3}}, "p4d.24xlarge", 3),
-        # Karpenter sees 7.5 % less memory than a node has: 64 GiB x 0.925 four times, not three.
+        # Karpenter computes with 7.5 % less memory than a node has: 64 GiB x 0.925 four times, not three.
         ({"instance_types": ["m7i.4xlarge"], "limits": {"memory": "250Gi"}}, "m7i.4xlarge", 4),
     ],
     ids=["whole", "dearest", "cpu", "larger", "nodes", "memory"],
@@ -165,7 +165,7 @@ def test_pools_at_their_limits(fields: dict[str, Any], name: str, nodes: float) 
 
 
 def test_a_pool_costs_no_less_than_any_nodes_within_its_limits() -> None:
-    """Five GPUs: a node of four and one of one cost more than five of one, and the bound is above both."""
+    """Five GPUs: a node with four and one with one cost more than five with one, and the bound is above both."""
     types = ["g5.xlarge", "g5.12xlarge"]
     bound = line(
         cost(**pools(gpu_pool("pool", instance_types=types, limits={"nvidia.com/gpu": 5}))),

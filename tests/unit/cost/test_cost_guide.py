@@ -1,4 +1,4 @@
-"""``docs/guides/cost.md``: its tables are what the catalogue says today."""
+"""``docs/guides/cost.md``: its tables match today's catalogue."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_every_table_is_there() -> None:
 
 
 def test_documents_compute_their_own_savings_rightly() -> None:
-    """So that a difference is one of prices, not of arithmetic."""
+    """So that a difference is in prices, not in arithmetic."""
     for table in cost_guide.documents()["comparisons"]:
         for row in table["rows"]:
             then = cost_guide.saving(row["gpu"]["usd_per_hour"], row["other"]["usd_per_hour"])

@@ -1,4 +1,4 @@
-"""Ways to buy an instance, and where no source has a price."""
+"""Capacity types, and instances without a price in any source."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_unknown(type_name: str, purchase: Purchase, why: str) -> None:
 
 @pytest.mark.parametrize("type_name", ["p4d.24xlarge", "p4de.24xlarge", "p5.48xlarge"])
 def test_a_reserved_price_is_outdated_when_the_on_demand_price_changed(type_name: str) -> None:
-    """Prices of 2025-04 are there, but p4 and p5 became cheaper on demand since."""
+    """Prices of 2025-04 exist, but p4 and p5 became cheaper On-Demand since."""
     assert facts.reserved_prices()["types"][type_name]["3y"]["us-east-1"]
     for region in ("us-east-1", "us-west-2"):
         assert instance_figure(CATALOGUE, type_name, region, "reserved-3y") is None

@@ -1,4 +1,4 @@
-"""What becomes of nodes, hardware and capacity for each kind of change, without Node."""
+"""Effects on nodes, hardware and capacity for each kind of change, without Node."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_another_version_replaces_nodes_whose_image_follows_it(
 
 
 def test_an_alias_instead_of_an_image_is_said_once() -> None:
-    """What changes to or from an alias drifts for its terms."""
+    """A change to or from an alias drifts because of its terms."""
     own = gpu_pool("burst", instance_families=["g5"], ami={"image_id": "ami-0123456789abcdef0"})
     before = {**cluster(kubernetes_version="1.34"), **pools(own)}
     after = {**cluster(kubernetes_version="1.35"), **pools({**own, "ami": {}})}
@@ -102,7 +102,7 @@ SPECS = {
     ("kind", "field", "nodes"), [(kind, *row) for kind, rows in SPECS.items() for row in rows.items()]
 )
 def test_drift_by_field(kind: str, field: str, nodes: str) -> None:
-    """As Karpenter: static fields are hashed, the others are held against the running instance."""
+    """Like Karpenter: static fields are hashed, the others are compared with the running instance."""
 
     def another(value: Any, path: list[str]) -> Any:
         return {**value, path[0]: another(value.get(path[0], {}), path[1:])} if path else ["another"]
@@ -118,7 +118,7 @@ def test_drift_by_field(kind: str, field: str, nodes: str) -> None:
     assert pool.nodes == nodes
 
 
-# Helm releases that go though what they installed is wanted.
+# Helm releases that are removed although their software is still needed.
 
 HELM = {"delivery": "helm"}
 TWO = pools(

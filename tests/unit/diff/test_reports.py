@@ -1,4 +1,4 @@
-"""A comparison as text, Markdown and JSON; nothing in a strategy gets out of its place in a comment."""
+"""A comparison as text, Markdown and JSON; no strategy text can break the format of a comment."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_no_change_is_one_line() -> None:
     assert as_markdown(same) == "### `demo`: no change\n"
 
 
-# What a strategy says stays text.
+# Strategy text stays text.
 
 HOSTILE = (
     "a|b",
@@ -73,7 +73,7 @@ def test_a_code_span_holds_any_text(text: str, in_table: bool) -> None:
     inside = span[len(fence[0]) : -len(fence[0])]
     assert fence[0] not in re.findall("`+", inside)
     assert "\n" not in span
-    # What stands before a bar in a table is an odd number of backslashes: GitHub takes them in pairs.
+    # An odd number of backslashes precedes a pipe in a table, because GitHub reads them in pairs.
     if in_table:
         assert all(len(run) % 2 for run in re.findall(r"(\\*)\|", inside))
 
@@ -97,7 +97,7 @@ def test_no_value_stands_outside_of_code(changes: Changes, text: str) -> None:
     assert not re.search(r"[<>@\[\]`&]|https?:|#\d", rest)
 
 
-# GitHub takes 65,536 characters.
+# GitHub accepts 65,536 characters.
 
 MANY = document(*(group("g5.xlarge", name=f"group-{index}", labels={"team": "a" * 60}) for index in range(300)))
 
@@ -110,7 +110,7 @@ def test_a_comment_is_one_that_github_takes(turned: bool) -> None:
     assert 30_000 < len(text) < 65_000
     assert text.endswith("</details>\n")
     assert re.search(r"^\.\.\. and \d+ more rows$", text, re.MULTILINE)
-    # What goes is said first, and nothing is cut within a row.
+    # Removals come first, and no row is cut.
     rows = [line for line in text.splitlines() if line.startswith("|")]
     assert all(line.endswith((" |", "---|", ":|")) for line in rows)
     if turned:
@@ -133,7 +133,7 @@ def test_every_row_of_a_table_has_its_columns(changes: Changes) -> None:
         width = cells
 
 
-# Words.
+# Wording.
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""How resources are read from Terraform JSON, and what Terraform would do to them; nothing here is synthesized."""
+"""Resources in Terraform JSON, and Terraform's actions on them, without synthesis."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def read(bodies: Mapping[str, Mapping[str, Any]], **rest: Any) -> dict[str, Reso
 
 
 def base(**fields: Any) -> dict[str, dict[str, Any]]:
-    """A node group in a subnet; fields are laid over arguments of the resources ``vpc``, ``template``, ``nodes``."""
+    """Return a node group in a subnet; fields are merged into arguments of the resources ``vpc``, ``template``,
+    ``nodes``.
+    """
     return {
         VPC: body("platform/network/vpc", cidr_block="10.0.0.0/16", **fields.get("vpc", {})),
         SUBNET: body("platform/network/private-a", vpc_id=f"${{{VPC}.id}}", cidr_block="10.0.0.0/20"),
@@ -153,7 +155,7 @@ def test_the_second_stack_has_the_charts() -> None:
     assert [each.key for each in resources((first, second))] == [("", VPC), ("kubernetes", "helm_release.a")]
 
 
-# What Terraform would do.
+# Terraform's actions.
 
 
 def test_nothing() -> None:
@@ -169,7 +171,7 @@ def test_an_argument_that_forces_a_replacement() -> None:
 
 
 def test_a_replacement_is_carried_along_references() -> None:
-    """A subnet refers to its VPC, a node group to the subnet: neither id is known while planning."""
+    """A subnet refers to its VPC, a node group to the subnet: neither id is known during the plan."""
     after = base(vpc={})
     after[VPC]["cidr_block"] = "10.8.0.0/16"
     found = planned(base(), after)
@@ -229,7 +231,7 @@ def test_in_another_region_all_but_iam_is_left_behind() -> None:
     assert len(found) == 2 * len(base())
 
 
-# Words.
+# Wording.
 
 SUBNETS = tuple(Reference(f"aws_subnet.{each}", "id", each) for each in "abc")
 DISK = {"device_name": "/dev/xvda", "ebs": {"volume_size": 200}}

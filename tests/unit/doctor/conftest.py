@@ -1,4 +1,4 @@
-"""Keeps every AWS setting of this machine away from the tests."""
+"""Fixtures that hide every AWS setting of this machine from the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands: what a shell takes, in lines that fit."""
+"""Commands: valid shell syntax, in lines that fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine images: parameters of EKS's releases, and images of one's own."""
+"""Machine images: parameters of EKS's releases, and custom images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KMS keys: there, gone, and in every state."""
+"""KMS keys: present, missing, and in every state."""
 
 from __future__ import annotations
 

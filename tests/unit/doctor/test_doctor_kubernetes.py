@@ -1,4 +1,4 @@
-"""Kubernetes and add-on versions in the shapes of EKS, and the cluster's name."""
+"""Kubernetes and add-on versions in EKS's format, and the cluster's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A VPC that exists: all there, and what is wrong with it."""
+"""An existing VPC: complete, and with each possible problem."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_control_plane_and_pods_have_their_own() -> None:
         subnet("subnet-0dddddddd", "usw2-az2", AvailableIpAddressCount=6),
         subnet("subnet-0eeeeeeee", "usw2-az1", AvailableIpAddressCount=16),
         subnet("subnet-0ffffffff", "usw2-az2"),
-        # Nodes alone: one address each.
+        # Only nodes: one address each.
         subnet(PRIVATE, "usw2-az1", AvailableIpAddressCount=2),
     ]
     assert found(look(network, account(*subnets), **own)) == [

@@ -1,4 +1,4 @@
-"""What the caller may do, in the shapes of IAM's simulation; and that the list of actions follows from the stacks."""
+"""The caller's permissions, in the format of IAM's simulation, and the list of actions from the stacks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STACKS = sorted(file.parent.name for file in GOLDEN.glob("*/addresses.txt"))
 
 
 def account(asked: list[dict[str, Any]] | None = None, role: Any = None, **results: dict[str, Any]) -> Any:
-    """Everything is allowed but what ``results`` say, by action with ``_`` for ``:``."""
+    """Return an account that allows everything except ``results``, by action with ``_`` for ``:``."""
 
     def simulated(params: dict[str, Any]) -> dict[str, Any]:
         if asked is not None:
@@ -106,7 +106,7 @@ def test_denied() -> None:
 
 @in_one_test("name", STACKS)
 def test_every_resource_type_of_a_stack_has_its_actions(name: str) -> None:
-    """What Terraform makes is read from the golden files, what is asked follows from the strategy."""
+    """The golden files contain Terraform's resources; the strategy determines the checked actions."""
     folder = SHIPPED if (SHIPPED / f"{name}.yaml").exists() else SPECIAL
     resolved = resolved_of(folder / f"{name}.yaml")
     addresses = (GOLDEN / name / "addresses.txt").read_text(encoding="utf-8")
@@ -125,7 +125,7 @@ def test_rows_are_well_formed() -> None:
 
 
 def test_actions_are_known_to_botocore() -> None:
-    """An action is the name of an API call, but for IAM's own PassRole and calls that are named otherwise."""
+    """An action is the name of an API call, except for IAM's PassRole and calls with other names."""
     import botocore.session
 
     session = botocore.session.get_session()

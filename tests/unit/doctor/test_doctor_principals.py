@@ -1,4 +1,4 @@
-"""Roles, users and policies that the strategy names."""
+"""Roles, users and policies in the strategy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BOUNDARY = f"arn:aws:iam::{ACCOUNT}:policy/boundary"
 
 
 def account() -> Any:
-    """An account with the role ``/teams/platform``, the user ``anna`` and a policy."""
+    """Return an account with the role ``/teams/platform``, the user ``anna`` and a policy."""
     there = {
         "platform": {"Role": {"Arn": role("teams/platform"), **_ROLE}},
         "anna": {"User": {"Arn": user("anna"), **_USER}},

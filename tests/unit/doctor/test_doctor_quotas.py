@@ -1,4 +1,4 @@
-"""Quotas: what the account has against what the strategy needs, and what others use."""
+"""Quotas: the account's values compared with the strategy's needs and other usage."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from helpers.strategies import group, pools
 
 P, STANDARD, STANDARD_SPOT, VPCS = "L-417A185B", "L-1216C47A", "L-34B43A08", "L-F678F1CE"
 ADDRESSES, NAT, CLUSTERS, GATEWAYS = "L-0263D0A3", "L-FE5A380F", "L-1194D53C", "L-A4707A72"
-A100 = group("p4d.24xlarge", name="a100", scaling={"max": 4})  # 384 vCPUs, 960 while it is updated
+A100 = group("p4d.24xlarge", name="a100", scaling={"max": 4})  # 384 vCPUs, 960 during an update
 
 
 def account(values: dict[str, float] | None = None, **answers: Answer) -> dict[str, Answer]:
-    """Answers of an account with ample quotas in which nothing runs; ``values`` are quotas by code."""
+    """Return an account with ample quotas and no running instances; ``values`` are quotas by code."""
 
     def quota(params: dict[str, Any]) -> dict[str, Any]:
         return {"Quota": {"QuotaCode": params["QuotaCode"], "Value": (values or {}).get(params["QuotaCode"], 1e6)}}
@@ -45,7 +45,7 @@ def test_too_low_names_the_group_and_what_to_ask_for() -> None:
     outcome = look(quotas, answering(account({P: 383})), A100)
     assert found(outcome) == [("QUOTA_TOO_LOW", "node_groups[a100].scaling.max")]
     (finding,) = outcome.findings
-    # Two nodes more in each of three zones while it is updated.
+    # Two more nodes in each of three zones during an update.
     assert finding.command == (
         "aws service-quotas request-service-quota-increase --service-code ec2 --quota-code L-417A185B "
         f"--desired-value {(4 + 2 * 3) * 96} --region us-west-2"

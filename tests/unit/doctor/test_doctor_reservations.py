@@ -1,4 +1,4 @@
-"""Capacity reservations and capacity blocks, in the shapes of DescribeCapacityReservations (moto has none)."""
+"""Capacity Reservations and Capacity Blocks, in the format of DescribeCapacityReservations (moto has none)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole: the account comes first, errors of AWS as what they mean, and which calls are made."""
+"""The whole command: the account comes first, AWS errors are translated, and the calls are checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GUIDE = ROOT / "docs" / "guides" / "doctor.md"
 
 
 def everything() -> Any:
-    """A strategy that gives every check something to ask."""
+    """Return a strategy for which every check makes a request."""
     given = {"id": "cr-0aaaaaaaaaaaaaaaa", "zone": "usw2-az2"}
     by_group = {"resource_group_arn": f"arn:aws:resource-groups:us-west-2:{ACCOUNT}:group/h100", "zone": "usw2-az2"}
     private = {"usw2-az1": "subnet-0aaaaaaaa", "usw2-az2": "subnet-0bbbbbbbb"}
@@ -44,7 +44,7 @@ def everything() -> Any:
 
 
 def test_nothing_but_denials() -> None:
-    """Whoever may nothing gets one line for each permission of each check, and no traceback."""
+    """Without any permission, the output is one line per permission of each check, and no traceback."""
     aws = answering({}, otherwise=RefusedError("AccessDenied"))
     report = examine(everything(), aws=aws)
     assert {each.code for each in report.findings} == {"CHECK_DENIED"}
@@ -158,7 +158,7 @@ def test_call_that_boto3_does_not_know() -> None:
 
 
 def test_codes_are_explained() -> None:
-    """Every code in the sources has an entry with its severity, and every entry a code."""
+    """Every code in the sources has an entry with its severity, and every entry has a code."""
     source = "\n".join(file.read_text(encoding="utf-8") for file in (ROOT / "eks_hardware" / "doctor").glob("*.py"))
     explained = {code: each for code, each in explanations().items() if each.area == "doctor"}
     severities = {
@@ -173,7 +173,7 @@ def test_codes_are_explained() -> None:
 
 
 def test_guide_names_every_call() -> None:
-    """The policy in the guide is what the checks declare, and only reads."""
+    """The policy in the guide matches the checks' declarations, and only reads."""
     guide = GUIDE.read_text(encoding="utf-8")
     calls = {call for check in CHECKS for call in check.CALLS}
     policy = re.search(r"```json\n(\{.*?\n\})\n```", guide, re.DOTALL)
@@ -187,7 +187,7 @@ def test_guide_names_every_call() -> None:
 
 
 def test_every_declared_call_is_made() -> None:
-    """``look`` fails on a call that is not declared; here on one that is declared and nobody makes."""
+    """``look`` fails for an undeclared call; here it fails for a declared call that is never made."""
     folder = ROOT / "eks_hardware" / "doctor"
     shared = (folder / "permissions.py").read_text(encoding="utf-8") + (folder / "aws.py").read_text(encoding="utf-8")
     for check in CHECKS:

@@ -1,4 +1,4 @@
-"""Service-linked roles: moto's IAM for those that are there, the simulation for who may make them."""
+"""Service-linked roles: moto's IAM for existing ones, the simulation for the permission to create them."""
 
 from __future__ import annotations
 

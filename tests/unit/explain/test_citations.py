@@ -1,6 +1,6 @@
-"""What a reason cites is true: the row of the data file holds the value, or what the value is computed from here.
+"""Citations of reasons are correct: the data file's row contains the value, or the value is computed from it here.
 
-Citations are read as people read them, from the text, and followed without the accessor that wrote them.
+The test reads citations from the text, as people do, and follows them without the accessor that wrote them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _PLACE = re.compile(r"((?:facts|prices|catalogue)/\w+\.json) ([a-z][^,;]*)")
 
 @dataclass(frozen=True)
 class Fact:
-    """What a citation leads to: the file, the place in it, and what is held there."""
+    """Target of a citation: the file, the path in it, and the value there."""
 
     file: str
     place: str
@@ -37,7 +37,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Case:
-    """A value with the facts that its reason cites, and the section that it is in."""
+    """Value with the facts that its reason cites, and its section."""
 
     strategy: str
     section: Section
@@ -47,11 +47,11 @@ class Case:
     facts: tuple[Fact, ...]
 
     def of(self, field: str) -> Any:
-        """Another value of the same section."""
+        """Return another value of the same section."""
         return next(plain(row.value) for row in self.section.rows if row.field == field)
 
     def held(self, end: str) -> Any:
-        """What the citation holds whose place ends so; None where there is none."""
+        """Return the value of the citation whose path ends like this; None without one."""
         return next((fact.held for fact in self.facts if f".{fact.place}".endswith(f".{end}")), None)
 
 
@@ -61,7 +61,7 @@ def _read(file: str) -> Any:
 
 
 def _follow(held: Any, place: str) -> Any:
-    """What stands at a place such as ``versions.default``; a key may hold dots itself."""
+    """Return the value at a path such as ``versions.default``; a key can contain dots."""
     if not place:
         return held
     for key in held:
@@ -110,7 +110,7 @@ def _cases(strategy: str) -> tuple[Case, ...]:
     )
 
 
-# --- what is computed from the facts, by the field
+# --- values that are computed from the facts, by field
 
 
 def _layout(case: Case) -> Any:
@@ -123,7 +123,7 @@ def _layout(case: Case) -> Any:
 
 
 def _pods(case: Case) -> int | None:
-    """Addresses of the first card's interfaces in prefixes of 16, within EKS's limit."""
+    """Return the addresses of the first card's interfaces in prefixes of 16, within EKS's limit."""
     limits, most = case.held("max_pods"), case.held("cards")[0]["max_interfaces"]
     if most is None or not case.held("ipv4_per_interface"):
         return None
@@ -146,7 +146,7 @@ def _label(name: str) -> str:
 
 
 def _labels(case: Case) -> bool:
-    """Those that are cited from rows; the strategy's own win and are not cited."""
+    """Return the labels that are cited from rows; the strategy's own take precedence and are not cited."""
     accelerator = case.held("accelerator")
     expected = {
         "hardware-type": case.held("hardware") or ("cpu" if accelerator is None else None),
@@ -172,7 +172,7 @@ def _disks(case: Case) -> bool:
 
 def _zones_of_nodes(case: Case) -> bool:
     offered = {zone for fact in case.facts for zone in fact.held}
-    # Zones of reservations that a pool tries first stand beside those of its types.
+    # Zones of reservations, which a pool tries first, are listed with those of its types.
     return set(case.value) <= offered or "those of its reservations" in case.text
 
 
@@ -240,12 +240,12 @@ def _versions(case: Case) -> bool:
 
 
 def _named(case: Case) -> bool:
-    """The row is that of the name itself."""
+    """Return whether the row is that of the name itself."""
     return all(fact.place.endswith(f".{case.value}") for fact in case.facts)
 
 
 def _account(case: Case) -> bool:
-    """There is an account, a namespace and a role only where the row has an account."""
+    """An account, a namespace and a role exist only if the row has an account."""
     held = case.facts[0].held
     if case.value is None:
         return "service_account" not in held
@@ -300,7 +300,7 @@ CHECKS: Mapping[tuple[str, str], Callable[[Case], bool]] = {
     ),
     ("addons", "statements"): lambda case: bool(case.value) == ("storage needs" in case.text),
 }
-"""Values that are not what the row holds, but computed from it; all others have to be equal to it."""
+"""Values that are computed from the row; all others must be equal to it."""
 
 
 def _is_true(case: Case) -> bool:
@@ -326,7 +326,7 @@ def test_every_computation_is_used() -> None:
 
 
 def test_nothing_else_looks_like_a_citation() -> None:
-    """Every name of a data file in a source is one that the tests above follow."""
+    """The tests above follow every data file name in a source."""
     for file in FILES.values():
         for section in explained(file):
             for row in section.rows:

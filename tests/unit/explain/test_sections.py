@@ -1,4 +1,4 @@
-"""Reasons and sources of what is derived, in every strategy that ships and in those made for the rest."""
+"""Reasons and sources of derived values, in every shipped strategy and in those for the rest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helpers.explained import FILES, explained
 
 
 def rows(name: str) -> Iterator[tuple[str, str, Row]]:
-    """Kind and place of each value, and the value."""
+    """Return kind and path of each value, and the value."""
     for section in explained(FILES[name]):
         for row in section.rows:
             yield section.kind, f"{section.path} {row.field}", row
@@ -48,7 +48,7 @@ SOURCED = {
     "cluster": "kubernetes_version partition custom_networking support_type deletion_protection",
     "provider": "version helm_version",
 }
-"""Values whose reason names a data file's row or a page, unless the strategy states them."""
+"""Return the values whose reason names a data file's row or a page, unless the strategy states them."""
 
 
 @in_one_test("name", FILES)
@@ -63,7 +63,7 @@ def test_sources(name: str) -> None:
 
 
 def test_fields_that_have_sources_exist() -> None:
-    """A field with another name would be tested no longer."""
+    """A renamed field would not be tested any more."""
     there = {
         (section.kind, row.field) for file in FILES.values() for section in explained(file) for row in section.rows
     }

@@ -80,12 +80,12 @@ def test_everything_that_is_resolved_is_shown_once(file: Path) -> None:
         for row in section.rows:
             json.dumps(plain(row.value))
             assert row.lines
-            # A class without a form of its own would print as Python prints it.
+            # A class without its own format would print like Python prints it.
             assert not any("(" in line and "=" in line and line.endswith(")") for line in row.lines)
 
 
 def leaves(part: Resolved) -> Any:
-    """Every resolved value that holds no resolved object."""
+    """Return every resolved value that contains no resolved object."""
     for _, value, _ in part.explained():
         items = list(value.values()) if hasattr(value, "values") else value
         within = [

@@ -1,4 +1,4 @@
-"""Data files: each fits its type, each row has a source and a day, and code reads each section."""
+"""Data files: each matches its type, each row has a source and a day, and code reads each section."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CHARTS = sorted((data.FOLDER / "facts" / "chart_values").glob("*.json"))
 
 
 def _types() -> dict[str, Any]:
-    """The types that ``facts`` imports for type checkers only, by name."""
+    """Return the types that ``facts`` imports only for type checkers, by name."""
     tree = ast.parse(Path(facts.__file__).read_text(encoding="utf-8"))
     return {
         alias.name: getattr(importlib.import_module(node.module), alias.name)
@@ -66,13 +66,13 @@ def test_the_check_can_fail(text: str) -> None:
         TypeAdapter(TYPES["Eks"]).validate_json(text, strict=True, extra="forbid")
 
 
-# --- sources, and what reads it
+# --- sources, and readers of the data
 
 ABOUT_THE_FILE = {"_about", "as_of", "checked", "how", "note", "provider", "source", "sources", "unit"}
 
 
 def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
-    """Whether a section, or each row of it, says where and when it was read; the head of the file speaks for all."""
+    """Return whether a section, or each of its rows, has source and date; the head of the file applies to all."""
     if head.get("source") and head.get("as_of"):
         return True
     if isinstance(part, list):
@@ -80,7 +80,7 @@ def _is_sourced(part: Any, head: dict[str, Any]) -> bool:
     if not isinstance(part, dict):
         return False
     source = part.get("source", part.get("url"))
-    if "source" in part and source is None:  # nothing is claimed
+    if "source" in part and source is None:  # no claim
         return True
     if source and part.get("as_of", head.get("as_of")):
         return True
@@ -96,7 +96,7 @@ def test_every_section_has_a_source_and_a_day(name: str) -> None:
 
 
 def _reads(code: str, name: str, section: str) -> bool:
-    """Whether code has ``name()["section"]``, or keeps the file (``table = name()``) and has ``["section"]``."""
+    """Return whether code has ``name()["section"]``, or stores ``table = name()`` and has ``["section"]``."""
     key = rf'\["{section}"\]'
     at_once = rf'\b{name}\([^()]*\)\[([^\]\n]*"{section}"|\w+\()'
     cited = f'"{FILES[name].name}", "{section}"' in code or (name == "choices" and f'CHOICES, "{section}"' in code)
@@ -120,7 +120,7 @@ def test_code_reads_every_section() -> None:
     assert unread == set()
 
 
-# --- what files say of each other, and of the models
+# --- consistency between files, and with the models
 
 
 def test_versions() -> None:
@@ -144,7 +144,7 @@ def test_addons_are_those_of_the_model() -> None:
 
 
 def test_the_catalogue_and_software_agree_on_formats_and_kernels() -> None:
-    """Both say what an accelerator computes: the catalogue by its name, ``software.json`` by compute capability."""
+    """Both list the data types of an accelerator: the catalogue by name, ``software.json`` by compute capability."""
     for kind in load().select():
         chip = kind.accelerator
         if chip is None or (chip.compute_capability is None and not kind.hardware.is_neuron):

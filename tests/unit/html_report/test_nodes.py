@@ -56,9 +56,9 @@ def test_shared_gpus() -> None:
     ("fields", "most"),
     [
         ({"instance_families": ["g6"], "limits": {"nvidia.com/gpu": 10}}, 10),
-        # Nodes of 8 GPUs: a second one would pass the limit.
+        # Nodes with 8 GPUs: a second one would exceed the limit.
         ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 15}}, 8),
-        # 192 vCPUs a node.
+        # 192 vCPUs per node.
         ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 64, "cpu": 400}}, 16),
         ({"accelerator": "inferentia2", "limits": {"aws.amazon.com/neuron": 12}}, 12),
         ({"instance_families": ["m7i"], "limits": {"cpu": 64}}, 0),

@@ -1,4 +1,4 @@
-"""What a page shows, and that it is always the same. ``tests/properties`` has the page of every strategy."""
+"""The content of a page, which is always the same. ``tests/properties`` tests the page of every strategy."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_markup_in_a_strategy_is_text() -> None:
 
 @pytest.mark.parametrize("character", ["\x00", "\u202e", "\ud800", "\u200b"])
 def test_what_is_unseen_is_spelled_out(character: str) -> None:
-    """HTML has no place for some of it, and the rest would turn text around on screen."""
+    """HTML does not allow some of it, and the rest would change the text direction on screen."""
     text = report_page(report_of(shipped("development"), version=f"1{character}模型", today=TODAY))
     assert f"1{character.encode('unicode_escape').decode()}模型" in text
     text.encode()

@@ -1,4 +1,4 @@
-"""IAM policies: within IAM's size, with the actions of Karpenter's reference template and nothing broader."""
+"""IAM policies: within IAM's size limit, with the actions of Karpenter's reference template and nothing broader."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ ACTIONS = {
         "AllowUnscopedInstanceProfileListAction": ["iam:ListInstanceProfiles"],
         "AllowInstanceProfileReadActions": ["iam:GetInstanceProfile"],
     },
-    # Karpenter's reference template leaves the keys of volumes to the user.
+    # Karpenter's reference template leaves the volumes' keys to the user.
     "volume-keys": {
         "AllowVolumeKeyUse": [
             "kms:Decrypt",
@@ -69,7 +69,7 @@ ACTIONS = {
     },
 }
 
-# Without a condition, because the action has neither resource-level permissions nor the region key.
+# Without a condition, because the action supports neither resource-level permissions nor the region key.
 UNSCOPED = {"AllowPricingReadActions", "AllowUnscopedInstanceProfileListAction"}
 
 

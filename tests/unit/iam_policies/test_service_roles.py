@@ -1,4 +1,4 @@
-"""Permissions of charts: within IAM's size, with the actions of their documentation, and bound to the cluster."""
+"""Permissions of charts: within IAM's size limit, with the documented actions, and restricted to the cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def text(key: str, policy: str, *, cluster: str = "demo", region: str = "us-west
 
 
 def statements(key: str, **where: Any) -> dict[str, Any]:
-    """All statements of a role by Sid."""
+    """Return all statements of a role by Sid."""
     return {
         each["Sid"]: each
         for name in policies(key, "demo")
@@ -165,7 +165,7 @@ def test_placeholders_are_filled_in(key: str, policy: str) -> None:
     assert "us-west-2" not in found
 
 
-# What AWS does not let be narrowed: tests/security/policies.yaml has each action with its reference.
+# Statements that AWS does not allow to narrow: tests/security/policies.yaml has each action with its reference.
 EVERYWHERE = {LOAD_BALANCERS: {"Read", "Global", "SetWebAcl"}, AUTOSCALER: {"Describe"}}
 
 
@@ -191,7 +191,7 @@ def test_the_autoscaler_scales_its_own_groups() -> None:
     assert found["DescribeNodeGroups"]["Resource"] == f"arn:aws:eks:us-west-2:{ACCOUNT}:nodegroup/demo/*/*"
 
 
-# Statements that change something of ELB or EC2, and how each is bound to the cluster.
+# Statements that change ELB or EC2 resources, and how each is restricted to the cluster.
 OURS = {"aws:ResourceTag/elbv2.k8s.aws/cluster": "demo"}
 MADE = {"aws:RequestTag/elbv2.k8s.aws/cluster": "demo"}
 
@@ -215,7 +215,7 @@ def test_the_cluster_is_in_every_condition_on_writes(sid: str, tags: dict[str, s
 
 
 def test_which_writes_have_no_condition() -> None:
-    """Listeners and rules may lack tags, target groups, web ACLs and protections may be someone else's."""
+    """Listeners and rules can have no tags; target groups, web ACLs and protections can belong to others."""
     found = {
         sid
         for sid, each in statements(LOAD_BALANCERS).items()

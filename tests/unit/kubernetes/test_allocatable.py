@@ -1,4 +1,4 @@
-"""What pods can have of a node: quotas of jobs depend on it."""
+"""Resources of a node for pods, which quotas of jobs depend on."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BOTTLEROCKET = {"ami": {"family": "bottlerocket"}}
 
 
 def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
-    """Millicores and MiB, rounded down."""
+    """Return millicores and MiB, rounded down."""
     if pool:
         node: Any = resolve(strategy(**pools(gpu_pool(instance_types=[name], **fields)))).node_pools[0]
     else:
@@ -28,16 +28,16 @@ def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
 @in_one_test(
     ("name", "fields", "millicores", "mib"),
     [
-        # 60m + 10m + 2 x 5m; 16 GiB less 7.5 %, 255 MiB, 11 MiB for each of 58 addresses, and 100 MiB.
+        # 60m + 10m + 2 x 5m; 16 GiB minus 7.5 %, 255 MiB, 11 MiB for each of 58 addresses, and 100 MiB.
         ("g6.xlarge", {}, 4000 - 80, 15155 - 255 - 638 - 100),
-        # 110 pods with prefix delegation, which AL2023 does not count with.
+        # 110 pods with prefix delegation, which AL2023 ignores here.
         ("g6.xlarge", BOTTLEROCKET, 4000 - 80, 15155 - 255 - 1210 - 100),
         ("g6.xlarge", {**BOTTLEROCKET, "kubelet": {"max_pods": 20}}, 4000 - 80, 15155 - 255 - 220 - 100),
         ("g6.xlarge", {"kubelet": {"max_pods": 20}}, 4000 - 80, 15155 - 255 - 638 - 100),
         # 2.5m for each core beyond four, and huge pages for EFA.
         ("g6.8xlarge", {}, 32000 - 150, 121241 - 255 - 2574 - 100),
         ("g6.8xlarge", {"efa": True}, 32000 - 150, 121241 - 255 - 2574 - 100 - 10256),
-        # Bottlerocket's are 110 pages of 2 MiB for each of 32 vCPUs, or as many as its settings say.
+        # Bottlerocket has 110 pages of 2 MiB for each of 32 vCPUs, or the number in its settings.
         ("g6.8xlarge", {"efa": True, **BOTTLEROCKET}, 32000 - 150, 121241 - 255 - 2750 - 100 - 7040),
         (
             "g6.8xlarge",
@@ -45,7 +45,7 @@ def found(name: str, fields: dict[str, Any], *, pool: bool) -> tuple[int, int]:
             32000 - 150,
             121241 - 255 - 2750 - 100 - 1024,
         ),
-        # As many as no node has.
+        # More than any node has.
         (
             "g6.8xlarge",
             {"efa": True, **BOTTLEROCKET, "user_data": {"kernel": {"sysctl": {"vm/nr_hugepages": "999999999"}}}},

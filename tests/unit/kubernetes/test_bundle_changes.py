@@ -1,4 +1,4 @@
-"""Bundles that a program adds to: order, names, and what is refused."""
+"""Bundles with a program's additions: order, names, and refused ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ours() -> Bundle:
     return bundle(resolve(Strategy.model_validate(document(karpenter={"node_pools": [pool]}))))
 
 
-# What is added, as name and after; the order that follows, before and behind the node pools.
+# The addition, as name and after; the resulting order, before and after the node pools.
 ORDERS: dict[str, tuple[Sequence[tuple[str, ...]], list[str], list[str]]] = {
     "nothing": ([], [], []),
     "before the node pools": ([("keda",)], ["keda"], []),

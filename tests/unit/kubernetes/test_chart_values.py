@@ -1,4 +1,4 @@
-"""Every value that is derived for a chart is one that the chart has."""
+"""The chart has every value that is derived for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from helpers.strategies import group, resolved_of, strategy
 
 FILES = sorted([*SHIPPED.glob("*.yaml"), *SPECIAL.glob("*.yaml")])
 
-# What no file has together: every switch of `kubernetes`.
+# A combination that no file has: every switch of `kubernetes`.
 AUTOSCALED = {"min": 0, "max": 2, "autoscaled": True}
 ALL = {
     "dcgm_exporter": True,

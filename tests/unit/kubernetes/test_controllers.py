@@ -31,7 +31,7 @@ def test_load_balancer_controller() -> None:
     # trap: terraform-aws-modules/terraform-aws-eks#3333
     found = values(LOAD_BALANCERS)
     assert (found["clusterName"], found["region"]) == ("demo", "us-west-2")
-    # Pods do not reach instance metadata, where it would look for the VPC.
+    # Pods cannot access instance metadata, from which it would read the VPC.
     assert found["vpcId"] == Reference.VPC_ID.text
     assert found["serviceAccount"] == {"create": True, "name": "aws-load-balancer-controller"}
     assert found["replicaCount"] == 2
@@ -89,7 +89,7 @@ def test_a_strategy_s_values_win() -> None:
         ),
         (
             {"instance_types": ["g5.12xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 3, "rename": True}}},
-            # EC2's count of whole GPUs would stand beside them.
+            # EC2's count of whole GPUs would be listed too.
             {"nvidia.com/gpu.shared": "12", "nvidia.com/gpu": "0"},
         ),
         (
@@ -107,7 +107,7 @@ def test_a_strategy_s_values_win() -> None:
     ],
 )
 def test_an_empty_group_says_what_its_nodes_will_advertise(fields: dict[str, Any], resources: dict[str, str]) -> None:
-    """Cluster Autoscaler computes NVIDIA GPUs from the instance type, and nothing else."""
+    """Cluster Autoscaler computes only NVIDIA GPUs from the instance type."""
     given = {**group(scaling=AUTOSCALED, tags={"team": "ml"}), **fields}
     found = resolve(strategy(given)).node_groups[-1].tags
     assert {f"{RESOURCES}{name}": count for name, count in resources.items()} | {"team": "ml"} == dict(found)
@@ -128,7 +128,7 @@ MIG = {"mig_profile": "1g.5gb"}
         ({"instance_types": ["g5.12xlarge"], "gpu_sharing": TURNS}, "a10g"),
         ({"instance_types": ["g5.12xlarge"], "labels": {GPU_LABEL: "mine"}}, "mine"),
         ({"instance_types": ["p4d.24xlarge"], "gpu_sharing": MIG, "ami": {"family": "bottlerocket"}}, "a100"),
-        # Without nvidia.com/gpu such a node would never count as ready.
+        # Without nvidia.com/gpu, such a node would never count as ready.
         ({"instance_types": ["g5.12xlarge"], "gpu_sharing": RENAMED}, None),
         ({"instance_types": ["p4d.24xlarge"], "gpu_sharing": MIG}, None),
         ({"instance_types": ["inf2.xlarge"]}, None),
@@ -136,7 +136,7 @@ MIG = {"mig_profile": "1g.5gb"}
     ],
 )
 def test_the_autoscaler_waits_for_the_device_plugin(fields: dict[str, Any], label: str | None) -> None:
-    """Else it makes a second node for the same pod while the first one's plugin starts."""
+    """Otherwise it launches a second node for the same pod while the first one's plugin starts."""
     given = {**group(scaling=AUTOSCALED), **fields}
     assert resolve(strategy(given)).node_groups[-1].labels.get(GPU_LABEL) == label
     fixed = {**given, "scaling": {"max": 4}, "labels": {}}

@@ -70,7 +70,7 @@ def test_nvidia() -> None:
         group("g6e.xlarge", "image", ami=BOTTLEROCKET, taints=[{"key": "other"}]),
         group("inf2.xlarge", "neuron"),
     )[NVIDIA].values
-    # Not the chart's own three terms: Node Feature Discovery's labels are on Bottlerocket nodes too.
+    # Not the chart's own three terms, because Bottlerocket nodes have Node Feature Discovery's labels too.
     assert terms(values["affinity"]) == requires("nvidia.com/gpu.present")
     assert values["tolerations"] == [CRITICAL, GPU, TEAM]
     assert values["gfd"] == values["nfd"] == {"enabled": False}
@@ -147,7 +147,7 @@ def test_scheduler_is_of_the_version_of_the_cluster(version: str) -> None:
     assert custom["fullnameOverride"] == NEURON_SCHEDULER
     assert custom["image"]["tag"] == f"v{version}.0"
     assert scheduler["defaultScheduler"] == {"enabled": False}
-    # On untainted nodes: no toleration, and no selector for control-plane nodes, which EKS does not show.
+    # On untainted nodes: no toleration, and no selector for control-plane nodes, which EKS hides.
     assert [part[key] for part in (scheduler, custom) for key in ("tolerations", "nodeSelector")] == [[], {}, [], {}]
 
 

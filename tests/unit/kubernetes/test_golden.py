@@ -1,4 +1,4 @@
-"""What every strategy puts on its cluster, held in one file each: a change of it is seen in review."""
+"""Golden files of every strategy's objects on its cluster: a review shows each change."""
 
 from __future__ import annotations
 

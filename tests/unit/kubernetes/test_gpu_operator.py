@@ -51,13 +51,13 @@ def test_tolerations_are_those_of_the_nodes_it_works_on() -> None:
 
 
 def test_no_empty_list_of_tolerations() -> None:
-    """The operator takes an empty list for none given, and its own default."""
+    """The operator treats an empty list as unset, and uses its own default."""
     assert values(group("g6.xlarge", accelerator_taint=False))["daemonsets"]["tolerations"] == [GPU]
 
 
 def test_mig() -> None:
     found = values(group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}))
-    # A slice has a name of its own: no pod is bound to a whole GPU that is about to be cut.
+    # A slice has its own name: no pod is bound to a whole GPU before partitioning.
     assert found["mig"] == {"strategy": "mixed"}
     assert found["migManager"] == {
         "enabled": True,
@@ -93,5 +93,5 @@ def test_metrics(prometheus: bool) -> None:
     assert release.after == (("kube-prometheus-stack",) if prometheus else ())
     chart = next(each for each in installed.charts if each.key == "gpu-operator")
     assert chart.values["dcgmExporter"] == {"enabled": True, "serviceMonitor": {"enabled": prometheus}}
-    # One exporter a GPU, one plugin a GPU.
+    # One exporter per GPU, one plugin per GPU.
     assert not {"dcgm-exporter", "nvidia-device-plugin"} & {each.key for each in installed.charts}

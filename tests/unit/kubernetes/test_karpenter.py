@@ -1,4 +1,4 @@
-"""What Karpenter's releases say: values of its controller, NodePools, EC2NodeClasses, NodeOverlays."""
+"""Karpenter's releases: values of its controller, NodePools, EC2NodeClasses, NodeOverlays."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def objects(kind: str, *pools: dict[str, Any], **fields: Any) -> list[Any]:
 
 
 def at(item: Any, path: str) -> Any:
-    """What is at ``a.b.c``, or ``NOTHING``."""
+    """Return the value at ``a.b.c``, or ``NOTHING``."""
     return reduce(lambda value, step: NOTHING if value is NOTHING else value.get(step, NOTHING), path.split("."), item)
 
 
@@ -58,7 +58,7 @@ def test_releases_in_order() -> None:
     assert {each.namespace for each in found.releases} == {"kube-system"}
     assert "karpenter-crd" in found.release("karpenter").after
     assert "karpenter" in found.release(RESOURCES).after
-    # Definitions before the objects that name them, and pools last: they start making nodes.
+    # CRDs come before the objects that use them, and pools last, because they launch nodes.
     assert [each["kind"] for each in found.objects] == ["EC2NodeClass", "NodePool"]
 
 
@@ -141,12 +141,12 @@ def test_sharing_gpus_switches_overlays_on() -> None:
     assert found.charts[1].values["settings"]["featureGates"] == {"nodeOverlay": True}
 
 
-# --- names that Terraform knows as references
+# --- names that are references in Terraform
 
 
 @pytest.mark.parametrize("fields", [{}, PRIVATE])
 def test_every_reference_is_known_beforehand(fields: dict[str, Any]) -> None:
-    """Manifests are whole without a stack's outputs."""
+    """Manifests are complete without a stack's outputs."""
     whole = resolved({}, **fields)
     names = known(whole)
     found = Bundle(tuple(releases(whole)))
@@ -223,7 +223,7 @@ def test_efa_stays_in_one_zone() -> None:
         (NEURON, f"{TEMPLATE}.taints", [{"key": "aws.amazon.com/neuron", "value": "true", "effect": "NoSchedule"}]),
         ({"accelerator_taint": False}, f"{TEMPLATE}.taints", NOTHING),
         (CPU, f"{TEMPLATE}.taints", NOTHING),
-        # No value at all: an empty one is refused.
+        # No value at all, because an empty one is refused.
         (
             {**CPU, "taints": [{"key": "example.com/web", "effect": "NO_EXECUTE"}]},
             f"{TEMPLATE}.taints",
@@ -380,7 +380,7 @@ def test_node_class(fields: dict[str, Any], path: str, expected: object) -> None
                 }
             ],
         ),
-        # Given devices replace Karpenter's: a missing system volume would leave Bottlerocket without one.
+        # Explicit devices replace Karpenter's: without a system volume, Bottlerocket would have none.
         (
             {**BOTTLEROCKET, "disk": {"kms_key_arn": KEY}},
             [
@@ -442,7 +442,7 @@ def test_user_data(fields: dict[str, Any], texts: tuple[str, ...]) -> None:
     (node_class,) = objects("EC2NodeClass", fields)
     for text in texts:
         assert text in node_class["spec"]["userData"]
-    # What Karpenter has a field for does not stand in a second place, where the two could differ.
+    # Settings with a Karpenter field are not set in a second place, where the two could differ.
     assert "maxPods" not in node_class["spec"]["userData"]
     assert "RAID0" not in node_class["spec"]["userData"]
 
@@ -463,7 +463,7 @@ def test_a_lustre_client_is_installed(fields: dict[str, Any], parts: list[str]) 
 
 
 def test_a_private_network_has_an_instance_profile() -> None:
-    """IAM cannot be reached from it, so that Karpenter makes none."""
+    """IAM is not reachable from it, so Karpenter creates none."""
     (node_class,) = objects("EC2NodeClass", {}, **PRIVATE)
     assert node_class["spec"]["instanceProfile"] == Reference.KARPENTER_INSTANCE_PROFILE.text
     assert "role" not in node_class["spec"]
@@ -492,7 +492,7 @@ def test_subnets_that_may_not_be_tagged_are_named() -> None:
             {"gpu_sharing": {"time_slicing": {"replicas": 4}}},
             [("pool-4", ["g6.xlarge"], {"nvidia.com/gpu": "4"})],
         ),
-        # No whole GPU is left: Karpenter must not launch such a node for a pod that asks for one.
+        # No whole GPU remains: Karpenter must not launch such a node for a pod that requests one.
         (
             {"gpu_sharing": {"time_slicing": {"replicas": 4, "rename": True}}},
             [("pool-4", ["g6.xlarge"], {"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4"})],
@@ -522,7 +522,7 @@ def test_overlays(fields: dict[str, Any], expected: list[tuple[str, list[str], d
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_pools_come_last_and_go_first(name: str) -> None:
-    """Uninstalled in the opposite order: device plugins and controllers outlive the nodes that they serve."""
+    """Uninstalled in reverse order: device plugins and controllers outlive their nodes."""
     installed = whole_bundle(resolve(shipped(name))).releases
     *others, last = installed
     if RESOURCES in {each.name for each in installed}:

@@ -1,4 +1,4 @@
-"""Kueue admits by these objects: a wrong label, toleration or quota blocks every job."""
+"""Kueue admits jobs by these objects: a wrong label, toleration or quota blocks every job."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def objects(given: ResolvedStrategy, kind: str) -> list[Any]:
 
 
 def quotas(given: ResolvedStrategy) -> dict[str, dict[str, str]]:
-    """What each flavor has, as the ClusterQueues say it."""
+    """Return the quota of each flavor in the ClusterQueues."""
     return {
         flavor["name"]: {each["name"]: each["nominalQuota"] for each in flavor["resources"]}
         for queue in objects(given, "ClusterQueue")
@@ -55,7 +55,7 @@ def quotas(given: ResolvedStrategy) -> dict[str, dict[str, str]]:
 
 
 def labels_of(node: Node) -> dict[str, str]:
-    """What kubelet, EKS and Karpenter put on the nodes beside the strategy's labels."""
+    """Return the labels that the kubelet, EKS and Karpenter add to the strategy's labels."""
     own = GROUP if isinstance(node, ResolvedNodeGroup) else POOL
     return {**node.labels, own: node.name, ARCHITECTURE: {"x86_64": "amd64"}.get(node.architecture, node.architecture)}
 
@@ -94,13 +94,13 @@ L4 = {"name": "l4", "instance_types": ["g6.xlarge", "g6.12xlarge"], "limits": {G
 @pytest.mark.parametrize(
     ("groups", "pools", "expected"),
     [
-        # One flavor of an accelerator, groups and pools alike.
+        # One flavor per accelerator, for groups and pools alike.
         ([group("g6.xlarge", name="a"), group("g6.2xlarge", name="b")], (L4,), {"l4": {"a", "b", "l4"}}),
         # Other accelerators.
         ([group("g5.xlarge")], (L4,), {"a10g": {"gpu"}, "l4": {"l4"}}),
-        # Without a label for the accelerator the hardware would select both.
+        # Without a label for the accelerator, the hardware would select both.
         ([group("g5.xlarge")], (POOL_OF_SEVERAL,), {"a10g": {"gpu"}, "nodes-several": {"several"}}),
-        # ... but not where the workload tells them apart.
+        # ... but not if the workload distinguishes them.
         (
             [group("g5.xlarge")],
             ({**POOL_OF_SEVERAL, "workload": "inference"},),
@@ -115,16 +115,16 @@ L4 = {"name": "l4", "instance_types": ["g6.xlarge", "g6.12xlarge"], "limits": {G
             (),
             {"nodes-a": {"a"}, "nodes-b": {"b"}},
         ),
-        # The system group has the same hardware and no jobs.
+        # The system group has the same hardware but no jobs.
         ([group("m6i.xlarge", name="a", workload="system")], (), {}),
         ([group("m6i.xlarge", name="a"), group("m7g.xlarge", name="b")], (), {"cpu": {"a"}, "cpu-arm64": {"b"}}),
-        # What a team keeps for itself has a taint.
+        # A team's own nodes have a taint.
         (
             [group("m6i.xlarge", name="a"), group("m6i.xlarge", name="b", taints=[{"key": "team"}])],
             (),
             {"nodes-a": {"a"}, "nodes-b": {"b"}},
         ),
-        # A label that is no name.
+        # A label that is not a name.
         (
             [group("g5.xlarge", labels={"accelerator": "A10G_small"})],
             (),
@@ -142,7 +142,7 @@ def test_flavors(groups: list[Any], pools: tuple[Any, ...], expected: dict[str, 
 
 
 def test_a_flavor_has_the_labels_that_jobs_select_by() -> None:
-    """Kueue ignores a selector whose key the flavor lacks: an x86 job would be put on Graviton and wait there."""
+    """Kueue ignores a selector whose key the flavor lacks: an x86 job would be assigned to Graviton and wait there."""
     (found,) = flavors(resolved(group("g5g.xlarge", workload="inference")))
     assert found.labels == {
         "hardware-type": "nvidia-gpu",
@@ -168,7 +168,7 @@ def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
         (group("p4d.24xlarge", efa=True), {"cpu": "382760m", "memory": "4288609Mi", GPU: "32", EFA: "16"}),
         (group("trn1.32xlarge"), {"cpu": "510440m", "memory": "1927577Mi", NEURON: "64"}),
         (group("trn2.48xlarge", scaling={"max": 1}), {"cpu": "191450m", "memory": "1938410Mi", NEURON: "16"}),
-        # Of several types the smallest, for each resource.
+        # The smallest of several types, for each resource.
         (group(["g5.12xlarge", "g5.16xlarge"]), {"cpu": "191240m", "memory": "693601Mi", GPU: "4"}),
         (group(["m6i.xlarge", "c6i.2xlarge"]), {"cpu": "15680m", "memory": "56648Mi"}),
         (group("c6i.32xlarge", efa=True), {"cpu": "510440m", "memory": "936084Mi", EFA: "4"}),
@@ -184,12 +184,12 @@ def test_a_job_tolerates_what_is_not_the_accelerator_s() -> None:
             group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}),
             {"cpu": "382760m", "memory": "4330849Mi", "nvidia.com/mig-1g.5gb": "224"},
         ),
-        # Bottlerocket reserves for as many pods as the node takes, AL2023 for as many as it has addresses.
+        # Bottlerocket reserves for the maximum of pods on the node, AL2023 for its number of addresses.
         (
             group("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, ami={"family": "bottlerocket"}),
             {"cpu": "382760m", "memory": "4352277Mi", GPU: "224"},
         ),
-        # A group's most is what the autoscaler or you may start, not what runs now.
+        # The maximum of a group is what the autoscaler or you can start, not the running number.
         (
             group("g5.xlarge", scaling={"min": 1, "desired": 2, "max": 3}),
             {"cpu": "11760m", "memory": "42486Mi", GPU: "3"},
@@ -236,7 +236,7 @@ def test_groups_and_pools_of_a_flavor_add_up() -> None:
 
 @in_one_test("file", FILES, ids=lambda file: str(file.stem))
 def test_one_node_of_each_type_fits_its_quota(file: Path) -> None:
-    """A job that asks for all that pods can have of a node of the smallest type is admitted."""
+    """A job that requests all allocatable resources of a node of the smallest type is admitted."""
     given = resolved_of(file)
     for flavor in flavors(given):
         members = [node for node in nodes(given) if flavor.labels.items() <= labels_of(node).items()]
@@ -319,7 +319,7 @@ def test_configuration() -> None:
     assert {"batch/job", "kubeflow.org/pytorchjob", "pod", "jobset.x-k8s.io/jobset"} <= set(
         found["integrations"]["frameworks"]
     )
-    # No quota covers them, and EFA jobs ask for huge pages: they would wait for ever.
+    # No quota covers them, and EFA jobs request huge pages: they would wait forever.
     assert found["resources"] == {"excludeResourcePrefixes": ["ephemeral-storage", "hugepages-"]}
 
 
@@ -327,22 +327,22 @@ def test_configuration() -> None:
     ("types", "devices_per_core"),
     [
         (["trn1.32xlarge"], "500m"),
-        # Pods see logical cores of Trainium2, each two physical ones.
+        # Pods see logical cores of Trainium2, each with two physical ones.
         (["trn2.48xlarge"], "250m"),
         (["inf1.6xlarge"], "250m"),
-        # One transformation for all: of two numbers of cores the one that counts more devices.
+        # One transformation for all: the core count that results in more devices.
         (["inf1.6xlarge", "inf2.24xlarge"], "500m"),
     ],
 )
 def test_a_neuron_core_is_part_of_a_device(types: list[str], devices_per_core: str) -> None:
-    """With a quota of its own each device would be there twice: once by its name, once by its cores'."""
+    """With a separate quota, each device would be counted twice: once by its name, once by its cores."""
     # trap: aws/containers-roadmap#1735
     given = resolved(*(group(each, name=f"n{index}") for index, each in enumerate(types)))
     (found,) = configuration(given)["resources"]["transformations"]
     assert found == {"input": CORE, "strategy": "Replace", "outputs": {NEURON: devices_per_core}}
     for queue in objects(given, "ClusterQueue"):
         assert CORE not in queue["spec"]["resourceGroups"][0]["coveredResources"]
-    # All cores of a node are its devices, of the type with the fewest cores a device.
+    # All cores of a node count as its devices, for the type with the fewest cores per device.
     fewest = min(
         (load().get(each) for each in types),
         key=lambda kind: extended_resources_of(kind)[CORE] / extended_resources_of(kind)[NEURON],
@@ -350,7 +350,8 @@ def test_a_neuron_core_is_part_of_a_device(types: list[str], devices_per_core: s
     assert extended_resources_of(fewest)[CORE] * amount(devices_per_core) == extended_resources_of(fewest)[NEURON]
 
 
-# apis/config/v1beta2/configuration_types.go, type Integrations (v0.19.2): a name that is not among these stops Kueue.
+# apis/config/v1beta2/configuration_types.go, type Integrations (v0.19.2): Kueue stops for a name that is not in this
+# list.
 FRAMEWORKS = {
     "batch/job",
     "deployment",
@@ -381,8 +382,8 @@ def test_frameworks_are_known_to_kueue() -> None:
 
 # --- structure
 
-# No package has schemas of Kueue's objects; what we use of them, from its definitions:
-# https://github.com/kubernetes-sigs/kueue/tree/v0.19.2/config/components/crd/bases (v1beta2). Text: a pattern.
+# No package has schemas of Kueue's objects. These are the fields that we use, from its definitions:
+# https://github.com/kubernetes-sigs/kueue/tree/v0.19.2/config/components/crd/bases (v1beta2). Text is a pattern.
 NAME = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
 QUANTITY = r"[0-9]+(m|Mi)?"
 EFFECT = "NoSchedule|PreferNoSchedule|NoExecute"

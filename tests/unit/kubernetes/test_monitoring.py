@@ -1,4 +1,4 @@
-"""Metrics: which releases, where exporters run, what the dashboards ask for, and our exporter of EFA counters."""
+"""Metrics: the releases, the nodes with exporters, the dashboards' queries, and our exporter of EFA counters."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_what_prometheus_reads_comes_after_it() -> None:
     found = built(*ALL, prometheus=True, dcgm_exporter=True, neuron_monitor=True)
     for name in ("dcgm-exporter", "neuron-monitor", "efa-metrics", "dashboards"):
         assert found.release(name).after == (STACK,), name
-    # Its resource definitions are there only with it.
+    # Its resource definitions exist only with it.
     for kubernetes in ({"dcgm_exporter": True, "neuron_monitor": True}, {}):
         alone = built(*ALL, **kubernetes)
         assert objects(alone, "ServiceMonitor") == {}
@@ -71,7 +71,7 @@ def test_prometheus() -> None:
     (chart,) = built(prometheus=True).charts
     for part in ("kubeControllerManager", "kubeScheduler", "kubeEtcd"):
         assert chart.values[part] == {"enabled": False}
-    # Monitors of every release are read, not of its own alone.
+    # Monitors of every release are read, not only its own.
     assert set(chart.values["prometheus"]["prometheusSpec"].values()) == {False}
     assert chart.values["prometheus-node-exporter"]["tolerations"] == [{"operator": "Exists"}]
 

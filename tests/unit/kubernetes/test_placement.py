@@ -1,4 +1,4 @@
-"""The scheduler's rules that other tests lean on."""
+"""The scheduler's rules that other tests rely on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Volumes and storage classes: what claims bind, and that the API takes them."""
+"""Volumes and storage classes: claims bind to the right ones, and the API accepts them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALL = {
 
 
 def objects(teams: tuple[str, ...] = (), addons: tuple[str, ...] = (), **storage: Any) -> dict[str, Mapping[str, Any]]:
-    """The objects by kind and name."""
+    """Return the objects by kind and name."""
     resolved = resolve(
         strategy(
             storage=storage,
@@ -58,7 +58,7 @@ def test_lustre_is_one_volume_that_a_claim_of_its_class_binds() -> None:
     found = objects(fsx_lustre=ALL["fsx_lustre"])
     assert set(found) == {"StorageClass/fsx-lustre", "PersistentVolume/fsx-lustre"}
     storage_class, volume = found["StorageClass/fsx-lustre"], found["PersistentVolume/fsx-lustre"]["spec"]
-    # No claim may make, or by going away delete, a file system.
+    # No claim can create a file system, or delete one when it is removed.
     assert storage_class["provisioner"] == "kubernetes.io/no-provisioner"
     assert (volume["storageClassName"], volume["persistentVolumeReclaimPolicy"]) == ("fsx-lustre", "Retain")
     assert (volume["capacity"], volume["accessModes"]) == ({"storage": "4800Gi"}, ["ReadWriteMany"])
@@ -88,7 +88,7 @@ def test_a_bucket_is_written_only_where_the_strategy_says_so() -> None:
     assert (read["accessModes"], written["accessModes"]) == (["ReadOnlyMany"], ["ReadWriteMany"])
     assert read["mountOptions"] == ["read-only", "region us-west-2"]
     assert written["mountOptions"] == ["allow-delete", "allow-overwrite", "region us-west-2"]
-    # The driver takes no class: https://github.com/awslabs/mountpoint-s3-csi-driver (static provisioning)
+    # The driver supports no class: https://github.com/awslabs/mountpoint-s3-csi-driver (static provisioning)
     assert {read["storageClassName"], written["storageClassName"]} == {""}
 
 
@@ -124,7 +124,7 @@ def test_ebs_volumes_are_the_default_and_encrypted() -> None:
     storage_class = found["StorageClass/gp3"]
     assert storage_class["metadata"]["annotations"] == {"storageclass.kubernetes.io/is-default-class": "true"}
     assert storage_class["parameters"]["encrypted"] == "true"
-    # Bound before the pod has a node, it would lie in any zone.
+    # If it was bound before the pod has a node, it could be in any zone.
     assert storage_class["volumeBindingMode"] == "WaitForFirstConsumer"
 
 

@@ -44,7 +44,7 @@ def test_what_a_team_gets(team: dict[str, Any], kinds: list[str]) -> None:
 
 def test_quota_and_defaults() -> None:
     _, quota, limits = objects({"name": "research", "quota": QUOTA, "container_defaults": DEFAULTS})
-    # Extended resources are counted by requests only.
+    # Extended resources are counted only by requests.
     assert quota["spec"]["hard"] == {
         "requests.cpu": "64",
         "requests.memory": "256Gi",

@@ -1,4 +1,4 @@
-"""Texts as Terraform JSON holds them: expressions of their own are escaped, attributes of resources are not."""
+"""Texts in Terraform JSON: expressions in strategies are escaped, attributes of resources are not."""
 
 from __future__ import annotations
 

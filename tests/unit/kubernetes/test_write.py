@@ -1,4 +1,4 @@
-"""The written folder: it reads back as the bundle, it is the same twice, and nobody else's file is touched."""
+"""The written folder: it reads back as the bundle, it is the same twice, and other files are not changed."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_what_is_known_is_written_and_the_rest_is_a_variable(tmp_path: Path) -> 
 
 
 def test_flux_leaves_a_dashboard_alone(tmp_path: Path) -> None:
-    """Its variable substitution would blank out ``${datasource}``; without variables it is not used at all."""
+    """Its variable substitution would remove ``${datasource}``; without variables it is not used at all."""
     dashboard = item(name="dashboard", data={"a": "${datasource}"})
     plain = item(name="plain", data={"a": Reference.EFS_ID.text})
     files = put(tmp_path, objects(dashboard, plain))
@@ -229,7 +229,7 @@ def test_the_readme_names_what_flux_cannot_fill_in(tmp_path: Path) -> None:
     assert "`manifests/resources/configmap-a.yaml`" in put(tmp_path, objects(both))["README.md"].read_text()
 
 
-# The scripts, run by the real shell against programs that note what they are called with.
+# The scripts, run by the real shell against programs that record their arguments.
 
 _NOTING = """#!/bin/sh
 printf '%s' "{name}" >>"$CALLS"; for each in "$@"; do printf ' %s' "$each" >>"$CALLS"; done; echo >>"$CALLS"
@@ -239,7 +239,7 @@ exit 0
 
 
 def run(script: Path, tools: Path, **variables: str) -> tuple[int, list[str]]:
-    """Run a script; the exit code, and the calls with what was on their standard input."""
+    """Run a script; return the exit code, and the calls with their standard input."""
     tools.mkdir()
     for name in ("helm", "kubectl"):
         (tools / name).write_text(_NOTING.format(name=name), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""YAML as it is written for people, Helm and kubectl; tests/kubernetes/test_local_chart.py has it read by Helm."""
+"""YAML for people, Helm and kubectl; tests/kubernetes/test_local_chart.py reads it with Helm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which files become strategies."""
+"""The files that become strategies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_default_is_every_strategy_in_the_folder(folder: Path, monkeypatch: 
 
 
 def test_a_checkout_has_strategies_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From everywhere but other projects; those have theirs."""
+    """From any folder except other projects, which have their own."""
     for working in (ROOT, ROOT / "docs", tmp_path):
         monkeypatch.chdir(working)
         assert default_folder() == DEFAULT_FOLDER
@@ -114,7 +114,7 @@ def test_environment(environ: dict[str, str], expected: Selection) -> None:
 def test_a_strategy_goes_by_its_name_or_its_path(
     name: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever else the environment names; what is not there is for the reader to say."""
+    """Regardless of other variables; the reader reports missing files."""
     monkeypatch.chdir(tmp_path)
     Path("strategies").mkdir()
     for file in ("strategies/a.yaml", "strategies/b.yaml", "other.yaml"):
@@ -123,7 +123,7 @@ def test_a_strategy_goes_by_its_name_or_its_path(
 
 
 def test_a_shipped_strategy_goes_by_its_name_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As an example; one of the project's own with that name comes first."""
+    """As an example; a strategy of the project with that name takes precedence."""
     monkeypatch.chdir(tmp_path)
     Path("cdktf.json").touch()
     assert named_strategy("mixed-hardware", None) == DEFAULT_FOLDER / "mixed-hardware.yaml"

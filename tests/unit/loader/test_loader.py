@@ -1,4 +1,4 @@
-"""From pydantic's errors to findings: codes, paths and positions, with a model made for the purpose."""
+"""From pydantic's errors to findings: codes, paths and positions, with a model for this test."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Local(Model):
 class S3(Model):
     type: Literal["s3"]
     bucket: str
-    s3: int = 1  # named like its tag
+    s3: int = 1  # has the same name as its tag
 
 
 class Root(Model):
@@ -132,13 +132,13 @@ def found(text: str) -> list[tuple[str, str, int, int]]:
         ("kubernetes: 1.30", [("FIELD_VALUE", "kubernetes", 2, 13)]),
         ("region: 5", [("FIELD_TYPE", "region", 2, 9)]),
         ("days: '7'", [("FIELD_VALUE", "days", 2, 7)]),
-        # unions: one finding a place, and no label in the path
+        # unions: one finding per position, without a label in the path
         ("nat: singel", [("FIELD_VALUE", "nat", 2, 6)]),
         ("nat: [1]", [("FIELD_VALUE", "nat", 2, 6)]),
         ("zones: 9", [("FIELD_RANGE", "zones", 2, 8)]),
         ("zones: [a, 1]", [("FIELD_TYPE", "zones[1]", 2, 12)]),
         ("zones: {a: 1}", [("FIELD_TYPE", "zones", 2, 8)]),
-        # discriminated unions: no tag in the path
+        # discriminated unions: without a tag in the path
         ("backend: {type: s3}", [("FIELD_MISSING", "backend.bucket", 2, 10)]),
         ("backend: {type: s3, bucket: 1, buckte: x}",
          [("FIELD_TYPE", "backend.bucket", 2, 29), ("FIELD_UNKNOWN", "backend.buckte", 2, 32)]),
@@ -163,7 +163,7 @@ def found(text: str) -> list[tuple[str, str, int, int]]:
         ("groups: !Foo [{name: 3}]", [("YAML_TAG", "", 2, 9)]),
         ("days: 7\ndays: 3", [("YAML_DUPLICATE_KEY", "", 3, 1)]),
         ("1: x\nnat: x", [("YAML_KEY_TYPE", "", 2, 1), ("FIELD_VALUE", "nat", 3, 6)]),
-        # an alias is reported where its value stands
+        # an alias is reported at its value
         ("groups: [{name: a, scaling: &s {max: x}}]\nby_key: {k: *s}",
          [("FIELD_TYPE", "groups[a].scaling.max", 2, 38), ("FIELD_TYPE", "by_key.k.max", 2, 38)]),
     ],
@@ -265,7 +265,7 @@ GOLDEN_FINDINGS = [
 
 
 def test_all_findings_at_once() -> None:
-    """The one test that holds the wording; everything else holds codes and places."""
+    """The only test of the wording; all others test codes and positions."""
     with pytest.raises(StrategyError) as caught:
         load_document(GOLDEN, Root, file="f.yaml")
     assert [str(finding) for finding in caught.value.findings] == GOLDEN_FINDINGS

@@ -1,4 +1,4 @@
-"""Merging overlays, finding them, and where their findings point."""
+"""Merging overlays, finding them, and the positions of their findings."""
 
 from __future__ import annotations
 

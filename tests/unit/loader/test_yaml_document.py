@@ -1,4 +1,4 @@
-"""What is accepted as YAML, and where each finding about it points."""
+"""Accepted YAML, and the position of each finding about it."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def test_a_huge_number_stays_text() -> None:
 )
 def test_locate(path: str, expected: tuple[int, int]) -> None:
     text = "name: x\ngroups:\n  - {name: cpu}\n  - name: gpu\n    scaling: {min: 1, max: 2}\ntags: {a/b: z}\n"
-    # The block items of `groups` start at their dashes' column; an item at its first key.
+    # The block items of `groups` start at the column of their dashes; an item at its first key.
     root = parse(text, "f").root
     assert root is not None
     position = SourceMap(root).locate(path)

@@ -1,4 +1,4 @@
-"""What the emulator, AWS clients, Terraform and cdktf get to see of the environment."""
+"""Environment variables of the emulator, AWS clients, Terraform and cdktf."""
 
 from __future__ import annotations
 

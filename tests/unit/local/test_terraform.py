@@ -1,4 +1,4 @@
-"""Where the provider is looked for, what is decided, and what is written down."""
+"""Where the provider is searched, the decision, and the saved result."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_hardware.local import terraform
 from eks_hardware.local.terraform import Mirror, Source, TerraformError
 
 PLATFORM = "linux_amd64"
-# user_config, named_mirror, registry, mirror -> source; None stands for either, and for no source
+# user_config, named_mirror, registry, mirror -> source; None means either, and no source
 _DECISIONS = [
     ((True, None, None, None), Source.USER_CONFIG),
     ((False, True, None, None), Source.NAMED_MIRROR),
@@ -155,7 +155,7 @@ class TestUserConfig:
         file.parent.mkdir(exist_ok=True)
         file.write_text(self.OWN, encoding="utf-8")
         assert terraform.user_config({}, tmp_path) == file
-        # As Terraform does: the variable hides them, even when it names nothing.
+        # Like Terraform: the variable hides them, even if it names nothing.
         assert terraform.user_config({"TF_CLI_CONFIG_FILE": "/no/such/file"}, tmp_path) is None
 
 

@@ -1,4 +1,4 @@
-"""What cdktf and Terraform print is understood."""
+"""The output of cdktf and Terraform is parsed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from eks_hardware.local import terraform_output
 from eks_hardware.local.terraform_output import Progress, plain
 
-# As cdktf 0.21 printed it for Terraform 1.11: a chunk starts with the stack's name, the rest is indented.
+# Output of cdktf 0.21 for Terraform 1.11: a chunk starts with the stack's name, the rest is indented.
 _DEPLOY = """\
 toy  \x1b[0m\x1b[1mInitializing the backend...\x1b[0m
      \x1b[0m\x1b[1mInitializing provider plugins...\x1b[0m

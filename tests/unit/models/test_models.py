@@ -1,4 +1,4 @@
-"""Models: described, frozen, with valid defaults, and safe against text that Terraform would evaluate."""
+"""Models: described, frozen, with valid defaults, and protected against text that Terraform would evaluate."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ TRAINING = {"task": "training", "model": SHAPE}
 
 
 def described(**more: Any) -> dict[str, Any]:
-    """A node group that says what is to run rather than which types."""
+    """Return a node group that describes its workload instead of types."""
     return {"name": "described", "scaling": {"max": 1}, "workload": TRAINING, **more}
 
 
 def annotated(field: FieldInfo) -> Any:
-    """The annotation of a field with the limits that stand beside it."""
+    """Return the annotation of a field with its limits."""
     return typing.Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
 
 
@@ -66,7 +66,7 @@ def models_within(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def test_every_model_of_a_strategy_is_exported() -> None:
-    # NodeTemplate is what groups and pools have in common; no file has one.
+    # NodeTemplate contains the fields that groups and pools share; no file has one.
     assert {*models_within(Strategy), NodeTemplate} == set(MODELS)
 
 
@@ -103,7 +103,7 @@ HOSTILE = ["${path.root}", "a${b}", "%{ if true }", "a\nb", "a\x00b", "a\x1bb", 
 
 
 def text_leaves(annotation: Any) -> Iterator[Any]:
-    """Every annotation within that takes any text; models within are looked at on their own."""
+    """Return every annotation in it that accepts any text; nested models are checked separately."""
     origin = typing.get_origin(annotation)
     if annotation is str or (origin is typing.Annotated and typing.get_args(annotation)[0] is str):
         yield annotation
@@ -140,7 +140,7 @@ def test_no_field_takes_values_of_any_kind_but_json() -> None:
         for name, field in model.model_fields.items()
         if "Any" in str(field.annotation)
     ]
-    # All are JsonObject, which walks the values.
+    # All are JsonObject, which checks the values.
     assert sorted(loose) == [
         "AddonSpec.configuration",
         "Chart.values",
@@ -244,7 +244,7 @@ PATTERN = "string_pattern_mismatch"
         (NodeGroupSpec, group(update={"max_unavailable": 1, "max_unavailable_percentage": 1}), ["update_unavailable"]),
         (NodeGroupSpec, group(taints=[{"key": f"k{index}"} for index in range(50)]), ["too_long"]),
         (NodeGroupSpec, group(zones=["us-west-2a"]), [PATTERN]),
-        (NodeGroupSpec, group(zones=["usw2-lax1-az1"]), [PATTERN]),  # local zones hold no managed node groups
+        (NodeGroupSpec, group(zones=["usw2-lax1-az1"]), [PATTERN]),  # local zones do not support managed node groups
         (NodeGroupSpec, group(instance_types=[]), ["node_group_hardware"]),
         (NodeGroupSpec, described(), []),
         (NodeGroupSpec, described(instance_types=["g6.xlarge"]), ["node_group_hardware"]),
@@ -395,7 +395,7 @@ def test_cidrs_that_aws_does_not_take(cidr: str) -> None:
     assert caught.value.errors()[0]["type"] == "cidr_invalid"
 
 
-# --- where a model's own errors are in the file
+# --- positions of a model's own errors in the file
 
 POOLS = """\
 version: 1
@@ -452,7 +452,7 @@ def test_errors_of_a_pool_have_their_place() -> None:
     ],
 )
 def test_what_a_quota_counts(name: str, counts: bool) -> None:
-    """The model and the JSON Schema take the same names."""
+    """The model and the JSON Schema accept the same names."""
     named = Team.model_json_schema()["properties"]["quota"]["propertyNames"]["anyOf"]
     assert any(name in each.get("enum", ()) or re.fullmatch(each.get("pattern", "$"), name) for each in named) is counts
     given = {"name": "research", "quota": {name: 1}}
@@ -464,7 +464,7 @@ def test_what_a_quota_counts(name: str, counts: bool) -> None:
     assert [(each["type"], each["loc"]) for each in error.value.errors()] == [("field_value", ("quota", name, "[key]"))]
 
 
-# Terraform and the AWS provider refuse these, and say so only when they run.
+# Terraform and the AWS provider refuse these, but only when they run.
 @pytest.mark.parametrize(
     ("section", "refused", "taken"),
     [

@@ -23,14 +23,14 @@ def mixed() -> ResolvedStrategy:
 
 
 def places(resolved: ResolvedStrategy) -> Iterator[tuple[str, Row]]:
-    """Every place that ``eks-hardware explain`` prints."""
+    """Return every path that ``eks-hardware explain`` prints."""
     for section in sections(resolved):
         yield from ((f"{section.path}.{row.field}", row) for row in section.rows)
 
 
 @in_one_test("file", FILES, ids=lambda file: file.stem)
 def test_every_place_that_explain_prints_can_be_changed(file: Any) -> None:
-    """To what is there already: the value is of the type that the field says, and only the reason is another."""
+    """To its current value: the value has the field's type, and only the reason changes."""
     resolved = resolve(load_strategy(file).strategy)
     found = dict(places(resolved))
     changed = change(resolved, {place: row.value for place, row in found.items()}, because="ours")
@@ -38,7 +38,7 @@ def test_every_place_that_explain_prints_can_be_changed(file: Any) -> None:
     assert {place: str(row.reason) for place, row in places(changed)} == dict.fromkeys(found, "ours [caller]")
 
 
-# Place, value, and how it is read back.
+# Path, value, and how it is read back.
 CHANGES: dict[str, tuple[Any, Any]] = {
     "strategy.node_role_name": ("ours", lambda it: it.node_role_name),
     "network.gateway_endpoints": (["s3", "dynamodb"], lambda it: list(it.network.gateway_endpoints)),

@@ -1,4 +1,4 @@
-"""Control plane, access entries, add-ons, provider, backend, Karpenter's AWS side."""
+"""Control plane, access entries, add-ons, provider, backend, Karpenter's AWS resources."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_defaults_are_private_logged_and_encrypted() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_strategies_can_be_deployed_from_anywhere(name: str) -> None:
-    """Nobody is inside a VPC that the same apply makes: a private API would stop the first one half-way."""
+    """Terraform is outside a VPC that the same apply creates: a private API would stop the first apply halfway."""
     resolved = resolve(shipped(name))
     assert resolved.kubernetes.delivery == "helm"
     assert resolved.cluster.public_cidrs == ("0.0.0.0/0",)
@@ -69,7 +69,7 @@ def test_the_api_is_private_unless_stated() -> None:
 @in_one_test("name", SHIPPED)
 def test_overlays_on_every_shipped_strategy(name: str, overlay: str) -> None:
     given = shipped(name, overlay)
-    # Every shipped strategy installs charts, and an overlay cannot know where a team mirrors them.
+    # Every shipped strategy installs charts, and an overlay cannot know a team's mirror.
     expected = {"KUBERNETES_PRIVATE_CHARTS"} if overlay == "private" else {"ENDPOINT_OPEN"}
     assert {finding.code for finding in check(given, today=TODAY)} == expected
     network = resolve(given).network

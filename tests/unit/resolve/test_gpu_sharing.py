@@ -1,4 +1,4 @@
-"""What ``gpu_sharing`` resolves to: shares, labels, Bottlerocket settings, and the MIG facts behind them."""
+"""Resolved values of ``gpu_sharing``: shares, labels, Bottlerocket settings, and the MIG facts behind them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_sharing(
     fields = {"gpu_sharing": sharing} if sharing else {}
     al2023, bottlerocket = built(name, **fields), built(name, ami=BOTTLEROCKET, **fields)
     assert shares == al2023.gpu_shares
-    # Bottlerocket's plugin calls a slice as it calls a whole GPU.
+    # Bottlerocket's plugin uses the same name for a slice and a whole GPU.
     same = replace(shares, resource="nvidia.com/gpu") if shares and shares.mig_profile else shares
     assert same == bottlerocket.gpu_shares
     assert {key: value for key, value in al2023.labels.items() if key in SELECTORS} == labels
@@ -92,7 +92,7 @@ def test_sharing(
 
 
 def test_nothing_fits_an_al2023_node_before_its_gpus_are_cut() -> None:
-    """Until then the plugin shows whole GPUs, and the MIG manager may reboot the node under pods that got one."""
+    """Until then, the plugin shows whole GPUs, and the MIG manager can reboot the node under pods that got one."""
     pool = of_pool("p4d.24xlarge", gpu_sharing={"mig_profile": "1g.5gb"}, limits={"nvidia.com/gpu": 16})
     assert pool.limits == {"nvidia.com/mig-1g.5gb": "112", "cpu": "192"}
     (overlay,) = pool.overlays
@@ -106,7 +106,7 @@ def test_nothing_fits_an_al2023_node_before_its_gpus_are_cut() -> None:
 
 @pytest.mark.parametrize("built", [of_group, of_pool])
 def test_plugin_labels(built: Any) -> None:
-    """A Bottlerocket node with NVIDIA GPUs has nothing that a daemonset of a plugin looks for."""
+    """A Bottlerocket node with NVIDIA GPUs has no label that a plugin's daemonset selects."""
     assert built("g6.xlarge").labels["nvidia.com/gpu.present"] == "true"
     bottlerocket = built("g6.xlarge", ami=BOTTLEROCKET).labels
     assert "nvidia.com/gpu.present" not in bottlerocket
@@ -158,5 +158,5 @@ def test_slices_of_a_profile_fit_a_gpu() -> None:
 
 
 def _slices(profile: str) -> int:
-    """Compute slices of a profile: 3 of ``3g.20gb``."""
+    """Return the compute slices of a profile: 3 of ``3g.20gb``."""
     return int(profile.partition("g.")[0])

@@ -1,4 +1,4 @@
-"""Which charts are installed for which hardware and options, and that what the strategy says of them counts."""
+"""Charts for each hardware and option; the strategy's settings for them take precedence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def built(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **f
         # --- by hardware
         ([], {}, {}, []),
         ([group("g5.xlarge")], {}, {}, ["nvidia-device-plugin"]),
-        ([group("g5.xlarge", ami=BOTTLEROCKET)], {}, {}, []),  # has a device plugin of its own
+        ([group("g5.xlarge", ami=BOTTLEROCKET)], {}, {}, []),  # has its own device plugin
         (
             [group("g5.xlarge", ami=BOTTLEROCKET), group("g6.xlarge", "al2023")],
             {},
@@ -50,7 +50,7 @@ def built(*groups: dict[str, Any], kubernetes: dict[str, Any] | None = None, **f
             {},
             [*KARPENTER, "neuron-helm-chart", "aws-efa-k8s-device-plugin"],
         ),
-        # --- what is asked for
+        # --- requested charts
         ([group("g5.xlarge")], {}, {"gpu_operator": True}, ["gpu-operator"]),
         ([group("g5.xlarge")], {}, {"gpu_operator": True, "dcgm_exporter": True}, ["gpu-operator"]),
         ([group("g5.xlarge")], {}, {"dcgm_exporter": True}, ["nvidia-device-plugin", "dcgm-exporter"]),
@@ -110,7 +110,7 @@ def test_a_chart_is_as_the_strategy_says() -> None:
 @pytest.mark.parametrize(
     ("given", "controller", "definitions"),
     [
-        ({"karpenter": {"version": "1.13.0"}}, "1.13.0", "1.13.0"),  # the definitions go with the controller
+        ({"karpenter": {"version": "1.13.0"}}, "1.13.0", "1.13.0"),  # the CRDs are removed with the controller
         ({"karpenter": {"version": "1.13.0"}, "karpenter-crd": {"version": "1.13.1"}}, "1.13.0", "1.13.1"),
         ({"karpenter": {"repository": "oci://mirror.example.com"}}, None, None),
     ],

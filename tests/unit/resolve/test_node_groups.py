@@ -1,4 +1,4 @@
-"""What follows from a node group's instance types, and that every override takes effect."""
+"""Values that are derived from a node group's instance types, and that every override takes effect."""
 
 from __future__ import annotations
 
@@ -105,10 +105,10 @@ def test_hardware(
         ("t3.nano", {}, True, 18),  # 1 x 1 x 16 + 2
         ("c7i.4xlarge", {}, False, 110),  # 16 vCPUs
         ("c7i.8xlarge", {}, False, 250),  # 32 vCPUs
-        (["m6i.xlarge", "t3.nano"], {}, False, 34),  # the least
-        ("hpc6id.32xlarge", {"efa": True}, False, 250),  # its one interface is `efa`, with addresses
+        (["m6i.xlarge", "t3.nano"], {}, False, 34),  # the lowest
+        ("hpc6id.32xlarge", {"efa": True}, False, 250),  # its only interface is `efa`, with addresses
         ("m6i.xlarge", {"kubelet": {"max_pods": 17}}, True, 17),
-        ("p6e-gb200.36xlarge", {}, False, None),  # its limits are not known
+        ("p6e-gb200.36xlarge", {}, False, None),  # its limits are unknown
     ],
 )
 def test_max_pods(
@@ -220,11 +220,11 @@ def test_capacity(
     )
 
 
-# --- overrides: one a field of NodeGroup and of the models below it
+# --- overrides: one per field of NodeGroup and of the models below it
 
 OWN_TAINT = ResolvedTaint("team", "a", "NO_EXECUTE")
 OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [
-    # field, what the strategy says, resolved field, resolved value
+    # field, strategy value, resolved field, resolved value
     ("workload", {"workload": "inference"}, "workload", "inference"),
     ("scaling.min", {"scaling": {"min": 2, "max": 4}}, "min_size", 2),
     ("scaling.desired", {"scaling": {"desired": 3, "max": 4}}, "desired_size", 3),

@@ -1,4 +1,4 @@
-"""What follows from a node pool: its types, zones, image, limits, and that every override takes effect."""
+"""Values that are derived from a node pool: types, zones, image, limits, and that every override takes effect."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def cluster_with(*given: dict[str, Any], karpenter: dict[str, Any] | None = None
 
 
 def built(*types: str, karpenter: dict[str, Any] | None = None, network: Any = None, **fields: Any) -> ResolvedNodePool:
-    """A resolved GPU pool, of p4d.24xlarge unless something else is asked for."""
+    """Return a resolved GPU pool, with p4d.24xlarge by default."""
     hardware = {"instance_families", "accelerator"} & set(fields)
     kinds = {} if hardware else {"instance_types": list(types or ["p4d.24xlarge"])}
     resolved = cluster_with(gpu_pool(**kinds, **fields), karpenter=karpenter, network=network or {})
     return resolved.node_pools[0]
 
 
-# --- which types
+# --- selection of types
 
 
 def types_of(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
@@ -55,23 +55,23 @@ def types_of(region: str = "us-west-2", **fields: Any) -> tuple[str, ...]:
     [
         ({"instance_types": ["g6.xlarge", "g5.xlarge"]}, ("g6.xlarge", "g5.xlarge")),
         ({"instance_types": ["g6.xlarge", "g99.xlarge"]}, ()),  # INSTANCE_TYPE_UNKNOWN
-        ({"instance_types": ["m7i.metal-24xl"]}, ("m7i.metal-24xl",)),  # what is written out is meant
+        ({"instance_types": ["m7i.metal-24xl"]}, ("m7i.metal-24xl",)),  # explicit types are kept
         ({"accelerator": "h100"}, ("p5.4xlarge", "p5.48xlarge")),
         ({"accelerator": "h100", "instance_sizes": ["48xlarge"]}, ("p5.48xlarge",)),
         ({"accelerator": "trainium"}, ("trn1.2xlarge", "trn1.32xlarge", "trn1n.32xlarge")),
         ({"instance_families": ["trn1"], "efa": True}, ("trn1.32xlarge",)),
         ({"instance_families": ["inf2", "inf1"], "instance_sizes": ["xlarge"]}, ("inf2.xlarge", "inf1.xlarge")),
         ({"instance_families": ["g6f"]}, ("g6f.large", "g6f.xlarge", "g6f.2xlarge", "g6f.4xlarge")),
-        ({"accelerator": "l4", "instance_sizes": ["2xlarge"]}, ("g6.2xlarge",)),  # g6f.2xlarge has a quarter
+        ({"accelerator": "l4", "instance_sizes": ["2xlarge"]}, ("g6.2xlarge",)),  # g6f.2xlarge has a quarter of a GPU
         ({"instance_families": ["g5g"], "instance_sizes": ["metal"]}, ()),
         ({"instance_families": ["p3"]}, ()),  # withdrawn
         ({"instance_families": ["trn2"]}, ()),  # not offered in us-west-2
-        ({"instance_families": ["g7"], "instance_sizes": ["2xlarge"]}, ()),  # no image of EKS has its driver
+        ({"instance_families": ["g7"], "instance_sizes": ["2xlarge"]}, ()),  # no EKS image has its driver
         (
             {"instance_families": ["g7"], "instance_sizes": ["2xlarge"], "ami": {"image_id": "ami-01234567"}},
             ("g7.2xlarge",),
         ),
-        ({"instance_families": ["f2"]}, ()),  # Karpenter does not know the accelerator
+        ({"instance_families": ["f2"]}, ()),  # Karpenter does not support the accelerator
         ({"region": "eu-west-1", "instance_families": ["g6"]}, ()),
     ],
 )
@@ -167,9 +167,9 @@ def test_bottlerocket_gives_neuron_devices_to_pods() -> None:
         ({"zones": ["usw2-az4"]}, {}, ("usw2-az4",)),
         ({"zones": ["usw2-az2", "usw2-az1"]}, {}, ("usw2-az1", "usw2-az2")),
         ({"instance_families": ["trn1"]}, {"zones": 2}, ("usw2-az1",)),
-        # One type is enough: Karpenter takes the zone that has it.
+        # One type is enough: Karpenter uses the zone that has it.
         ({"instance_types": ["trn1.2xlarge", "inf2.xlarge"]}, {}, ("usw2-az1", "usw2-az2", "usw2-az3")),
-        # A reservation's zone alone, or beside those of what is bought otherwise.
+        # A reservation's zone, alone or with those of other capacity.
         ({"capacity": ["reserved"], "reservations": [RESERVATION]}, {}, ("usw2-az4",)),
         (
             {"capacity": ["reserved", "on-demand"], "reservations": [RESERVATION]},
@@ -252,7 +252,7 @@ def test_no_image_moves_alone() -> None:
     ("fields", "expected"),
     [
         ({"instance_types": ["p5.48xlarge"], "limits": {"nvidia.com/gpu": 16}}, {"nvidia.com/gpu": "16", "cpu": "384"}),
-        # The type with the most CPUs a GPU: g5.16xlarge.
+        # The type with the most CPUs per GPU: g5.16xlarge.
         ({"instance_families": ["g5"], "limits": {"nvidia.com/gpu": 4}}, {"nvidia.com/gpu": "4", "cpu": "256"}),
         (
             {"instance_families": ["g5"], "limits": {"nvidia.com/gpu": "4", "cpu": 48, "nodes": 3}},
@@ -266,7 +266,7 @@ def test_no_image_moves_alone() -> None:
             {"instance_types": ["m7i.xlarge"], "limits": {"cpu": "512000m", "memory": "1Ti"}},
             {"cpu": "512000m", "memory": "1Ti"},
         ),
-        # A strategy counts GPUs, Karpenter what a node advertises.
+        # A strategy counts GPUs, Karpenter the resources that a node advertises.
         (
             {
                 "instance_types": ["g5.xlarge"],
@@ -302,7 +302,7 @@ def test_limits(fields: dict[str, Any], expected: dict[str, str]) -> None:
                 CapacityOverlay("pool-16", ("g5.12xlarge",), {"nvidia.com/gpu": "16"}),
             ),
         ),
-        # A pod that wants a whole GPU must not get a node made that has shares under another name.
+        # Karpenter must not launch a node with shares under another name for a pod that requests a whole GPU.
         (
             {"instance_types": ["g5.xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 4, "rename": True}}},
             (CapacityOverlay("pool-4", ("g5.xlarge",), {"nvidia.com/gpu": "0", "nvidia.com/gpu.shared": "4"}),),
@@ -323,7 +323,7 @@ def test_overlays(fields: dict[str, Any], expected: tuple[CapacityOverlay, ...])
         ({"capacity": ["spot", "on-demand"]}, ("spot", "on-demand"), "demo/pool"),
         ({"capacity": ["capacity-block"], "reservations": [RESERVATION]}, ("reserved",), None),
         ({"capacity": ["capacity-block", "reserved"], "reservations": [RESERVATION]}, ("reserved",), None),
-        # One EC2NodeClass serves both: a placement group would leave the reservation unused.
+        # One EC2NodeClass is for both: a placement group would leave the reservation unused.
         ({"capacity": ["reserved", "on-demand"], "reservations": [RESERVATION]}, ("reserved", "on-demand"), None),
         (
             {"capacity": ["reserved"], "reservations": [RESERVATION], "placement_group": "cluster"},
@@ -359,7 +359,7 @@ def test_no_placement_group_without_efa_or_for_a_type_that_cannot() -> None:
     ("name", "efa", "written"),
     [
         ("p4d.24xlarge", True, 5),
-        # Karpenter would offer EFA on it, which such a node cannot give to a pod.
+        # Karpenter would offer EFA on it, which such a node cannot provide to a pod.
         ("g6e.48xlarge", False, 1),
         ("g6.xlarge", False, 0),
     ],
@@ -375,11 +375,11 @@ def test_huge_pages_of_efa_nodes_are_told_to_karpenter() -> None:
     (overlay,) = built("p5.48xlarge", efa=True).overlays
     assert (overlay.name, overlay.instance_types) == ("pool-huge-pages-10256", ("p5.48xlarge",))
     assert overlay.capacity == {"hugepages-2Mi": "10256Mi"}
-    # Less is promised of a small node, for which AWS names two figures.
+    # A small node, for which AWS documents two figures, uses the lower one.
     (small,) = built("g6.8xlarge", efa=True).overlays
     assert small.capacity == {"hugepages-2Mi": "3520Mi"}
     assert built("p5.48xlarge").overlays == ()
-    # Bottlerocket sets 110 pages of 2 MiB a vCPU aside, unless its settings have a number.
+    # Bottlerocket reserves 110 pages of 2 MiB per vCPU, unless its settings have a number.
     rocket = {"efa": True, "ami": {"family": "bottlerocket"}}
     assert [each.capacity for each in built("p5.48xlarge", **rocket).overlays] == [{"hugepages-2Mi": "42240Mi"}]
     for pages, told in (("2564", [{"hugepages-2Mi": "5128Mi"}]), ("0", [])):
@@ -488,7 +488,7 @@ def test_max_pods_are_the_least_of_the_types_and_leave_out_what_is_not_known() -
     assert built("g5.48xlarge").kubelet["maxPods"] == 250
 
 
-# --- overrides: one a field of NodePool and of the models below it
+# --- overrides: one per field of NodePool and of the models below it
 
 OWN_TAINT = ResolvedTaint("team", "a", "NO_EXECUTE")
 OVERRIDES: list[tuple[str, dict[str, Any], str, Any]] = [

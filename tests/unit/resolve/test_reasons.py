@@ -1,4 +1,4 @@
-"""Every resolved value has a reason, and nothing that is resolved can be changed."""
+"""Every resolved value has a reason, and resolved data is immutable."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def resolved_within(value: Any) -> Iterator[Resolved]:
 
 
 def mutable_within(value: Any, path: str) -> Iterator[str]:
-    """Paths of everything that could be changed."""
+    """Return the paths of everything that could be changed."""
     if value is None or isinstance(value, str | int | float | Enum):
         return
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""Each resolved class has one class that derives it: a method for each field, of the field's type."""
+"""One class derives each resolved class: a method for each field, with the field's type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shared storage: zones, add-ons with their permissions, and what nodes run to mount it."""
+"""Shared storage: zones, add-ons with their permissions, and the mount setup of nodes."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_buckets_that_are_read_are_not_written() -> None:
 
 
 def test_the_most_buckets_fit_into_a_role() -> None:
-    """IAM allows 10,240 characters for all inline policies of a role, white space not counted.
+    """IAM allows 10,240 characters for all inline policies of a role, without white space.
 
     Source: https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
     """

@@ -1,4 +1,4 @@
-"""User data as text: golden files, and that any settings give a document that parses."""
+"""User data as text: golden files, and a document that parses for any settings."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_kubelet_settings_on_both_systems() -> None:
     assert bottlerocket["container-registry"] == MIRRORS["container-registry"]
 
 
-# --- whatever the settings, the text parses to them
+# --- for any settings, the text parses to them
 
 
 def test_null_is_left_out_of_toml() -> None:

@@ -63,7 +63,7 @@ def test_every_group_has_zones_that_offer_its_types(name: str, overlay: str | No
 def test_a_zone_more_leaves_the_control_plane_where_it_is(
     region: str, before: dict[str, Any], after: dict[str, Any], groups: list[dict[str, Any]]
 ) -> None:
-    """EKS refuses another set of zones for a cluster that exists (aws/containers-roadmap#170)."""
+    """EKS refuses to change the zones of an existing cluster (aws/containers-roadmap#170)."""
     first = resolve(strategy(region=region, network=before)).network
     second = resolve(strategy(*groups, region=region, network=after)).network
     assert len(second.zone_ids) > len(first.zone_ids)
@@ -90,7 +90,7 @@ BLOCK = {"capacity": "capacity-block", "reservation": {"id": "cr-01234567", "zon
         # usw2-az1 and -az4 have it.
         ("us-west-2", {}, TRN1, ("usw2-az1",)),
         ("us-west-2", {"zones": ["usw2-az2", "usw2-az3", "usw2-az4"]}, TRN1, ("usw2-az4",)),
-        # No zone of the first three has it: one is added.
+        # None of the first three zones has it: one is added.
         ("us-east-1", {}, TRN1, ("use1-az4",)),
         ("us-east-1", {"zones": 2}, {"instance_types": ["trn1.32xlarge"]}, ("use1-az4",)),
         ("us-west-2", {}, {"instance_types": ["p5.48xlarge"], "efa": True, **BLOCK}, ("usw2-az4",)),
@@ -153,7 +153,9 @@ def test_a_pinned_group_does_not_take_another_group_along(place: int) -> None:
 
 
 class FakeCatalogue:
-    """Two zones where the control plane may be, behind one where it may not, and one type in the last two of all."""
+    """Catalogue with two zones for the control plane, after one that does not support it, and one type in the last two
+    of all.
+    """
 
     def zone_ids(self, _region: str) -> tuple[str, ...]:
         return ("use1-az1", "use1-az2", "use1-az3", "use1-az5")

@@ -1,4 +1,4 @@
-"""Every code that something can raise is explained, and none that nothing raises: read from the source itself."""
+"""Every code that can be raised is explained, and no others: read from the source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helpers.paths import ROOT
 
 FOLDERS = ("config", "constructs", "eks_hardware", "stacks")
 
-# What makes a finding, and which of its arguments is the code. A model's error type is its code in lower case.
+# Constructors of findings, and their code argument. A model's error type is its code in lower case.
 MAKERS = {
     "Diagnosis": 0,
     "Finding": 0,
@@ -27,7 +27,7 @@ MAKERS = {
 SHARED_HELPERS = {"invalid": 0, "refuse_second": 2}
 DOCTOR_MAKERS = {"error": 0, "warning": 0}
 
-# Functions that hand on what stands elsewhere: in the registry, in a table, or in a pair of code and message.
+# Functions that pass on a code from the registry, from a table, or from a pair of code and message.
 FORWARDING = {
     ("eks_hardware/models/base.py", "_is_not_evaluated"),
     ("eks_hardware/models/base.py", "_json"),
@@ -39,7 +39,7 @@ FORWARDING = {
     ("eks_hardware/advisor/ranking/workload_file.py", "request_of"),
 }
 
-# What a rule finds in a strategy, and these in a file of another kind.
+# Codes that rules find in a strategy, and these in files of another kind.
 LIKE_A_RULE = {"REGION_UNKNOWN"}
 
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+")
@@ -47,7 +47,7 @@ _ERROR_TYPE = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)+")
 
 
 class Raised(NamedTuple):
-    """A place in the source that makes a finding; ``code`` is empty where it is not written there."""
+    """Place in the source that creates a finding; ``code`` is empty if it is not written there."""
 
     file: str
     function: str
@@ -55,7 +55,7 @@ class Raised(NamedTuple):
 
 
 def _functions(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Every node, with the name of the innermost function that it is in."""
+    """Yield every node, with the name of the innermost function around it."""
     waiting = [("", tree)]
     while waiting:
         name, node = waiting.pop()
@@ -78,7 +78,7 @@ def _text(node: ast.AST | None) -> str:
 
 
 def _helpers(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """A file's own functions and classes that take a ``code``, and where among their arguments."""
+    """Return a file's own functions and classes that accept a ``code``, and its argument position."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             made_by = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
@@ -106,13 +106,13 @@ def _of_calls(file: str, tree: ast.AST, makers: dict[str, int]) -> Iterator[Rais
             position = makers[called]
             given = [each.value for each in node.keywords if each.arg == "code"]
             argument = given[0] if given else args[position] if position < len(args) else None
-            # `code`: whoever calls this function has written it down.
+            # `code`: the function's callers state it.
             if not (isinstance(argument, ast.Name) and argument.id == "code"):
                 yield Raised(file, function, _text(argument).upper())
 
 
 def _of_faults(file: str, tree: ast.AST) -> Iterator[Raised]:
-    """Models put some errors together before they raise them: ``("text_template", "contains ...")``."""
+    """Models build some errors before they raise them: ``("text_template", "contains ...")``."""
     for function, node in _functions(tree):
         if isinstance(node, ast.Tuple) and len(node.elts) == 2:
             kind, message = map(_text, node.elts)
@@ -121,7 +121,7 @@ def _of_faults(file: str, tree: ast.AST) -> Iterator[Raised]:
 
 
 def _of_translation(file: str, tree: ast.AST) -> Iterator[Raised]:
-    """The codes of pydantic's own errors: in a table, and what a function returns for the rest."""
+    """The codes of pydantic's own errors: in a table, and the return value of a function for the rest."""
     for function, node in _functions(tree):
         if isinstance(node, ast.Tuple) and node.elts and _CODE.fullmatch(_text(node.elts[0])):
             yield Raised(file, function, _text(node.elts[0]))
@@ -137,7 +137,7 @@ def _in_file(path: Path) -> Iterator[Raised]:
     if not file.startswith("eks_hardware/models/") and not any(name in text for name in makers):
         return
     tree = ast.parse(text)
-    # The codes of the advisor's gates and misses are no findings.
+    # The codes of the advisor's gates and misses are not findings.
     helpers = {} if file.startswith("eks_hardware/advisor/") else dict(_helpers(tree))
     yield from _of_calls(file, tree, {**SHARED_HELPERS, **helpers, **MAKERS, **doctor})
     if file.startswith("eks_hardware/models/"):
@@ -148,7 +148,7 @@ def _in_file(path: Path) -> Iterator[Raised]:
 
 @cache
 def raised() -> tuple[Raised, ...]:
-    """Every place that makes a finding, but for the rules of the registry, whose codes stand in the registry."""
+    """Return every place that creates a finding, except for rules, whose codes are in the registry."""
     files = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
     return tuple(each for path in files for each in _in_file(path))
 
@@ -158,12 +158,12 @@ def codes_outside_the_registry() -> set[str]:
 
 
 def test_every_code_can_be_read_from_the_source() -> None:
-    """A code that is put together at run time would be missed by the tests below: write it out, or forward it."""
+    """The tests below would miss a code that is built at run time: write it out, or pass it on."""
     assert {(each.file, each.function) for each in raised() if not each.code} - FORWARDING == set()
 
 
 def test_the_source_is_read_rightly() -> None:
-    """One of each way to raise a finding, and nothing that is no code."""
+    """One for each way to raise a finding, and other calls."""
     found = codes_outside_the_registry()
     assert {"FILE_EMPTY", "FILE_UNREADABLE", "YAML_DEPTH", "OVERLAY_NAME", "STRATEGY_PATH"} <= found
     assert {"FIELD_MISSING", "FIELD_UNKNOWN", "FIELD_RANGE", "FIELD_VALUE"} <= found

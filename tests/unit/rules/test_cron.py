@@ -1,4 +1,4 @@
-"""Cron schedules: which Karpenter takes."""
+"""Cron schedules: the ones that Karpenter accepts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each rule with what breaks it and what just does not."""
+"""Each rule with a strategy that breaks it and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ CONTROL_PLANE = {"key": "node-role.kubernetes.io/control-plane"}
 
 
 def tainted(*taints: dict[str, Any]) -> dict[str, Any]:
-    """A cluster whose only nodes have some taints."""
+    """Return a cluster whose only nodes have taints."""
     return {"node_groups": [group(scaling={"min": 2, "max": 2}, taints=list(taints))]}
 
 
 def coredns(*tolerations: Any) -> dict[str, Any]:
-    """The add-on with tolerations."""
+    """Return the add-on with tolerations."""
     return cluster(addons={"coredns": {"configuration": {"tolerations": list(tolerations)}}})
 
 
@@ -302,7 +302,7 @@ CASES = [
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a"}])]},
         {"node_groups": [group(scaling={"min": 1, "max": 2}, taints=[{"key": "a", "effect": "PREFER_NO_SCHEDULE"}])]},
     ),
-    # What CoreDNS tolerates by itself.
+    # CoreDNS's own tolerations.
     Case("NODES_ALL_TAINTED", "node_groups", tainted(CRITICAL, {"key": "a"}), tainted(CRITICAL)),
     Case(
         "NODES_ALL_TAINTED",
@@ -310,7 +310,7 @@ CASES = [
         tainted({**CONTROL_PLANE, "effect": "NoExecute"}),
         tainted({**CONTROL_PLANE, "effect": "NO_SCHEDULE"}),
     ),
-    # What the strategy makes it tolerate.
+    # Tolerations from the strategy.
     *(
         Case(
             "NODES_ALL_TAINTED",
@@ -394,8 +394,8 @@ CASES = [
     ),
 ]
 
-# EFA_UNKNOWN_LAYOUT: every type of the catalogue has a layout; test_efa_unknown_layout takes one away.
-# The second has its case beside those of the other pools.
+# EFA_UNKNOWN_LAYOUT: every type of the catalogue has a layout; test_efa_unknown_layout removes one. The second has its
+# case with those of the other pools.
 OWN_TEST = {"EFA_UNKNOWN_LAYOUT", "POOL_EFA_UNSUPPORTED"}
 
 
@@ -404,7 +404,7 @@ def test_rule(case: Case) -> None:
     check_case(case)
 
 
-# Modules of eks_hardware/rules whose rules stand in this table; the others have a table in a file of their own.
+# Modules of eks_hardware/rules whose rules are in this table; the others have a table in a separate file.
 HERE = ("cluster", "hardware", "storage")
 ELSEWHERE = {
     "access": "access",
@@ -478,7 +478,7 @@ def test_efa_unknown_layout() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_shipped_strategies_have_one_finding(name: str) -> None:
-    """Their API is open, so that the first apply works from anywhere; who reads the warning narrows it."""
+    """Their API is open, so that the first apply works from anywhere; the warning says to narrow it."""
     assert [finding.code for finding in check(shipped(name), today=TODAY)] == ["ENDPOINT_OPEN"]
 
 
@@ -495,7 +495,7 @@ def test_shipped_strategies_have_one_finding(name: str) -> None:
         ("1.34", "2027-12-03", {"KUBERNETES_VERSION_UNSUPPORTED"}),
         ("1.31", "2026-11-26", {"KUBERNETES_VERSION_ENDING"}),
         ("1.31", "2026-11-27", {"KUBERNETES_VERSION_UNSUPPORTED"}),
-        ("1.36", "2030-01-01", {"KUBERNETES_VERSION_ENDING"}),  # the end of extended support is not known
+        ("1.36", "2030-01-01", {"KUBERNETES_VERSION_ENDING"}),  # the end of extended support is unknown
         ("1.35", "2026-12-26", set()),
         ("1.35", "2026-12-27", {"KUBERNETES_VERSION_ENDING"}),
     ],

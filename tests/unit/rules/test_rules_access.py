@@ -1,4 +1,4 @@
-"""Rules about access entries, ARNs and accounts: each with what breaks it and what just does not."""
+"""Rules about access entries, ARNs and accounts: a strategy that breaks each, and a similar one that does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules about EKS add-ons: each with what breaks it and what just does not."""
+"""Rules about EKS add-ons: each with a strategy that breaks it and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ CASES = [
         environment(ENABLE_POD_ENI=True),
         environment(ENABLE_POD_ENI="true"),
     ),
-    # m6i.xlarge: 4 interfaces of 15 addresses, one of which is its own, and two pods on the node's network.
+    # m6i.xlarge: 4 interfaces with 15 addresses, one of them its own, and two pods on the node's network.
     Case(
         "ADDON_WIRING",
         f"{CNI}.configuration.env.ENABLE_PREFIX_DELEGATION",

@@ -1,4 +1,4 @@
-"""The budget: what is refused, what is only warned of, and what the message says to do."""
+"""The budget: errors, warnings, and suggestions in the messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def given(usd: float, *groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
     return {"budget": {"usd_per_month_at_max": usd}, "node_groups": [SYSTEM, *groups], **fields}
 
 
-# 4 x p4d.24xlarge in us-west-2 are 64,116 USD a month, and everything together is 64,926.97.
+# 4 x p4d.24xlarge in us-west-2 are 64,116 USD per month, and the total is 64,926.97.
 GPU = group("p4d.24xlarge")
 BLOCK = group(
     "p5en.48xlarge",
@@ -34,11 +34,11 @@ L4 = pool("l4", instance_types=["g6.xlarge"], limits={"nvidia.com/gpu": 10})
 CASES = [
     Case("BUDGET_EXCEEDED", FIELD, bad=given(64_926, GPU), good=given(64_928, GPU)),
     Case("BUDGET_EXCEEDED", FIELD, bad=given(6000, **pools(L4)), good=given(7000, **pools(L4))),
-    # What is known is too much already.
+    # The known costs already exceed it.
     Case("BUDGET_EXCEEDED", FIELD, bad=given(100, BLOCK), good=given(100_000, GPU)),
     Case("BUDGET_UNKNOWN", FIELD, bad=given(500_000, BLOCK), good=given(500_000, GPU)),
     Case("BUDGET_UNKNOWN", FIELD, bad=given(500_000, group("p5e.48xlarge")), good=given(500_000, GPU)),
-    # The first type has a price; EKS may take the other one.
+    # The first type has a price, but EKS may use the other one.
     Case(
         "BUDGET_UNKNOWN",
         FIELD,
@@ -59,7 +59,7 @@ def test_every_rule_has_a_case() -> None:
 
 
 def costs(changes: dict[str, Any]) -> float:
-    """What a strategy costs a month at its max, as far as it is known."""
+    """Return the known cost of a strategy per month at its maximum."""
     return cost_of(resolve(Strategy.model_validate(document(**changes))), today=TODAY).usd_per_month("max")
 
 
@@ -108,7 +108,7 @@ def test_no_group_alone_is_enough() -> None:
 
 
 def test_lowers_the_limits_of_a_pool() -> None:
-    # 10 x g6.xlarge are 5,875.04 USD a month with 310 USD of volumes.
+    # 10 x g6.xlarge are 5,875.04 USD per month with 310 USD for volumes.
     text = message(given(6000, **pools(L4)))
     assert "lower karpenter.node_pools[l4].limits[nvidia.com/gpu] to 8" in text
     assert codes(given(6000, **pools({**L4, "limits": {"nvidia.com/gpu": 8}}))) == []
@@ -119,7 +119,7 @@ def test_lowers_the_limits_of_a_pool() -> None:
     [
         ({"instance_types": ["m7i.xlarge"]}, {"memory": "512Gi"}, 3000, {"memory": "230Gi"}),
         ({"instance_families": ["g6"]}, {"nvidia.com/gpu": 16, "cpu": 512}, 9000, {"nvidia.com/gpu": 3, "cpu": 105}),
-        # Less than one node of eight GPUs.
+        # Less than one node with eight GPUs.
         ({"instance_types": ["p4d.24xlarge"]}, {"nvidia.com/gpu": 16}, 12_000, None),
     ],
 )

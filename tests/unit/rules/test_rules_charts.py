@@ -1,4 +1,4 @@
-"""Rules about the settings of charts: what breaks each, and what just does not."""
+"""Rules about chart settings: a strategy that breaks each, and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KARPENTER = "kubernetes.charts.karpenter"
 
 
 def kubernetes(**fields: Any) -> dict[str, Any]:
-    # Nothing is installed on the cluster by Terraform: rules about that are not these.
+    # Terraform installs nothing on the cluster, so rules about that do not apply.
     return {"kubernetes": {"delivery": "manifests", **fields}}
 
 
@@ -112,13 +112,13 @@ CASES = [
     ),
     Case(
         "CHART_VALUE_DERIVED",
-        f"{KARPENTER}.values.settings",  # nothing there is left
+        f"{KARPENTER}.values.settings",  # no field left
         karpenter(values={"settings": None}),
         karpenter(values={"settings": {}}),
     ),
     Case(
         "CHART_VALUE_DERIVED",
-        f"{KARPENTER}.values.replicas",  # in a version whose values are not known, too
+        f"{KARPENTER}.values.replicas",  # also in a version with unknown values
         karpenter(version="1.14.0", values={"replicas": 3}),
         karpenter(version="1.14.0", values={"logLevel": "debug"}),
         frozenset({"CHART_VALUES_UNCHECKED"}),

@@ -1,4 +1,4 @@
-"""Rules about how charts get onto the cluster: each with what breaks it and what just does not."""
+"""Rules about chart delivery: each with a strategy that breaks it and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_ADMIN = frozenset({"CLUSTER_NO_ADMIN"})
 
 
 def karpenter(cluster: dict[str, Any] = OPEN, **fields: Any) -> dict[str, Any]:
-    """Charts that Terraform installs through an API that it reaches, as an administrator."""
+    """Return charts that Terraform installs through a reachable API, as an administrator."""
     return {"karpenter": {}, "kubernetes": HELM, "cluster": cluster, **fields}
 
 
@@ -67,7 +67,7 @@ CASES = [
         "KUBERNETES_API_PRIVATE",
         PUBLIC_CIDRS,
         {"node_groups": [SYSTEM, group("g5.xlarge")], "kubernetes": HELM},
-        # Bottlerocket brings its device plugin along: nothing is installed.
+        # Bottlerocket includes its device plugin: nothing is installed.
         {"node_groups": [SYSTEM, group("g5.xlarge", ami={"family": "bottlerocket"})], "kubernetes": HELM},
     ),
     Case(
@@ -119,7 +119,7 @@ CASES = [
     Case(
         "KUBERNETES_PRIVATE_CHARTS",
         "network.private",
-        # Also with manifests: the nodes pull the images.
+        # Also with manifests, because the nodes pull the images.
         {**PRIVATE, "karpenter": {}, "kubernetes": mirrored("karpenter")},
         {**PRIVATE, "kubernetes": {}},
     ),
@@ -168,7 +168,7 @@ STRATEGIES: dict[str, Strategy] = {
 
 @in_one_test("name", STRATEGIES)
 def test_rules_know_what_is_installed(name: str) -> None:
-    """Rules look at strategies that cannot be resolved, and so find the charts themselves."""
+    """Rules also check strategies that cannot be resolved, so they find the charts themselves."""
     context = Context(STRATEGIES[name], load(), TODAY)
     resolved = resolve(STRATEGIES[name])
     assert charts(context) == set(resolved.kubernetes.charts)

@@ -52,7 +52,7 @@ CASES = [
         {**one("p5.48xlarge", **slices("1g.5gb")), **OPERATOR},
         {**one("p5.48xlarge", **slices("1g.10gb")), **OPERATOR},
     ),
-    # one of the types has it, the other has not
+    # one of the types has it, the other does not
     Case(
         "MIG_UNSUPPORTED",
         f"{GPU}.gpu_sharing.mig_profile",
@@ -193,7 +193,7 @@ def test_the_message_says_what_there_is(name: str, profile: str, words: tuple[st
 
 
 def test_no_rule_trips_over_unknown_types() -> None:
-    """Another rule says what is wrong."""
+    """Another rule reports the mistake."""
     given = Strategy.model_validate(
         document(group("p5.49xlarge", **slices("1g.10gb")), kubernetes={"prometheus": True})
     )

@@ -1,4 +1,4 @@
-"""``ignore``: warnings that a strategy silences, and what it may not silence."""
+"""``ignore``: warnings that a strategy silences, and findings that it cannot silence."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ CASES = [
         given(ignored("EFA_SPOT", "node_groups[gpu]"), SPOT),
         frozenset({"EFA_SPOT", "ENDPOINT_OPEN"}),
     ),
-    # What is said about the list itself cannot be silenced with it.
+    # Findings about the list itself cannot be silenced by it.
     Case(
         "IGNORE_UNUSED",
         "ignore[0].path",

@@ -86,7 +86,7 @@ CASES = [
         bottlerocket("1.61.0-0a1b2c3d", kubernetes="1.36"),
     ),
     Case("AMI_RELEASE_UNKNOWN", RELEASE, release("1.35.0-20260714"), release("1.35.6-20260714")),
-    # newer than what was read
+    # newer than the recorded releases
     Case("AMI_RELEASE_UNKNOWN", RELEASE, release("1.35.2-20260625"), release("1.35.2-20260818")),
     Case("AMI_RELEASE_UNRECORDED", RELEASE, release("1.35.2-20260311"), release("1.35.2-20260318")),
     Case("AMI_RELEASE_UNRECORDED", RELEASE, release("1.35.6-20260713"), release("1.35.6-20260715")),
@@ -100,7 +100,7 @@ CASES = [
         efa("c6in.32xlarge", "1.35.2-20260318"),
         efa("c6in.32xlarge", "1.35.5-20260610"),
     ),
-    # accelerated images have had it for long
+    # accelerated images have had it for a long time
     Case(
         "EFA_DRIVER_MISSING",
         RELEASE,
@@ -130,7 +130,7 @@ def test_which_rules_warn() -> None:
 
 
 def test_every_recorded_release_is_good() -> None:
-    """Of each Kubernetes version: those that were published for it are found to be so, bad ones apart."""
+    """For each Kubernetes version, its published releases are accepted, except bad ones."""
     bad = {fact["version"][1:] for fact in facts.karpenter()["ami_aliases"]["known_bad"]["al2023"]}
     for day, versions in facts.ami_releases()["al2023"]["kubelets"].items():
         for kubelet in versions.split():
@@ -168,6 +168,6 @@ def test_a_release_of_all_pools_is_named_once() -> None:
 
 @pytest.mark.parametrize("text", ["0", "-", "1.35.6-", "latest", "1.35.6-00000000", "1.35.6-20260714-1"])
 def test_no_rule_trips_over_a_release(text: str) -> None:
-    """Whatever the type and the text, there is an answer."""
+    """Any type and text has an answer."""
     for name in ("m6i.xlarge", "p5.49xlarge"):
         assert ("AMI_RELEASE_FORMAT", RELEASE) in codes(release(text, name))

@@ -1,6 +1,6 @@
-"""Rules about Karpenter and its node pools: what breaks each and what just does not.
+"""Rules about Karpenter and its node pools: a strategy that breaks each and a similar one that does not.
 
-Rules that hold for node groups too have their groups' cases in ``test_rules``, and those of pools here.
+``test_rules`` has the cases with groups for rules that also apply to node groups; this file has those with pools.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIRST = f"{POOL}.instance_types[0]"
 
 
 def gpus(*types: str, **fields: Any) -> dict[str, Any]:
-    """A strategy with a GPU pool of some types, or of the hardware that the fields say."""
+    """Return a strategy with a GPU pool with some types, or with the hardware in the fields."""
     return pools(gpu_pool(**({"instance_types": list(types)} if types else {}), **fields))
 
 
@@ -41,7 +41,7 @@ def cpus(**fields: Any) -> dict[str, Any]:
 
 
 def version(text: str, *given: dict[str, Any], kubernetes: str = "1.35", **karpenter: Any) -> dict[str, Any]:
-    """A strategy with another version of Karpenter."""
+    """Return a strategy with another version of Karpenter."""
     return {
         **pools(*given, **karpenter),
         "cluster": {"creator_is_admin": True, "kubernetes_version": kubernetes},
@@ -85,12 +85,12 @@ def during(schedule: str) -> dict[str, Any]:
 
 
 def tainted(key: str) -> dict[str, Any]:
-    """Two nodes with one taint."""
+    """Return two nodes with one taint."""
     return group(scaling={"min": 2, "max": 2}, taints=[{"key": key}])
 
 
 CASES = [
-    # --- which types
+    # --- selection of types
     Case("POOL_FAMILY_UNKNOWN", f"{POOL}.instance_families[1]", gpus(instance_families=["g5", "g99"]), gpus(**G5)),
     Case("POOL_FAMILY_UNKNOWN", f"{POOL}.instance_families[0]", gpus(instance_families=["gpu"]), gpus(**G6)),
     Case("POOL_ACCELERATOR_UNKNOWN", f"{POOL}.accelerator", gpus(accelerator="h1000"), gpus(accelerator="h100")),
@@ -212,7 +212,7 @@ CASES = [
         cpus(limits={"cpu": 64, "nodes": 1}),
     ),
     Case(
-        "POOL_LIMIT_SMALL",  # c7i.2xlarge has few enough GiB, r7i.xlarge few enough CPUs, and none of them both
+        "POOL_LIMIT_SMALL",  # c7i.2xlarge is within the GiB limit, r7i.xlarge within the CPU limit, none within both
         f"{POOL}.limits",
         cpus(instance_types=["c7i.2xlarge", "r7i.xlarge"], limits={"cpu": 4, "memory": "16Gi"}),
         cpus(instance_types=["c7i.2xlarge", "r7i.xlarge"], limits={"cpu": 4, "memory": "32Gi"}),
@@ -383,7 +383,7 @@ CASES = [
     ),
     Case("POOL_BUDGET_SCHEDULE", BUDGET, during("99 99 * * *"), during("59 23 * * *")),
     Case("POOL_BUDGET_SCHEDULE", BUDGET, during("0 8 * * 7"), during("0 8 * * mon-fri")),
-    # --- pools that are too much alike
+    # --- pools that are too similar
     Case("POOL_OVERLAP", f"{POOL}.instance_families", pools(*TWICE), pools(TWICE[0], {**TWICE[1], "weight": 10})),
     Case("POOL_OVERLAP", f"{POOL}.instance_families", pools(*TWICE), pools(TWICE[0], gpu_pool(**G6))),
     Case(
@@ -399,7 +399,7 @@ CASES = [
         pools(TWICE[0], {**TWICE[1], "labels": {"team": "a"}}),
     ),
     Case(
-        "POOL_OVERLAP",  # a taint that only asks for other nodes keeps nobody off
+        "POOL_OVERLAP",  # a taint that only requests other nodes keeps no pods away
         f"{POOL}.instance_families",
         pools(TWICE[0], {**TWICE[1], "taints": [{"key": "team", "effect": "PreferNoSchedule"}]}),
         pools({**TWICE[0], "zones": ["usw2-az1"]}, {**TWICE[1], "zones": ["usw2-az2"]}),
@@ -411,7 +411,7 @@ CASES = [
         pools(gpu_pool("a", **P5, efa=True), gpu_pool(**P5, workload="inference")),
     ),
     Case(
-        "POOL_OVERLAP_UNLIKE",  # of both differences the worse is said
+        "POOL_OVERLAP_UNLIKE",  # the more serious of both differences is reported
         f"{POOL}.instance_types",
         pools(gpu_pool("a", **G6_EFA, efa=True), gpu_pool(**G6_EFA, gpu_sharing={"time_slicing": {"replicas": 4}})),
         pools(gpu_pool("a", **G6_EFA, efa=True), gpu_pool(**G6_EFA)),
@@ -436,7 +436,7 @@ CASES = [
         version("1.10.2", gpu_pool(**NO_EFA)),
     ),
     Case(
-        # Its interfaces are written out too, so that Karpenter does not offer EFA.
+        # Its interfaces are also listed, so that Karpenter does not offer EFA.
         "KARPENTER_VERSION_FEATURE",
         VERSION,
         version("1.10.2", gpu_pool(**P5)),
@@ -520,7 +520,7 @@ CASES = [
         pools(gpu_pool(instance_families=["g6f"]), feature_gates={"node_overlay": False}),
         pools(gpu_pool(**G6), feature_gates={"node_overlay": False}),
     ),
-    # --- room and prices
+    # --- capacity and prices
     Case(
         "KARPENTER_NO_ROOM",
         "karpenter.replicas",
@@ -528,7 +528,7 @@ CASES = [
         {"node_groups": [group(scaling={"min": 1, "max": 2})], **pools(replicas=1)},
     ),
     Case("KARPENTER_NO_ROOM", "karpenter.replicas", pools(replicas=3), pools(replicas=2)),
-    # CoreDNS has room on either, Karpenter on the second only.
+    # CoreDNS fits on either, Karpenter only on the second.
     Case(
         "KARPENTER_NO_ROOM",
         "karpenter.replicas",
@@ -629,7 +629,7 @@ CASES = [
         at("1.30", **cpus(ami={**BOTTLEROCKET, "version": "v1.61.0"})),
         frozenset({"KUBERNETES_VERSION_UNSUPPORTED"}),
     ),
-    # --- rules that hold for node groups too
+    # --- rules that also apply to node groups
     Case("INSTANCE_TYPE_UNKNOWN", FIRST, gpus("p5.49xlarge"), gpus("p5.48xlarge")),
     Case("INSTANCE_TYPE_WITHDRAWN", FIRST, gpus("p3.2xlarge"), gpus("p4d.24xlarge")),
     Case("INSTANCE_TYPE_NOT_OFFERED", FIRST, {**gpus("g6.xlarge"), "region": "eu-west-1"}, gpus("g6.xlarge")),
@@ -739,7 +739,7 @@ CASES = [
     ),
 ]
 
-# INSTANCE_TYPE_UNKNOWN and the like are rules of `hardware` and `cluster`.
+# INSTANCE_TYPE_UNKNOWN and similar codes are rules of `hardware` and `cluster`.
 MODULES = ("karpenter", "node_pools", "overlap")
 
 
@@ -770,7 +770,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-# --- what the messages say that a user needs to go on
+# --- suggestions in messages
 
 
 def message(changes: dict[str, Any], code: str) -> str:
@@ -792,7 +792,7 @@ def message(changes: dict[str, Any], code: str) -> str:
         (gpus(**G5, instance_sizes=["xlarge"], efa=True), "POOL_NO_TYPE", "no EFA"),
         (gpus(**G5, limits={}), "POOL_LIMIT_MISSING", "nvidia.com/gpu: 8"),
         (gpus(**G5, limits={"cpu": 512}), "POOL_LIMIT_MISSING", "up to 128 with g5.xlarge"),
-        # A limit that only one of the kinds of hardware knows.
+        # A limit that only one of the kinds of hardware has.
         (gpus("g5.xlarge", "inf2.xlarge", limits={"aws.amazon.com/neuron": 8}), "POOL_LIMIT_MISSING", "nvidia.com/gpu"),
         (gpus("p5.48xlarge", limits={"nvidia.com/gpu": 1}), "POOL_LIMIT_SMALL", "p5.48xlarge has 8"),
         (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "1.11 or newer"),
@@ -857,7 +857,7 @@ def test_mistakes_do_not_hide_each_other() -> None:
     } == set(found)
 
 
-# --- places in the file
+# --- positions in the file
 
 TEXT = """\
 version: 1

@@ -1,4 +1,4 @@
-"""What software demands of hardware, images and SDKs: a table of rules, and every row of the facts from both sides."""
+"""Software requirements for hardware, images and SDKs: a table of rules, and every row of the facts from both sides."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ POOL = "karpenter.node_pools[pool]"
 
 
 def one(instance_types: str | list[str], workload: str = "general", **needs: str) -> dict[str, Any]:
-    """A strategy with a group of some types, whose software needs something."""
+    """Return a strategy with a group of some types, whose software has needs."""
     return {"node_groups": [SYSTEM, group(instance_types, workload=workload, needs=needs)]}
 
 
 def pinned(release: str, instance_types: str, kubernetes: str = "1.35", family: str = "al2023", **needs: str) -> Any:
-    """The same with a release of the image."""
+    """Return the same with a pinned image release."""
     ami = {"family": family, "release_version": release}
     return {
         "cluster": {"creator_is_admin": True, "kubernetes_version": kubernetes},
@@ -41,7 +41,7 @@ def pinned(release: str, instance_types: str, kubernetes: str = "1.35", family: 
 
 
 def spread(instance_types: str, **fields: Any) -> dict[str, Any]:
-    """A group for jobs over several nodes."""
+    """Return a group for jobs on several nodes."""
     needs = {"distributed": "multi-node"}
     return {"node_groups": [SYSTEM, group(instance_types, needs=needs, **fields)]}
 
@@ -52,7 +52,7 @@ XLA = {"framework": "pytorch-xla"}
 UNREAD = frozenset({"NEEDS_DRIVER_UNREAD"})
 
 CASES = [
-    # --- of other hardware
+    # --- needs of other hardware
     Case("NEEDS_HARDWARE", f"{GPU}.needs.cuda", one("m7i.xlarge", cuda="12.8"), one("g6.xlarge", cuda="12.8")),
     Case("NEEDS_HARDWARE", f"{GPU}.needs.cuda", one("trn1.2xlarge", cuda="12.8"), one("trn1.2xlarge")),
     Case(
@@ -79,7 +79,7 @@ CASES = [
         one("m7i.xlarge", framework="pytorch-xla"),
         one("m7i.xlarge", framework="pytorch"),
     ),
-    # --- what an accelerator computes
+    # --- data types of an accelerator
     Case("NEEDS_PRECISION", f"{GPU}.needs.precision", one("g4dn.xlarge", precision="bf16"), one("g4dn.xlarge")),
     Case(
         "NEEDS_PRECISION",  # one of two types
@@ -148,7 +148,7 @@ CASES = [
         one("trn1.32xlarge", neuron_sdk="2.31"),
     ),
     Case(
-        "NEEDS_DRIVER_UNREAD",  # the suggested release is newer than what was read
+        "NEEDS_DRIVER_UNREAD",  # the suggested release is newer than the recorded ones
         f"{POOL}.needs.nvidia_driver",
         pools(gpu_pool(instance_types=["g6.xlarge"], needs={"nvidia_driver": "595"})),
         pools(gpu_pool(instance_types=["g6.xlarge"], needs={"nvidia_driver": "595"}, ami={"image_id": "ami-01234567"})),
@@ -181,7 +181,7 @@ CASES = [
         one("trn1.2xlarge", framework="tensorflow", neuron_sdk="2.30"),
     ),
     Case(
-        "NEEDS_FRAMEWORK",  # native PyTorch begins with Trainium2
+        "NEEDS_FRAMEWORK",  # native PyTorch starts with Trainium2
         f"{GPU}.needs.framework",
         {**one("trn1.32xlarge", "training", framework="pytorch")},
         {**one("trn2.48xlarge", "training", framework="pytorch"), "region": "us-east-2"},
@@ -266,7 +266,7 @@ CASES = [
         spread("p4d.24xlarge", efa=True),
     ),
     Case(
-        "DISTRIBUTED_IMPOSSIBLE",  # training with EFA says it too
+        "DISTRIBUTED_IMPOSSIBLE",  # training with EFA reports it too
         f"{GPU}.efa",
         {"node_groups": [SYSTEM, group("p4d.24xlarge", workload="training", efa=True, **SLICES)]},
         {"node_groups": [SYSTEM, group("p4d.24xlarge", workload="training", **SLICES)]},
@@ -287,7 +287,7 @@ CASES = [
         "DISTRIBUTED_IMPOSSIBLE",
         f"{GPU}.needs.distributed",
         spread("trn1.2xlarge"),
-        one("trn1.2xlarge", distributed="single-node"),  # over the two cores of one device
+        one("trn1.2xlarge", distributed="single-node"),  # on the two cores of one device
     ),
     Case(
         "DISTRIBUTED_SLOW",
@@ -333,7 +333,7 @@ def test_which_rules_warn() -> None:
     }
 
 
-# --- what is said
+# --- messages
 
 
 def test_types_are_told_apart_and_others_named() -> None:
@@ -341,7 +341,7 @@ def test_types_are_told_apart_and_others_named() -> None:
     lack, _, rest = message.partition(";")
     assert "g4dn.12xlarge (T4, 7.5)" in lack
     assert "g5.12xlarge (A10G)" in rest
-    assert "in us-west-2 g6.12xlarge (L4)" in rest  # as many GPUs, and the cheapest of its kind
+    assert "in us-west-2 g6.12xlarge (L4)" in rest  # the same number of GPUs, and the cheapest of its kind
     assert "g5.12xlarge" not in lack
 
 
@@ -370,12 +370,12 @@ SECTIONS = ("attention", "collectives", "cuda", "frameworks", "images", "neuron_
 
 
 def found(kind: InstanceType, workload: str = "general", **needs: str) -> set[str]:
-    """Codes of these rules for a group of one type."""
+    """Return the codes of these rules for a group with one type."""
     return set(said(group(kind.name, workload=workload, needs=needs)))
 
 
 def inside(gate: dict[str, Any], capability: float) -> bool | None:
-    """A gate, read by the test itself."""
+    """Return a gate, read by the test itself."""
     if capability in gate.get("unknown", []):
         return None
     if "only" in gate:
@@ -384,7 +384,7 @@ def inside(gate: dict[str, Any], capability: float) -> bool | None:
 
 
 def minor(version: str, step: int) -> str:
-    """The version some minors before or after another."""
+    """Return the version some minor versions before or after another."""
     major, number = version.split(".")[:2]
     return f"{major}.{int(number) + step}"
 
@@ -425,7 +425,7 @@ def test_facts_and_catalogue_agree(name: str) -> None:
 
 
 def is_refused(gate: Any, kind: InstanceType) -> bool:
-    """Whether the compute capability of a GPU is known, and outside of what a fact says."""
+    """Return whether the compute capability of a GPU is known, and outside of a fact's range."""
     capability = kind.accelerator.compute_capability if kind.accelerator else None
     return capability is not None and inside(gate, capability) is False
 
@@ -465,7 +465,7 @@ def test_cuda_of_an_architecture(row: dict[str, Any], kind: InstanceType) -> Non
         assert support.knows(f"{last}.0")
         assert support.knows(f"{last}.9")
     assert row["last"] is None or not support.knows(f"{row['last'] + 1}.0")
-    if parts(row["first"]) >= (10,):  # what a strategy can say
+    if parts(row["first"]) >= (10,):  # values that a strategy can have
         assert "NEEDS_CUDA" not in found(kind, cuda=row["first"])
     if row["last"]:
         assert "NEEDS_CUDA" in found(kind, cuda=f"{row['last'] + 1}.0")
@@ -612,7 +612,7 @@ def test_types_without_gpudirect_rdma(name: str) -> None:
     assert "DISTRIBUTED_SLOW" not in said(group(name, workload="inference", efa=True))
 
 
-# --- whatever it needs
+# --- any needs
 
 KINDS = [
     *NVIDIA.values(),

@@ -1,4 +1,4 @@
-"""Rules about the network: each with what breaks it and what just does not."""
+"""Rules about the network: each with a strategy that breaks it and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ CASES = [
         public("93.184.216.0/24", "93.184.216.0/24"),
         public("93.184.216.0/25", "93.184.216.128/25"),
     ),
-    # /22: a zone's private subnet is a /26 with 59 addresses, two of which go to the system group.
+    # /22: a zone's private subnet is a /26 with 59 addresses; the system group uses two of them.
     Case(
         "SUBNET_NODES",
         "network.cidr",
@@ -299,7 +299,7 @@ CASES = [
         {**network(zones=2, pod_cidr="100.64.0.0/21"), **many(250, zones=["usw2-az1"])},
         {**network(zones=2, pod_cidr="100.64.0.0/20"), **many(250, zones=["usw2-az1"])},
     ),
-    # /19: 507 addresses a zone; the two system nodes there take 66.
+    # /19: 507 addresses per zone; the two system nodes there use 66.
     Case(
         "SUBNET_PODS",
         "network.cidr",
@@ -395,7 +395,7 @@ def test_nodes_are_spread_over_their_zones() -> None:
 
 
 def test_pods_have_prefixes_as_the_cni_holds_them() -> None:
-    """The table of prefix-and-ip-target.md: two prefixes with the first pod, and one kept free."""
+    """The table of prefix-and-ip-target.md: two prefixes with the first pod, and a spare one."""
 
     def pods(max_pods: int | None = None, **environment: str) -> int:
         kubelet = {"max_pods": max_pods} if max_pods else {}
@@ -404,12 +404,12 @@ def test_pods_have_prefixes_as_the_cni_holds_them() -> None:
 
     assert pods() == 32
     assert pods(18) == 32
-    # 58 pods: five prefixes on two interfaces of three, the second with an address of its own.
+    # 58 pods: five prefixes on two interfaces of three, the second with its own address.
     assert pods(60) == 5 * 16 + 1
     assert pods(60, WARM_IP_TARGET="1", MINIMUM_IP_TARGET="1") == 4 * 16 + 1
     assert pods(7, WARM_IP_TARGET="7", MINIMUM_IP_TARGET="20") == 32
     assert pods(WARM_PREFIX_TARGET="3") == 4 * 16 + 1
-    # Without prefixes: three addresses of an interface and of a warm one, which has an address of its own.
+    # Without prefixes: three addresses of an interface and of a warm one, which has its own address.
     assert pods(ENABLE_PREFIX_DELEGATION="false") == 7
     assert pods(ENABLE_PREFIX_DELEGATION="false", WARM_IP_TARGET="2") == 3
     assert pods(WARM_PREFIX_TARGET="many") == 16

@@ -1,4 +1,4 @@
-"""Rules about the settings of groups and pools: pods, labels, disks, kubelet, updates, spot."""
+"""Rules about the settings of groups and pools: pods, labels, disks, kubelet, updates, Spot."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ CASES = [
         one(["m6i.xlarge", "m7i.xlarge"], **IN_ONE, **MINIMAL),
         one(["m6i.xlarge"], **IN_ONE, **MINIMAL),
     ),
-    # --- pods: 4 interfaces of 15 addresses, in prefixes of 16
+    # --- pods: 4 interfaces with 15 addresses, in prefixes of 16
     Case("MAX_PODS_ADDRESSES", f"{GPU}.kubelet.max_pods", pods(100, "t3.nano"), pods(34, "t3.nano")),
-    # of two types the one with fewer addresses counts
+    # of two types, the one with fewer addresses counts
     Case(
         "MAX_PODS_ADDRESSES",
         f"{GPU}.kubelet.max_pods",
@@ -125,7 +125,7 @@ CASES = [
         "LABEL_RESERVED",
         f"{GPU}.labels[eks.amazonaws.com/nodegroup]",
         labels(**{"eks.amazonaws.com/nodegroup": "gpu"}),
-        # Karpenter gives such a label when the node is there
+        # Karpenter sets such a label when the node exists
         pools(pool(labels={"node-role.kubernetes.io/worker": "true"})),
     ),
     Case(
@@ -209,7 +209,7 @@ CASES = [
         reserve(system={"memory": "16Gi"}),
         reserve(system={"memory": "15Gi"}),
     ),
-    # the smallest of the types counts, and both amounts together
+    # the smallest type counts, with the sum of both amounts
     Case(
         "KUBELET_RESERVED",
         f"{GPU}.kubelet.kube_reserved.cpu",
@@ -247,7 +247,7 @@ CASES = [
         one("p5.48xlarge", **BLOCK, **MINIMAL, node_repair=True),
         one("p5.48xlarge", node_repair=True),
     ),
-    # --- spot and EFA
+    # --- Spot and EFA
     Case(
         "SPOT_ONE_TYPE",
         f"{GPU}.capacity",
@@ -277,7 +277,7 @@ CASES = [
         },
         {"node_groups": [system(), group(["m6i.xlarge", "m7i.xlarge"], capacity="spot", scaling={"min": 1, "max": 2})]},
     ),
-    # nothing else is there for CoreDNS, whatever the group is for
+    # CoreDNS has no other node, whatever the group is for
     Case(
         "SPOT_SYSTEM",
         "node_groups[system].capacity",
@@ -325,7 +325,7 @@ def test_which_rules_warn() -> None:
 
 @pytest.mark.parametrize("custom_networking", [False, True])
 def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
-    """The number of pods that resolve takes for a type would pass as the strategy's own."""
+    """The number of pods that resolve computes for a type would look like the strategy's own."""
     groups = []
     template = strategy(group()).node_groups[1]
     for index, kind in enumerate(map(load().get, load().names)):
@@ -340,6 +340,6 @@ def test_what_is_derived_is_never_too_much(custom_networking: bool) -> None:
 
 @pytest.mark.parametrize("fields", [{"kubelet": {"max_pods": 700, "system_reserved": {"cpu": "999"}}}, {"efa": True}])
 def test_no_rule_trips_over_unknown_types(fields: dict[str, Any]) -> None:
-    """Another rule says what is wrong."""
+    """Another rule reports the mistake."""
     found = codes({**one("p5.49xlarge", **fields), **pools(pool(instance_families=["zz9"], **fields))})
     assert {"INSTANCE_TYPE_UNKNOWN", "POOL_FAMILY_UNKNOWN"} <= {code for code, _ in found}

@@ -1,4 +1,4 @@
-"""Rules about autoscalers, queues, teams and charts: what breaks each, and what just does not."""
+"""Rules about autoscalers, queues, teams and charts: a strategy that breaks each, and a similar one that does not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CA = "kubernetes.cluster_autoscaler"
 
 
 def kubernetes(**fields: Any) -> dict[str, Any]:
-    # Nothing is installed on the cluster by Terraform: rules about that are not these.
+    # Terraform installs nothing on the cluster, so rules about that do not apply.
     return {"kubernetes": {"delivery": "manifests", **fields}}
 
 
@@ -58,7 +58,7 @@ def shared(name: str, fields: dict[str, Any], *, quota: dict[str, Any]) -> dict[
     return with_groups(group(name, **fields), gpu_operator=operator, teams=teams)
 
 
-# What a quota on GPUs has to be called, by how they are shared.
+# The resource name of a GPU quota for each kind of sharing.
 _GPU, _TURNS, _SLICE = "nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.5gb"
 _RENAMED, _MIG = {"time_slicing": {"replicas": 2, "rename": True}}, {"mig_profile": "1g.5gb"}
 SHARED: list[tuple[str, dict[str, Any], str, str]] = [

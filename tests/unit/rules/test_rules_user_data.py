@@ -1,4 +1,4 @@
-"""Rules about user data: names, values, size, and what belongs elsewhere."""
+"""Rules about user data: names, values, size, and settings that belong elsewhere."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ CASES = [
         pools(gpu_pool(instance_families=["g6"], user_data={"settings": {"motd": "hello"}})),
         pools(gpu_pool(instance_families=["g6"], ami=BOTTLEROCKET, user_data={"motd": "hello"})),
     ),
-    # a whole NodeConfig in place of its spec
+    # a whole NodeConfig instead of its spec
     Case("USER_DATA_FIELD", f"{GPU}.spec", al2023(spec={"containerd": {}}), al2023(containerd={})),
     Case("USER_DATA_FIELD", f"{GPU}.kubelet.flag", al2023(kubelet={"flag": []}), al2023(kubelet={"flags": []})),
     Case(
@@ -162,7 +162,7 @@ CASES = [
         of_pool({"kubernetes": {"cluster-name": "demo"}}),
         of_pool({"kubernetes": {"cluster-domain": "cluster.local"}}),
     ),
-    # --- what has a field
+    # --- settings with a field
     Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.config.maxPods", config(maxPods=58), config(podPidsLimit=58)),
     Case("USER_DATA_OVERRIDES", f"{GPU}.kubelet.flags[1]", flags("--v=4", "--max-pods=58"), flags("--v=4")),
     Case(
@@ -266,7 +266,7 @@ KUBELET = {
 
 @pytest.mark.parametrize("family", ["al2023", "bottlerocket"])
 def test_what_is_derived_passes_as_user_data(family: str) -> None:
-    """The names that resolve writes are among those that are recorded, and each has a field of its own."""
+    """The names that resolve writes are recorded, and each has its own field."""
     template = Strategy.model_validate(document(group(kubelet=KUBELET))).node_groups[1]
     derived = (
         node_config_spec(kubelet_settings(template.kubelet, 110), instance_store="mount")

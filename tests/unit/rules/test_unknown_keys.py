@@ -1,4 +1,4 @@
-"""Chart values against recorded keys."""
+"""Chart values compared with recorded keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The package as another team finds it: names, examples in docstrings, and what importing it costs."""
+"""The package as another team uses it: names, examples in docstrings, and the cost of importing it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``assert_no_public_api``: what it lets pass, and what it says of the rest."""
+"""``assert_no_public_api``: accepted stacks, and failure messages for others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The assertion helper: what matches, what does not, and what a failure says."""
+"""The assertion helper: matches, mismatches, and failure messages."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MATCHING: dict[str, object] = {
     "a matcher in a matcher": {"policy": Json({"Statement": Contains({"Action": Matches("^sqs")})})},
 }
 
-# expected, and the places that differ
+# expected value, and the paths that differ
 DIFFERING: dict[str, tuple[object, list[str]]] = {
     "a scalar": ({"name": "cpu"}, ["name"]),
     "a missing key": ({"other": 1}, ["other"]),
@@ -60,7 +60,7 @@ DIFFERING: dict[str, tuple[object, list[str]]] = {
     "any order, one differs": ({"taint": AnyOrder({"key": "a"}, {"key": "c"})}, ["taint[1].key"]),
     "any order, too few": ({"types": AnyOrder("p5.48xlarge")}, ["types"]),
     "any order, each item once": ({"taint": AnyOrder({"key": "a"}, {"key": "a"})}, ["taint[1].key"]),
-    "any order of no list": ({"name": AnyOrder("gpu")}, ["name"]),
+    "any order without a list": ({"name": AnyOrder("gpu")}, ["name"]),
     "a list that does not contain": ({"types": Contains("p3")}, ["types"]),
     "text that does not contain": ({"name": Contains("x")}, ["name"]),
     "a map contains nothing": ({"scaling": Contains("min")}, ["scaling"]),

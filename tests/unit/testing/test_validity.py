@@ -1,4 +1,4 @@
-"""``assert_valid`` with a program in Terraform's place: what it asks, and how it says what it hears."""
+"""``assert_valid`` with a program instead of Terraform: its calls, and its failure messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ WITH_HELM: dict[str, Any] = {
     },
 }
 
-# Answers as it is told to, and notes what it was asked.
+# Returns predefined output, and records its calls.
 _PROGRAM = """#!/bin/sh
 here=${0%/*}
 if [ "$1" = version ]; then
@@ -78,7 +78,7 @@ def terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     program = folder / "terraform"
     program.write_text(_PROGRAM, encoding="utf-8")
     program.chmod(0o755)
-    # A configuration of one's own: nobody looks for a registry.
+    # A separate configuration: the test does not search for a registry.
     configuration = tmp_path / "terraformrc"
     configuration.write_text("provider_installation {\n  direct {}\n}\n", encoding="utf-8")
     monkeypatch.setenv("PATH", str(folder))

@@ -1,4 +1,4 @@
-"""Findings as text: the line at fault, with a caret under the place."""
+"""Findings as text: the invalid line, with a caret under the position."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def excerpt(tmp_path: Path, text: str, line: int, column: int) -> list[str]:
             4,
             ["    1 | a: arn:aws:iam::1:role/x, b", "      |    ^^^^^^^^^^^^^^^^^^^^^"],
         ),
-        # Wide characters take two columns, combining ones none.
+        # Wide characters use two columns, combining ones none.
         ("日本: x\n", 1, 5, ["    1 | 日本: x", "      |       ^"]),
         ("e\u0301: x\n", 1, 5, ["    1 | e\u0301: x", "      |    ^"]),
-        # A tab is one character for YAML, and here.
+        # A tab is one character in YAML, and here.
         ("a:\tx\n", 1, 4, ["    1 | a: x", "      |    ^"]),
         ("a: 1\r\nb: 2\r\n", 2, 4, ["    2 | b: 2", "      |    ^"]),
         ("\ufeffa: 1\n", 1, 4, ["    1 | a: 1", "      |    ^"]),
-        # Past the end of the line, as where something is missing.
+        # Past the end of the line, for a missing value.
         ("a:\n", 1, 3, ["    1 | a:", "      |   ^"]),
     ],
 )

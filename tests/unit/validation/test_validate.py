@@ -1,4 +1,4 @@
-"""Reading and checking several files at once: nothing that is wrong hides anything else."""
+"""Reading and checking several files at once: no mistake hides another."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_faulty_group_does_not_hide_what_is_wrong_in_another(tmp_path: Path) -
 
 
 def test_what_depends_on_a_faulty_group_is_not_said(tmp_path: Path) -> None:
-    """Without the group there is no untainted node and nothing to scale; the file does have the group."""
+    """Without the group, there is no untainted node and nothing to scale; but the file has the group."""
     text = HEAD + "node_groups:\n  - {name: system, instance_types: [m6i.xlarge], scaling: {min: two, max: 4}}\n"
     text += "  - {name: gpu, instance_types: [g6.xlarge], scaling: {max: 2}}\n"
     (file,) = write(tmp_path, a=text)
@@ -122,7 +122,7 @@ def test_a_faulty_section_does_not_hide_what_is_wrong_in_groups_and_pools(
     ],
 )
 def test_what_may_depend_on_a_faulty_section_is_not_said(tmp_path: Path, section: str, group: str, code: str) -> None:
-    """With its default instead, the rule would find something that the author did not write."""
+    """With its default instead, the rule would report something that the author did not write."""
     head = "version: 1\nname: demo\nregion: us-west-2\n" + section + "\n"
     (file,) = write(tmp_path, a=text_of(group, WRONG_TYPE, head=head))
     found = [each for each, _ in codes(validate([file], today=TODAY))]
@@ -145,7 +145,7 @@ def test_a_fault_of_karpenter_does_not_hide_its_pools(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["3", "0", "gpu", "1"])
 def test_only_the_faulty_group_is_left_out(tmp_path: Path, name: str) -> None:
-    """Whatever the others are called: items are known by their names, and by their place only without one."""
+    """Regardless of the others' names: items are identified by name, and by position only without one."""
     groups = ("instance_types: [p5.48xlarge], scaling: {max: 2}", WRONG_TYPE, f'name: "{name}", colour: 1')
     (file,) = write(tmp_path, a=text_of(*groups))
     assert ("INSTANCE_TYPE_UNKNOWN", "node_groups[wrong].instance_types[0]") in codes(validate([file], today=TODAY))

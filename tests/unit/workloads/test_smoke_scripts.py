@@ -1,4 +1,4 @@
-"""The scripts of smoke tests, run with tools that say what a node would: each fails where something is missing."""
+"""The scripts of smoke tests, run with tools that print a node's output: each fails if something is missing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ P4D = strategy(group("p4d.24xlarge", efa=True))
 
 
 def fake(folder: Path, name: str, output: str, *, code: int = 0) -> None:
-    """A tool that prints something and ends with a code."""
+    """Create a tool that prints text and exits with a code."""
     tool = folder / name
     text = output.replace("'", "'\\''")
     tool.write_text(f"#!/bin/bash\nprintf '%s\\n' '{text}'\nexit {code}\n", encoding="utf-8")
@@ -39,7 +39,7 @@ def run(folder: Path, text: str, environment: dict[str, str]) -> subprocess.Comp
 
 
 def with_devices(text: str, folder: Path) -> str:
-    """The script, looking for devices below a folder of the test's."""
+    """Return the script, changed to search for devices in a folder of the test."""
     return text.replace("find /dev/infiniband", f"find {folder}/infiniband").replace(
         "find /dev -maxdepth 1 -regex '/dev/neuron[0-9]+'", f"find {folder} -maxdepth 1 -regex '.*/neuron[0-9]+'"
     )
@@ -173,7 +173,7 @@ def test_nccl(tmp_path: Path, code: int, log: str, nodes: int, efa_count: int, p
 
 # --- the programs that torchrun starts ----------------------------------------------------------------------------
 
-# As much of PyTorch as the programs use: one process stands for all, and adds the others up itself.
+# The part of PyTorch that the programs use: one process represents all, and computes the sum for the others.
 TORCH = """
 import os, types
 world = int(os.environ["WORLD"])
@@ -238,7 +238,7 @@ def test_programs(tmp_path: Path, check: Any, world: int, total: float, passes: 
     assert ("ok " in done.stdout) == passes
 
 
-# --- which checks, and what they expect ---------------------------------------------------------------------------
+# --- selection of checks and expected values
 
 
 def test_every_check_has_a_script() -> None:
@@ -251,7 +251,7 @@ def test_every_check_has_a_script() -> None:
 
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_kubernetes_leaves_the_scripts_as_they_are(nodes: int) -> None:
-    """``$(NAME)`` in ``args`` is replaced where NAME is a variable, and ``$$`` becomes ``$``."""
+    """``$(NAME)`` in ``args`` is replaced if NAME is a variable, and ``$$`` becomes ``$``."""
     text = script(CHECKS, nodes=nodes)
     assert "$$" not in text
     assert not [each for each in text.split("$(")[1:] if each.partition(")")[0].isidentifier()]

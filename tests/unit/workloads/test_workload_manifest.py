@@ -1,4 +1,4 @@
-"""Manifests of ``eks-hardware workload``: what pods ask for, what is refused, and that every strategy has some."""
+"""Manifests of ``eks-hardware workload``: requests of pods, errors, and results for every strategy."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ def documents(text: str) -> list[Any]:
 
 
 def extended(of: Strategy, **request: Any) -> dict[str, Any]:
-    """What a pod asks for beside CPU and memory."""
+    """Return a pod's requests other than CPU and memory."""
     limits = container(of, **request)["resources"]["limits"]
     return {name: value for name, value in limits.items() if name != "memory"}
 
 
-# --- what pods ask for --------------------------------------------------------------------------------------------
+# --- requests of pods
 
 GPU, EFA, PAGES, NEURON = "nvidia.com/gpu", "vpc.amazonaws.com/efa", "hugepages-2Mi", "aws.amazon.com/neuron"
 SLICED = {"gpu_sharing": {"time_slicing": {"replicas": 4}}}
@@ -95,7 +95,7 @@ ASKED: list[tuple[str, Strategy, dict[str, Any], dict[str, Any]]] = [
         {},
         {GPU: 8, EFA: 4},
     ),
-    # 110 MiB a vCPU, of 32.
+    # 110 MiB per vCPU, for 32.
     ("a small node has fewer pages", strategy(group("g6.8xlarge", efa=True)), {}, {GPU: 1, EFA: 1, PAGES: "3520Mi"}),
     ("an EFA node without accelerators", strategy(group("hpc7a.96xlarge", efa=True)), {}, {EFA: 2}),
     ("shares keep the name", strategy(group("g6.xlarge", **SLICED)), {}, {GPU: 1}),
@@ -104,7 +104,7 @@ ASKED: list[tuple[str, Strategy, dict[str, Any], dict[str, Any]]] = [
     ("slices of Bottlerocket", strategy(group("p4d.24xlarge", **MIG, **BOTTLEROCKET)), {}, {GPU: 1}),
     ("Trainium", strategy(TRN1), {"group": "trn1"}, {NEURON: 16, EFA: 8, PAGES: "5120Mi"}),
     ("Inferentia", strategy(INF2), {"group": "inf2", "accelerators": 5}, {NEURON: 5}),
-    # Inferentia's devices are a ring: any number of them are neighbours.
+    # Inferentia's devices form a ring: any number of them is adjacent.
     ("Inferentia1", strategy(group("inf1.24xlarge")), {"accelerators": 2}, {NEURON: 2}),
     ("Inferentia1 too", strategy(group("inf1.24xlarge")), {"accelerators": 11}, {NEURON: 11}),
     ("Trainium2", strategy(group("trn2.48xlarge")), {"accelerators": 4}, {NEURON: 4}),
@@ -151,7 +151,7 @@ def test_extended_resources(of: Strategy, request_: dict[str, Any], expected: di
 
 def test_cpu_and_memory_are_a_share_of_the_smallest_node() -> None:
     of = strategy(group(["g6.12xlarge", "g6.48xlarge"]))
-    # 48 vCPUs and 192 GiB, less 7.5 %, what is reserved, and a twentieth.
+    # 48 vCPUs and 192 GiB, minus 7.5 %, the reservations, and a twentieth.
     assert container(of)["resources"]["requests"] == {"cpu": "45", "memory": "166Gi"}
     assert container(of, kind="deployment")["resources"]["requests"] == {"cpu": "11", "memory": "41Gi"}
 
@@ -186,14 +186,14 @@ def test_every_taint_is_tolerated() -> None:
         (strategy(P4D), {}, {"FI_PROVIDER": "efa", "PET_NPROC_PER_NODE": "8", "PET_NNODES": "1"}),
         (strategy(P4D), {"nodes": 3}, {"MASTER_ADDR": "gpu-job-0.gpu-job", "PET_NNODES": "3"}),
         (strategy(TRN1), {"group": "trn1"}, {"FI_EFA_USE_DEVICE_RDMA": "1", "PET_NPROC_PER_NODE": "32"}),
-        # Each process of torchrun takes one core; a server takes all.
+        # Each process of torchrun uses one core; a server uses all.
         (strategy(TRN1), {"group": "trn1"}, {"NEURON_RT_NUM_CORES": None}),
         (
             strategy(INF2),
             {"group": "inf2", "kind": "deployment", "accelerators": 6},
             {"NEURON_RT_NUM_CORES": "12", "FI_PROVIDER": None},
         ),
-        # Two physical cores of Trainium2 make one that pods see.
+        # Two physical cores of Trainium2 are one core for pods.
         (strategy(group("trn2.48xlarge", efa=True)), {}, {"PET_NPROC_PER_NODE": "64"}),
         (strategy(P4D), {"kind": "pytorchjob"}, {"PET_NNODES": None, "FI_PROVIDER": "efa"}),
     ],
@@ -211,7 +211,7 @@ def test_neuron_devices_that_have_to_be_neighbours_name_their_scheduler() -> Non
 
 
 def security(of: Strategy, **request: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Whom a pod runs as, and its container's capabilities."""
+    """Return a pod's user, and its container's capabilities."""
     spec = pod(of, **request)
     (main,) = spec["containers"]
     assert spec["securityContext"].pop("seccompProfile") == {"type": "RuntimeDefault"}
@@ -228,7 +228,7 @@ NOBODY = {"runAsNonRoot": True, "runAsUser": 1000, "runAsGroup": 1000, "fsGroup"
         (strategy(group("g6.xlarge")), {}, NOBODY, {"drop": ["ALL"]}),
         (strategy(P4D), {"kind": "deployment"}, NOBODY, {"drop": ["ALL"]}),
         (strategy(INF2), {"group": "inf2"}, NOBODY, {"drop": ["ALL"]}),
-        # Memory for EFA is pinned, which AL2023 lets root do alone.
+        # Memory for EFA is pinned, which AL2023 allows only for root.
         (strategy(P4D), {}, {"runAsUser": 0}, {"drop": ["ALL"], "add": ["IPC_LOCK"]}),
         (strategy(P4D), {"kind": "smoke-test"}, {"runAsUser": 0}, {"drop": ["ALL"], "add": ["IPC_LOCK"]}),
         (strategy(TRN1), {"group": "trn1"}, {"runAsUser": 0}, {"drop": ["ALL"], "add": ["IPC_LOCK"]}),
@@ -270,7 +270,7 @@ def test_independent_pods_do_not_meet() -> None:
     (job,) = printed(strategy(P4D), nodes=3, independent=True).objects
     spec = job["spec"]
     assert (spec["completions"], spec["parallelism"], spec["completionMode"]) == (3, 3, "Indexed")
-    # One that fails ends no other.
+    # A failed one does not end others.
     assert (spec["backoffLimitPerIndex"], "backoffLimit" in spec) == (0, False)
     assert "subdomain" not in pod_of(job)
     found = environment(strategy(P4D), nodes=3, independent=True)
@@ -290,7 +290,7 @@ def test_karpenter_leaves_the_nodes_of_jobs_alone(kind: str) -> None:
     keep = {"karpenter.sh/do-not-disrupt": "true"}
     of_pool = strategy(**pools(gpu_pool(instance_types=["g6.12xlarge"])))
     assert annotations_of(of_pool, group="pool", kind=kind) == keep
-    # Karpenter has no say over a group, and a deployment's pods may move.
+    # Karpenter does not manage groups, and a deployment's pods can move.
     assert annotations_of(strategy(P4D), kind=kind) is None
     assert annotations_of(of_pool, group="pool", kind="deployment") is None
 
@@ -337,14 +337,14 @@ OLD_IMAGE = group("g6.xlarge", ami={"release_version": "1.32.3-20250505"})
     ("of", "request_", "part"),
     [
         (strategy(P4D), {}, "/pytorch:2.13-cu133"),
-        # CUDA 13 does not know Volta.
+        # CUDA 13 does not support Volta.
         (strategy(group("p3.2xlarge")), {}, "pytorch-training:2.6.0-gpu-py312-cu126"),
-        # Nor does a driver before 580 know CUDA 13.
+        # And a driver before 580 does not support CUDA 13.
         (strategy(OLD_IMAGE, cluster=OLD_CLUSTER), {}, "gpu-py312-cu126"),
         (strategy(group("g5g.xlarge")), {}, "pytorch-training-arm64:2.7.0-gpu"),
         (strategy(group("c7i.4xlarge")), {}, "pytorch:2.13-cpu"),
         (strategy(group("c7g.4xlarge")), {}, "pytorch-inference-arm64:2.6.0-cpu"),
-        # CPU nodes with EFA: only those for GPUs have its software.
+        # CPU nodes with EFA: only the images for GPUs have its software.
         (strategy(HPC), {}, "/pytorch:2.13-cu133"),
         (strategy(HPC), {"kind": "smoke-test"}, "/pytorch:2.13-cu133"),
         (strategy(HPC), {"independent": True}, "/pytorch:2.13-cpu"),
@@ -378,7 +378,7 @@ def test_an_image_without_efa_is_not_given_to_pods_with_efa() -> None:
         assert problem.code == "WORKLOAD_IMAGE_UNKNOWN"
         assert "Neuron for Inferentia with EFA software" in problem.message
     assert "pytorch-inference-neuron:" in container(of, kind="smoke-test", checks=("neuron-ls",))["image"]
-    # With SDK 2.25 the image for inference has none, and that for training has.
+    # With SDK 2.25, the inference image has none, but the training image does.
     old = strategy({**TRN1, "needs": {"neuron_sdk": "2.25"}})
     serving = container(old, group="trn1", kind="deployment", accelerators=16)
     assert "pytorch-training-neuronx" in serving["image"]
@@ -421,7 +421,7 @@ def test_facts_have_sources_and_images_have_tags() -> None:
         Request(kind="job", group="gpu", image=image).check()
 
 
-# --- refused ------------------------------------------------------------------------------------------------------
+# --- errors
 
 KUEUE = {"kubernetes": {"kueue": True}}
 QUOTA = {"kubernetes": {"kueue": True, "teams": [{"name": "research", "quota": {"nvidia.com/gpu": 4, "cpu": 64}}]}}
