@@ -1,10 +1,10 @@
-// Chromium as the npm package @sparticuz/chromium carries it, with the libraries and the font that it brings along, so
-// that a machine needs neither a browser nor a package of its system. PUPPETEER_EXECUTABLE_PATH names another browser.
+// Chromium from the npm package @sparticuz/chromium, with its libraries and font. The machine needs neither a browser nor
+// system packages. PUPPETEER_EXECUTABLE_PATH selects another browser.
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
 
-// The package unpacks beside other temporary files, and its libraries only where it thinks to be in AWS Lambda:
+// The package unpacks to the temporary folder, and its libraries only if it detects AWS Lambda:
 // https://github.com/Sparticuz/chromium/blob/v143.0.4/source/helper.ts
 async function unpack(folder) {
   const part = `${folder}.${process.pid}`;
@@ -16,7 +16,7 @@ async function unpack(folder) {
     await chromium.executablePath();
     renameSync(part, folder);
   } catch (error) {
-    if (!existsSync(folder)) throw error; // else another run was quicker
+    if (!existsSync(folder)) throw error; // otherwise another run was faster
   } finally {
     rmSync(part, { recursive: true, force: true });
     for (const [key, value] of Object.entries({ TMPDIR, AWS_EXECUTION_ENV })) {
@@ -40,7 +40,7 @@ function fonts(folder) {
   return file;
 }
 
-// No frame is drawn but for a screenshot. What a page measures is the same, for half the processor time.
+// Frames are drawn only for screenshots. Measurements are the same, with half the processor time.
 const UNDRAWN = ["--enable-begin-frame-control", "--run-all-compositor-stages-before-draw"];
 
 /** A browser; `folder` is where it is unpacked to, once. Only one that is `drawn` takes screenshots, and tells a
@@ -52,7 +52,7 @@ export async function launch(folder, { drawn = false } = {}) {
   return puppeteer.launch({
     executablePath: own ?? join(folder, "chromium"),
     headless: own ? true : "shell",
-    // Containers run as root, whom Chromium refuses with its sandbox; the pages are ours.
+    // Containers run as root, which Chromium's sandbox refuses; the pages are our own.
     args: ["--no-sandbox", "--font-render-hinting=none", "--disable-lcd-text", ...(drawn || own ? [] : UNDRAWN)],
     env: own ? process.env : { ...process.env, ...libraries, FONTCONFIG_FILE: fonts(folder) },
   });

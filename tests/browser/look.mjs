@@ -1,7 +1,7 @@
-// Opens pages in a browser and says what is to be seen there; whether that is right is for the test to say.
+// Opens pages in a browser and reports what they show; the test checks the result.
 //
 // Reads {folder, widths, screenReader: widths, pages: [{name, file}], shots: [{file, out, width, height, scheme}]} and
-// writes a JSON array with one entry for each page, width and colour scheme.
+// writes a JSON array with one entry for each page, width and color scheme.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
@@ -32,7 +32,7 @@ async function open(browser, file, width, scheme) {
 
 const show = (page, scheme) => page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
 
-// What only the keyboard does: Tab to the first fold, Enter opens it, Enter closes it.
+// Keyboard only: Tab to the first fold, Enter opens it, Enter closes it.
 async function folds(page) {
   const state = () =>
     page.evaluate(() => {
@@ -53,8 +53,8 @@ async function folds(page) {
   return null;
 }
 
-// A page is opened once for each width, and shown in one colour scheme after the other. What colours have no part in is
-// asked for once.
+// A page is opened once for each width, and shown in each color scheme. Measurements that do not depend on colors are
+// made once.
 async function looks(browser, { name, file }, width, screenReader) {
   const { page, events } = await open(browser, file, width, SCHEMES[0]);
   const keyboard = await folds(page);
@@ -64,7 +64,7 @@ async function looks(browser, { name, file }, width, screenReader) {
     await show(page, scheme);
     seen.push({ name, width, scheme, ...events, keyboard, ...(await look(page, width)) });
   }
-  // Last: from here on the browser keeps that tree up to date.
+  // Last, because the browser keeps that tree up to date from here on.
   const roles = screenReader.includes(width) ? await counted(page) : null;
   await page.close();
   return seen.map((each) => ({ ...each, roles }));
@@ -82,7 +82,7 @@ async function look(page, width) {
     scripted: Object.hasOwn(window, "scripted"),
     text: document.body.innerText,
   }));
-  await page.setViewport({ width, height: size.height }); // points can be asked for only where they are shown
+  await page.setViewport({ width, height: size.height }); // only visible points can be queried
   const faint = await page.evaluate(contrasts);
   const drawn = await page.evaluate(drawing);
   // The same in a wider font.
@@ -92,7 +92,7 @@ async function look(page, width) {
   return { ...size, faint, drawn, wide };
 }
 
-// What a screen reader is told there is, counted by role. Puppeteer's own snapshot of it takes twice as long.
+// The screen reader's tree, counted by role. Puppeteer's own snapshot of it takes twice as long.
 async function counted(page) {
   const session = await page.createCDPSession();
   const { nodes } = await session.send("Accessibility.getFullAXTree");

@@ -1,11 +1,11 @@
-// Runs within the page: each function is handed over as text, and so needs nothing from outside.
+// Runs in the page: each function is passed as text, so it cannot use anything from outside.
 
 /** Text and signs with the contrast to what is behind them, where that is low. */
 export function contrasts() {
   const LEAST_TEXT = 4.5; // https://www.w3.org/TR/WCAG22/#contrast-minimum
   const LEAST_SIGN = 3; // https://www.w3.org/TR/WCAG22/#non-text-contrast
 
-  // There are thousands of texts, but few colours.
+  // There are thousands of texts, but few colors.
   const once = (ask) => {
     const known = new Map();
     return (key) => {
@@ -27,7 +27,7 @@ export function contrasts() {
     const [high, low] = [luminance(one), luminance(other)].sort((a, b) => b - a);
     return (high + 0.05) / (low + 0.05);
   };
-  // The nearest painted ground at a point, of the element itself (text) or below it (signs); none where it is covered.
+  // The nearest painted background at a point, of the element itself (text) or below it (signs); none if it is covered.
   const behind = (x, y, front, itself) => {
     const stack = document.elementsFromPoint(x, y);
     const at = stack.indexOf(front);
@@ -57,7 +57,7 @@ export function contrasts() {
     const rectangle = sign.getBoundingClientRect();
     const { backgroundColor, borderTopColor, stroke } = getComputedStyle(sign);
     const drawn = sign instanceof SVGElement ? stroke : opaque(backgroundColor) ? backgroundColor : borderTopColor;
-    // A line has nothing to be hit in its middle; what is around it counts.
+    // The middle of a line cannot be hit, so its surroundings count.
     const front = sign instanceof SVGElement ? sign.closest("h3, h5, .efa") : sign;
     if (!rectangle.width) continue;
     judge(sign.getAttribute("class") ?? sign.tagName, drawn, rectangle, front, LEAST_SIGN, sign instanceof SVGElement);
@@ -115,7 +115,7 @@ export function drawing() {
     cards.map((each) => ({ box: box(each) })),
     () => "cards overlap",
   );
-  // With columns a bar lies over the column of its zone; else it says which zone it is of.
+  // With columns, a bar is above the column of its zone; otherwise it names its zone.
   const columns = all(figure, ".ground i");
   for (const each of all(figure, ".bars li")) {
     const column = columns[each.style.getPropertyValue("--at") - 1];

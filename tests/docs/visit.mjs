@@ -1,14 +1,14 @@
-// Opens pages of the built site from their folder and says what is to be seen; whether that is right is for the test to say.
+// Opens pages of the built site from their folder and reports what they show; the test checks the result.
 //
 // Reads {browser, site, widths, pages, question} and writes {pages: [{page, width, scheme, requests, errors, scroll, dark}],
-// found: [titles that the search has for the question]}.
+// found: [search result titles for the question]}.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch } from "../browser/browser.mjs";
 
 async function open(browser, site, name) {
-  // A profile of its own: the theme remembers which colours were chosen.
+  // A separate profile, because the theme stores the selected colors.
   const context = await browser.createBrowserContext();
   const page = await context.newPage();
   const seen = { requests: [], errors: [] };
@@ -20,8 +20,8 @@ async function open(browser, site, name) {
   return { context, page, seen, address: String(pathToFileURL(join(site, name))) };
 }
 
-// A page is opened once for each width, and then shown in the other colours. Every other one is dark when it is opened.
-// It is not made wider or narrower: the drawer of the theme would still be on its way.
+// A page is opened once for each width, and then shown in the other colors. Every other page is opened in dark mode.
+// Its width is not changed, because the theme's drawer would still be moving.
 async function visit(browser, site, name, states) {
   const { context, page, seen, address } = await open(browser, site, name);
   const visits = [];
@@ -56,7 +56,7 @@ async function search(browser, site, question) {
 }
 
 const { browser: folder, site, widths, pages, question } = JSON.parse(readFileSync(0, "utf-8"));
-const browser = await launch(folder, { drawn: true }); // a page is told of other colours with the next frame
+const browser = await launch(folder, { drawn: true }); // a page gets other colors with the next frame
 try {
   const states = widths.flatMap((width) => ["light", "dark"].map((scheme) => ({ width, scheme })));
   const visits = [];

@@ -1,7 +1,7 @@
-// Reads a JSON array of objects, writes a JSON array of {index, path, keyword, message} about what is wrong in them.
+// Reads a JSON array of objects, and writes a JSON array of {index, path, keyword, message} for their mistakes.
 //
-// The validators ignore fields that they do not know, so each object is handed over in a proxy that notes which
-// fields a validator looks at: it asks for every field that it knows, and never for another one.
+// The validators ignore unknown fields. Each object is therefore passed in a proxy that records which fields a validator
+// reads: it reads every field that it knows, and no others.
 import { readFileSync } from "node:fs";
 import { EC2NodeClass } from "@kubernetes-models/karpenter/karpenter.k8s.aws/v1/EC2NodeClass";
 import { NodePool } from "@kubernetes-models/karpenter/karpenter.sh/v1/NodePool";
@@ -28,10 +28,10 @@ function watched(value, seen) {
   return seen.get(value).proxy;
 }
 
-// Fields that the validator did not ask for; what is below them it cannot have seen.
+// Fields that the validator did not read; it cannot have read anything below them.
 function* unknown(value, seen, path) {
   const asked = seen.get(value)?.asked ?? new Set();
-  if (asked.size === 0) return; // not checked at all: any content may be here, or the type is wrong
+  if (asked.size === 0) return; // not checked at all: any content is allowed here, or the type is wrong
   for (const [key, item] of Object.entries(value)) {
     const place = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
     if (!asked.has(key)) yield place;
