@@ -54,9 +54,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 
 def typed(text: str) -> str:
-    """Return everything that a page tells readers to type: lines after a prompt, commands of workflows, code in
-    sentences.
-    """
+    """Return all commands on a page: lines after a prompt, commands of workflows, code in sentences."""
     prompts = [line for block in blocks(text, "console") for line in re.findall(r"(?m)^\$ (.*)$", block)]
     steps = [
         line for block in blocks(text, "yaml") for line in re.findall(r"(?m)^[ -]*(?:run:|entry:)? *(\S.*)$", block)

@@ -143,7 +143,7 @@ def test_why_of_an_unknown_field() -> None:
 
 
 PLAIN = resolve(strategy(group("g5.xlarge"), karpenter={"node_pools": [gpu_pool(accelerator="l4")]}, storage=LUSTRE))
-# What the resolved object is, a section that states the default, and the field whose reason then names the file.
+# The resolved object, a section that states the default, and the field whose reason then names the file.
 STATED: list[tuple[Callable[[ResolvedStrategy], Resolved], dict[str, Any], str]] = [
     (
         lambda found: found.cluster,
