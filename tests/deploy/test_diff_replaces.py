@@ -53,9 +53,7 @@ def _once(content: Content) -> Content:
 
 
 def _nodes(content: Content) -> Content:
-    """Settings that a running node group accepts (a disk creates a new version of its launch template), and NAT
-    gateways.
-    """
+    """Settings that a running node group accepts, and NAT gateways. A disk creates a new launch template version."""
     content["network"]["nat_gateways"] = "one-per-zone"
     gpu(
         content,
@@ -110,9 +108,7 @@ def _iam(content: Content) -> Content:
 
 
 def _cluster(content: Content) -> Content:
-    """Everything that changes in place in the control plane, the add-ons and the file system, and the users with
-    access.
-    """
+    """In-place changes of the control plane, the add-ons and the file system, and of users with access."""
     content["cluster"] |= {
         "kubernetes_version": "1.36",
         "admins": [ROLE.format("other")],

@@ -62,9 +62,7 @@ def test_launch_template_data(sent: dict[str, str], stored: dict[str, Any] | Non
 
 
 def test_connections_outlive_the_clients_patience() -> None:
-    """In a separate process, because the patch is permanent. ministack sets 75 s in its configuration, the provider
-    keeps 90 s.
-    """
+    """In a separate process: the patch is permanent. ministack sets 75 s, the provider keeps 90 s."""
     program = (
         f"import runpy; runpy.run_path({emulator_patches.__file__!r})['install']();"
         "from hypercorn.config import Config; config = Config(); config.keep_alive_timeout = 75;"

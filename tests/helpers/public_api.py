@@ -19,9 +19,7 @@ Definition = ast.ClassDef | ast.FunctionDef
 
 
 def listed(text: str) -> list[str]:
-    """Return the packages in the first column of a table; ``.efa`` after ``eks_hardware.constructs.iam`` is its
-    sibling.
-    """
+    """Return the packages in a table's first column; ``.efa`` after ``eks_hardware.constructs.iam`` is a sibling."""
     found: list[str] = []
     for row in re.findall(r"^\| (`[^|]+) \|", text, re.MULTILINE):
         for name in re.findall(r"`([\w.]+)`", row):

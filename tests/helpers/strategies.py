@@ -49,9 +49,7 @@ def pools(*given: dict[str, Any], **karpenter: Any) -> dict[str, Any]:
 
 
 def document(*groups: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a strategy without findings, with groups in addition to its system group; no software is installed by
-    default.
-    """
+    """Return a strategy without findings, with additional groups; no software is installed by default."""
     fields["kubernetes"] = {"delivery": "manifests", **fields.get("kubernetes", {})}
     base = {
         "version": 1,

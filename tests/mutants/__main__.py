@@ -1,8 +1,8 @@
 """Mutation tests: change one thing in the code at a time, and run the tests.
 
 ``make mutants`` uses a fixed sample of small changes (mutations.py). It makes each change in a copy of the tree in
-.build/mutants and runs tests until one fails. It starts with the tests of the module, continues with all unit tests that
-run this code, and ends with the tests of the synthesized stacks. It runs one process per processor.
+.build/mutants and runs tests until one fails. It starts with the tests of the module, continues with all unit tests
+that run this code, and ends with the tests of the synthesized stacks. It runs one process per processor.
 
 Outcomes are saved in .build/mutants/outcomes.json, so an interrupted run continues; survivors are tried again. The
 result lists each mutant that no test detects, unless equivalent.yaml says why no test can.

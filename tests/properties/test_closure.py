@@ -91,9 +91,7 @@ def assert_closed(resolved: ResolvedStrategy, installed: Bundle) -> None:
 
 
 def labels_of(node: Node, instance_type: str, running: list[Workload]) -> dict[str, str]:
-    """Return the labels of one of the nodes: the strategy's, the kubelet's, and Node Feature Discovery's if it runs
-    there.
-    """
+    """Return a node's labels: the strategy's, the kubelet's, and Node Feature Discovery's if it runs there."""
     kind = load().get(instance_type)
     discovered = any(each.name == DISCOVERY and tolerated(each, node) for each in running) and is_nvidia(node)
     return {

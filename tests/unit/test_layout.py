@@ -81,9 +81,7 @@ def _statements_below(body: Iterable[ast.AST], *, types: bool) -> Iterator[ast.A
 
 @cache
 def _imports(file: Path, *, types: bool = True) -> tuple[str, ...]:
-    """Return the modules that a file imports anywhere, absolute; without ``types`` not those under ``if
-    TYPE_CHECKING``.
-    """
+    """Return all imports of a file, absolute; without ``types`` not those under ``if TYPE_CHECKING``."""
     found: list[str] = []
     for node in _statements_below(_tree(file).body, types=types):
         if isinstance(node, ast.Import):

@@ -403,9 +403,7 @@ def lands(workload: Workload, node: Node) -> bool:
 
 
 def _is_discovered(workload: Workload, node: Node) -> bool:
-    """Return whether Node Feature Discovery runs on the node: its worker has the tolerations of the operator's
-    daemonsets.
-    """
+    """Return whether Node Feature Discovery runs on the node, with the tolerations of the operator's daemonsets."""
     return workload.release == "gpu-operator" and tolerates(node.taints, workload.tolerations)
 
 

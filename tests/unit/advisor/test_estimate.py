@@ -98,9 +98,7 @@ def test_other_layouts_exchange_nothing_in_a_pass() -> None:
 
 
 def test_a_slow_network_makes_many_small_nodes_slow() -> None:
-    """The same number of GPUs of one kind, in nodes with 25 Gbps or 400: computing takes the same time, communication
-    does not.
-    """
+    """The same GPUs in nodes with 25 Gbps or 400: computing takes the same time, communication does not."""
     request = asking(**TRAINING)
     small = laid(replace(fitted(request, "g6e.8xlarge"), nodes=48), data=48, sharding="zero-3")
     large = laid(replace(fitted(request, "g6e.48xlarge"), nodes=6), data=48, sharding="zero-3")
@@ -171,9 +169,7 @@ def test_a_larger_model_is_not_cheaper_to_train_on_more_nodes() -> None:
 
 
 def test_larger_batches_hide_the_network() -> None:
-    """405B on nodes with 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, which is the time to compute 4 x 2048 tokens per
-    device.
-    """
+    """405B on nodes with 3200 Gbps: 405e9 x 2 bytes x 3 take 6.1 s, as long as 4 x 2048 tokens per device."""
     smallest, best = chosen("p5.48xlarge", task="training", framework="pytorch", model={"parameters": "405B"})
     assert (smallest.batch_size, best.batch_size) == (1, 4)
     request = asking(task="training", framework="pytorch", model={"parameters": "405B"})

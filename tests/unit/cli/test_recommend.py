@@ -1,6 +1,4 @@
-"""``eks-hardware recommend``: the answers for eight typical workloads, JSON, files, strategies, and every wrong
-argument.
-"""
+"""``eks-hardware recommend``: the answers for eight typical workloads, JSON, files, strategies, and errors."""
 
 from __future__ import annotations
 

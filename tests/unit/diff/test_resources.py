@@ -34,9 +34,7 @@ def read(bodies: Mapping[str, Mapping[str, Any]], **rest: Any) -> dict[str, Reso
 
 
 def base(**fields: Any) -> dict[str, dict[str, Any]]:
-    """Return a node group in a subnet; fields are merged into arguments of the resources ``vpc``, ``template``,
-    ``nodes``.
-    """
+    """Return a node group in a subnet; fields are merged into resources ``vpc``, ``template``, ``nodes``."""
     return {
         VPC: body("platform/network/vpc", cidr_block="10.0.0.0/16", **fields.get("vpc", {})),
         SUBNET: body("platform/network/private-a", vpc_id=f"${{{VPC}.id}}", cidr_block="10.0.0.0/20"),

@@ -153,9 +153,7 @@ def test_a_pinned_group_does_not_take_another_group_along(place: int) -> None:
 
 
 class FakeCatalogue:
-    """Catalogue with two zones for the control plane, after one that does not support it, and one type in the last two
-    of all.
-    """
+    """Catalogue of four zones, the third without control planes; its type is in the last two."""
 
     def zone_ids(self, _region: str) -> tuple[str, ...]:
         return ("use1-az1", "use1-az2", "use1-az3", "use1-az5")
