@@ -1,7 +1,7 @@
-"""Answers of slow tools that depend on their input alone, kept until the input changes.
+"""Cached results of slow tools that depend only on their input.
 
-pyright, ``terraform validate`` and checkov take minutes to say the same about the same files again. Their answers are
-in .build/answers, under a digest of everything that they read. ``--fresh`` asks the tools again, and so does a fresh
+pyright, ``terraform validate`` and checkov take minutes to return the same result for the same files. Results are in
+.build/answers, under a digest of everything that the tools read. ``--fresh`` runs the tools again, and so does a fresh
 clone.
 """
 
@@ -18,15 +18,15 @@ from typing import Any
 from helpers.paths import ROOT
 
 FRESH = "EKS_HARDWARE_FRESH_ANSWERS"
-"""Environment variable that turns the kept answers off."""
+"""Environment variable that turns the cache off."""
 
 
 class Answer:
-    """The answer of a tool to one input.
+    """The result of a tool for one input.
 
     Args:
-        tool: name of the tool, with its version where the inputs do not say it.
-        inputs: everything that the answer depends on.
+        tool: name of the tool, with its version if the inputs do not contain it.
+        inputs: everything that the result depends on.
     """
 
     def __init__(self, tool: str, inputs: Iterable[object]) -> None:
@@ -37,25 +37,25 @@ class Answer:
         self._file = ROOT / ".build" / "answers" / tool / f"{digest.hexdigest()[:32]}.json"
 
     def kept(self) -> Any:
-        """Return the kept answer, None without one."""
+        """Return the cached result, or None."""
         if os.environ.get(FRESH) or not self._file.is_file():
             return None
         return json.loads(self._file.read_text(encoding="utf-8"))
 
     def keep(self, answer: Any) -> None:
-        """Keep an answer, which must not be None."""
+        """Cache a result, which must not be None."""
         self._file.parent.mkdir(parents=True, exist_ok=True)
-        # Another worker may read it now: a file appears whole or not at all.
+        # Another worker may read it now, so the file is replaced atomically.
         new = self._file.with_suffix(f".{os.getpid()}")
         new.write_text(json.dumps(answer), encoding="utf-8")
         new.replace(self._file)
 
 
 def contents(files: Iterable[Path]) -> list[object]:
-    """Names and contents of files, in the order of the names."""
+    """Return names and contents of files, sorted by name."""
     return [part for file in sorted(files) for part in (file.as_posix(), file.read_bytes())]
 
 
 def packages() -> list[str]:
-    """Names and versions of the installed packages."""
+    """Return names and versions of the installed packages."""
     return sorted(f"{each.name} {each.version}" for each in metadata.distributions())

@@ -24,7 +24,7 @@ def pyright(*files: Path) -> dict[str, Any]:
 
 
 def of_the_repository() -> dict[str, Any]:
-    """The report over everything; kept while no file, setting or package changes."""
+    """Return the report on everything, cached until a file, setting or package changes."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py", "*.pyi"],
         cwd=ROOT, capture_output=True, text=True, check=True,
