@@ -36,7 +36,7 @@ import cdktf_cdktf_provider_aws as aws
 app = App()
 resolved = next(each for each, _ in strategies() if each.name == "development")
 hardware = HardwareStack(app, resolved=resolved)
-S3Bucket(hardware, "beside", bucket_prefix="beside-")
+S3Bucket(hardware, "extra", bucket_prefix="extra-")
 data = TerraformStack(app, "data")
 AwsProvider(data, "aws", region="us-west-2")
 tags = {"vpc": hardware.platform.network.vpc_id}
@@ -191,7 +191,7 @@ def test_another_teams_app_runs_unchanged(python: Path, tmp_path: Path) -> None:
         found[framework] = {name: json.loads(content) for name, content in run.stacks().items()}
     before, after = found["cdktf"], found["cdktn"]
     assert set(after) == {"development", "data"}
-    assert "beside" in after["development"]["resource"]["aws_s3_bucket"]
+    assert "extra" in after["development"]["resource"]["aws_s3_bucket"]
     assert set(after["data"]["resource"]) == {"aws_s3_bucket", "aws_iam_role"}
     assert {name: list(differences(before[name], after[name])) for name in after} == {
         "development": list(OURS),

@@ -41,7 +41,7 @@ def test_commands_take_turns_and_the_first_turn_does_not_count(tmp_path: Path) -
 
 
 def test_memory_is_that_of_all_processes_together(tmp_path: Path) -> None:
-    hold = "held = bytearray(60_000_000); import time; time.sleep(1)"
+    hold = "block = bytearray(60_000_000); import time; time.sleep(1)"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hold!r}])"
     alone = peak_megabytes(_python(hold, tmp_path))
     both = peak_megabytes(_python(f"{child.replace('run', 'Popen')}; {hold}", tmp_path))

@@ -56,7 +56,7 @@ OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
     ),
     "a block in a list": ([config(True, ["0.0.0.0/0"])], "public_access_cidrs has 0.0.0.0/0"),
     "as text": (config("true", "0.0.0.0/0"), "public_access_cidrs has 0.0.0.0/0"),
-    "what is no network": (config(True, ["office"]), "public_access_cidrs has office, which is not a valid network"),
+    "not a network": (config(True, ["office"]), "public_access_cidrs has office, which is not a valid network"),
     "a variable": (
         config(True, ["${var.cidrs}"]),
         "public_access_cidrs has ${var.cidrs}, which only Terraform knows",
