@@ -39,7 +39,7 @@ def _objects(adopted: ResolvedAdoption, kind: str) -> list[dict[str, Any]]:
 WAYS = {
     "all of it": (True, True, ("karpenter-crd", "karpenter", *PLUGINS, "karpenter-resources")),
     "plugins are there": (True, False, ("karpenter-crd", "karpenter", "karpenter-resources")),
-    "Karpenter is there": (False, True, (*PLUGINS, "karpenter-resources")),
+    "an existing Karpenter": (False, True, (*PLUGINS, "karpenter-resources")),
     "both are there": (False, False, ("karpenter-resources",)),
 }
 

@@ -161,7 +161,7 @@ CASES = {
         cluster(), cluster(addons={"metrics-server": {"enabled": False}}), {("aws_eks_addon", DESTROY): 1}
     ),
     # The network.
-    "a zone more, groups in zones of their own": Case(
+    "an additional zone, groups in separate zones": Case(
         {"node_groups": [{**SYSTEM, "zones": ["usw2-az1"]}], "network": {"zones": ["usw2-az1", "usw2-az2"]}},
         {
             "node_groups": [{**SYSTEM, "zones": ["usw2-az1"]}],
@@ -225,7 +225,7 @@ CASES = {
         of(GROUP, kubernetes={"delivery": "manifests"}),
         {("helm_release", DESTROY): 1},
     ),
-    "charts in a stack of their own": Case(
+    "charts in a separate stack": Case(
         of(GROUP, kubernetes={"delivery": "helm"}),
         of(GROUP, kubernetes={"delivery": "helm", "stack": "separate"}),
         {("helm_release", DESTROY): 1, ("helm_release", CREATE): 1},

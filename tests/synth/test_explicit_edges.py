@@ -31,12 +31,12 @@ def found(templates: Mapping[str, Template]) -> dict[bool, dict[Edge, str]]:
 
 def test_each_explicit_edge_has_its_reason(found: Mapping[bool, Mapping[Edge, str]]) -> None:
     without = {edge: example for edge, example in found[False].items() if edge not in NEEDED}
-    assert not without, f"say in {EXPLICIT_EDGES.name} why, or remove it"
+    assert not without, f"add the reason to {EXPLICIT_EDGES.name}, or remove it"
 
 
 def test_an_edge_that_follows_from_others_is_left_out_but_for_lists(found: Mapping[bool, Mapping[Edge, str]]) -> None:
     without = {edge: example for edge, example in found[True].items() if edge not in IMPLIED}
-    assert not without, "a reference or another edge brings it: remove it"
+    assert not without, "a reference or another edge implies it: remove it"
 
 
 def test_each_reason_is_used(found: Mapping[bool, Mapping[Edge, str]]) -> None:

@@ -22,7 +22,7 @@ GPU = gpu_pool("gpu", instance_families=["g6"])
 
 # pools, other fields, code and path of the finding
 REFUSED: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str, str]] = {
-    "a type that is not there": (
+    "an unknown type": (
         [gpu_pool("gpu", instance_types=["g6.3xlarge"])],
         {},
         "INSTANCE_TYPE_UNKNOWN",
@@ -62,7 +62,7 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], dict[str, Any], str, str]] = {
         "SUBNET_TWICE",
         "network.existing.private_subnets.usw2-az2",
     ),
-    "a region that is not there": ([CPU], {"region": "us-west-9"}, "REGION_UNKNOWN", "region"),
+    "an unknown region": ([CPU], {"region": "us-west-9"}, "REGION_UNKNOWN", "region"),
     "a version that EKS has not": (
         [CPU],
         {"cluster": {"kubernetes_version": "1.99"}},

@@ -149,7 +149,7 @@ def test_another_question_needs_another_answer(tmp_path: Path, fields: dict[str,
 
 SAME = {
     "digits": {"workload": WORKLOAD.replace("8B", "8000000000")},
-    "a default that is said": {"workload": WORKLOAD[:-1] + ", budget: balanced, purchase: [on-demand]}"},
+    "a default that is stated": {"workload": WORKLOAD[:-1] + ", budget: balanced, purchase: [on-demand]}"},
     "more nodes": {"scaling": "{min: 1, max: 9}"},
     "a label": {"labels": "{team: research}"},
     "the framework in the other place": {

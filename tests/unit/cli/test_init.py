@@ -129,11 +129,11 @@ WRONG = {
     "nothing": (["--model", "0B", "--task", "inference"], "not a number of parameters"),
     "no file": (["--model", "nowhere.json", "--task", "inference"], "nowhere.json"),
     "no region": (["--yes", "--region", "us-wset-2"], "did you mean us-west-2?"),
-    "no such hardware there": (
+    "hardware that the region lacks": (
         ["--hardware", "trainium", "--task", "training", "--region", "eu-west-1"],
         "choose another region",
     ),
-    "hardware for something else": (
+    "hardware for another task": (
         ["--hardware", "inferentia", "--task", "training"],
         "inferentia is not for training",
     ),

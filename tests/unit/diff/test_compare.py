@@ -127,7 +127,7 @@ TWO = pools(
 UNINSTALLED = {
     "manifests": (HELM, {"delivery": "manifests"}, "charts leave Terraform"),
     "another stack's manifests": ({**HELM, "stack": "separate"}, {"delivery": "manifests"}, "charts leave Terraform"),
-    "a stack of their own": (HELM, {**HELM, "stack": "separate"}, "charts change stacks"),
+    "a separate stack": (HELM, {**HELM, "stack": "separate"}, "charts change stacks"),
     "the same stack": ({**HELM, "stack": "separate"}, HELM, "charts change stacks"),
 }
 

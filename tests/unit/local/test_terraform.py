@@ -136,8 +136,8 @@ class TestUserConfig:
     @pytest.mark.parametrize(
         ("named", "text", "counts"),
         [
-            pytest.param("own.rc", OWN, True, id="named file says where"),
-            pytest.param("own.rc", 'credentials "x" {}\n', False, id="named file says something else"),
+            pytest.param("own.rc", OWN, True, id="named file with a mirror"),
+            pytest.param("own.rc", 'credentials "x" {}\n', False, id="named file without a mirror"),
             pytest.param("own.rc", "# provider_installation {\n", False, id="only in a comment"),
             pytest.param("missing.rc", None, False, id="named file is missing"),
         ],

@@ -40,7 +40,7 @@ OPEN: dict[str, tuple[dict[str, Any] | list[dict[str, Any]] | None, str]] = {
     "everyone": (config(True, ["0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
     "everyone among others": (config(True, [*OFFICE, "0.0.0.0/0"]), "public_access_cidrs has 0.0.0.0/0"),
     "everyone with IPv6": (config(True, [*OFFICE, "::/0"]), "public_access_cidrs has ::/0"),
-    "not written as it is meant": (config(True, ["10.0.0.0/0"]), "public_access_cidrs has 10.0.0.0/0"),
+    "host bits set": (config(True, ["10.0.0.0/0"]), "public_access_cidrs has 10.0.0.0/0"),
     "two halves": (config(True, ["0.0.0.0/1", "128.0.0.0/1"]), "public_access_cidrs has 0.0.0.0/1, 128.0.0.0/1"),
     "no networks": (config(True), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
     "no networks in the list": (config(True, []), "public_access_cidrs is not set, and the default is 0.0.0.0/0"),
