@@ -238,7 +238,10 @@ def account(emulator: Emulator) -> Iterator[Callable[[str], Account]]:
 
 @pytest.fixture(scope="session")
 def deploy(terraform_cli: TerraformCli, emulator: Emulator, tmp_path_factory: pytest.TempPathFactory) -> Deploy:
-    """Deploy to the emulator: ``with deploy("mixed-hardware") as project: ...``."""
+    """Return a function that deploys to the emulator.
+
+    Example: ``with deploy("mixed-hardware") as project: ...``.
+    """
     environment = {**emulator.environment(), **terraform_cli.environment}
     return Deploy(terraform_cli, environment, lambda: tmp_path_factory.mktemp("deploy"))
 
