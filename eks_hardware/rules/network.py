@@ -107,7 +107,7 @@ def _subnet_twice(context: Context) -> Iterator[Breach]:
     zone_of: dict[str, str] = {}
     for path, zone, subnet in _existing_subnets(context):
         if zone_of.setdefault(subnet, zone) != zone:
-            yield path, f"a subnet is in one zone, but {subnet} is also set for {zone_of[subnet]}; use a subnet of {zone}"
+            yield path, f"must be a subnet in {zone}, got {subnet}, which is also set for {zone_of[subnet]}"
 
 
 @error("CONTROL_PLANE_ZONES")
@@ -241,7 +241,7 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
 def _private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
-        yield "network.nat_gateways", "a private network has no NAT gateways; remove this, or set network.private: false"
+        yield "network.nat_gateways", "a private network has no NAT gateways; remove this, or set private: false"
     if strategy.network.private and strategy.cluster.endpoint.public_cidrs:
         yield _PUBLIC_CIDRS, "a private network has a private API only; remove these, or set network.private: false"
 
@@ -369,7 +369,7 @@ def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
         yield (
             _path(context, budget, budget.shares),
             f"{_subnet(budget)}, but at their maximum size groups and pools need {_sum(budget, taken)} = "
-            f"{budget.total} (pods get /28 prefixes, with one kept free), and more pods stay in ContainerCreating: "
+            f"{budget.total} (pods get /28 prefixes, with one kept free), so some pods stay in ContainerCreating: "
             f"{_remedy(context, budget, budget.total, pods=True)}",
         )
 
@@ -418,5 +418,5 @@ def _remedy(context: Context, budget: SubnetBudget, needed: int, *, pods: bool) 
     larger = wider(given, needed, budget.cidr)
     ways = [f"use network.{'pod_cidr' if of_pods else 'cidr'}: {larger}"] if larger else []
     if pods and network.pod_cidr is None:
-            ways.append("give pods their own addresses (network.pod_cidr: 100.64.0.0/16)")
-        return ", ".join([*ways, "or lower the maximum sizes"]) if ways else "lower the maximum sizes, or use more zones"
+        ways.append("give pods their own addresses (network.pod_cidr: 100.64.0.0/16)")
+    return ", ".join([*ways, "or lower maximum sizes"]) if ways else "lower maximum sizes, or use more zones"

@@ -199,7 +199,7 @@ def _limit_quantity(context: Context) -> Iterator[Breach]:
             if _negative(given):
                 yield (
                     limit_path(pool, resource),
-                    f"must be at least 0, got {given}; set the most that all nodes may have",
+                    f"must be at least 0, got {given}; set a total for all nodes",
                 )
             elif resource in _COUNTED and not str(given).isdigit():
                 whole = max(1, round(amount(given)))
@@ -251,7 +251,7 @@ def _capacity_unsold(context: Context) -> Iterator[Breach]:
         for path, capacity in field_paths.items(node_path(pool, "capacity"), pool.capacity):
             if kinds and not any(_sold(kind, capacity) for kind in kinds):
                 ways = sorted({way for kind in kinds for way in kind.usage_classes})
-                yield path, f"EC2 sells the pool's types as {', '.join(ways)}, not as {capacity}; change this"
+                yield path, f"EC2 sells the pool's types as {', '.join(ways)}, not as {capacity}; use one of these"
 
 
 @warning("POOL_TYPE_UNSOLD")
