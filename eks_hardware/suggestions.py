@@ -46,7 +46,7 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:
-    """Return the first name of which the word is almost certainly a misspelling."""
+    """Return the first name that the word almost certainly misspells."""
     return next((name for name in names if _plain(word) == _plain(name) or likeness(word, name) >= _SAME), None)
 
 

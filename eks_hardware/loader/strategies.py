@@ -71,7 +71,7 @@ class Remains:
 
     Attributes:
         loaded: the rest; missing sections have their defaults.
-        sections: names of the missing sections; a misspelled name may stand for any section that the file lacks.
+        sections: names of the missing sections; a misspelled name may mean any section that the file lacks.
         lists: lists of :data:`eks_hardware.models.node_lists.NODE_LISTS` that lack groups or pools.
 
     Examples:
@@ -203,7 +203,7 @@ def _remains(attempt: Attempt[Strategy]) -> Remains | None:
         return None
     known = fields(_model())
     if sections - set(known):
-        # A misspelled section may stand for any missing one.
+        # A misspelled section may be any of the missing ones.
         sections |= {name for name in known if name not in attempt.root.entries}
     loaded = LoadedStrategy(strategy, SourceMap(kept), attempt.file, attempt.path)
     return Remains(loaded, frozenset(sections), frozenset(items))

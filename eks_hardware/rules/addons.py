@@ -176,9 +176,8 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
         yield (
             _environment_path(switch),
-            f"without prefix delegation, a node of {name} has addresses for {room} pods but a limit of {told}{more}, "
-            "and the other pods stay in ContainerCreating; remove this line, or set kubelet.max_pods on every group "
-            "and pool",
+            f"without prefix delegation, a node of {name} has {room} pod addresses but a limit of {told} pods{more}, "
+            "and the rest stays in ContainerCreating; remove this line, or set kubelet.max_pods everywhere",
         )
 
 

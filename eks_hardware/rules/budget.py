@@ -36,7 +36,7 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     least = "at least " if cost.unknown("max") else ""
     yield (
         _FIELD,
-        f"with every group at its max and every pool at its limits, the cluster costs {least}{_usd(most)} a month, "
+        f"with all groups and pools at their maximum, the cluster costs {least}{_usd(most)} a month, "
         f"{_usd(most - limit)} over the budget of {_usd(limit)}; the largest items are {parts}; "
         f"{_remedy(context, cost, most - limit)}, or raise the budget",
     )
@@ -52,8 +52,8 @@ def _unknown(context: Context) -> Iterator[Breach]:
         names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
         yield (
             _FIELD,
-            f"the price of {names} is unknown, so the cost at max is at least {_usd(known)} a month and may be higher; "
-            "ask AWS for the price, and ignore this warning with the answer as the reason",
+            f"the price of {names} is unknown, so the cost at max is {_usd(known)} a month or more; ask AWS for the "
+            "price, and ignore this warning with the answer as the reason",
         )
 
 

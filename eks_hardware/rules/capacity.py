@@ -44,8 +44,8 @@ def _repair(context: Context) -> Iterator[Breach]:
         if group.node_repair and group.capacity in _RESERVED:
             yield (
                 node_path(group, "node_repair"),
-                "EKS may not find room in the reservation for the replacement of a node, and then a job loses the node "
-                "for good; remove this line, because repair is off by default for reserved capacity",
+                "the reservation may have no room for a node's replacement, and then a job loses the node for good; "
+                "remove this line, because repair is off by default for reserved capacity",
             )
 
 

@@ -127,9 +127,8 @@ def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
             stated = isinstance(node, NodeGroupSpec) and node.ami.type
             yield (
                 node_path(node, "ami.type" if stated else "ami.family"),
-                "Bottlerocket includes driver, toolkit and device plugin, and a second plugin fails, so the GPU "
-                "Operator skips these nodes and they have no GPU metrics; use al2023, or replace gpu_operator with "
-                "kubernetes.dcgm_exporter: true",
+                "Bottlerocket includes driver, toolkit and device plugin, so the GPU Operator skips these nodes and "
+                "they have no GPU metrics; use al2023, or replace gpu_operator with kubernetes.dcgm_exporter: true",
             )
 
 

@@ -478,7 +478,6 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     else:
         yield (
             "node_groups",
-            "CoreDNS and the other add-ons have no node to run on, because every group has a taint that they do not "
-            "tolerate; add a CPU group such as "
-            "{name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
+            "CoreDNS and the other add-ons cannot run, because they do not tolerate any group's taints; add a CPU "
+            "group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
         )

@@ -129,8 +129,8 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
         yield (
             "karpenter.feature_gates.node_overlay",
-            "Karpenter needs NodeOverlay to count shared and fractional GPUs and the huge pages of EFA nodes; without "
-            "it, it creates no node, or too many, for the pods that request them; remove this line",
+            "without NodeOverlay, Karpenter cannot count shared and fractional GPUs or the huge pages of EFA nodes, "
+            "and launches no node, or too many, for pods that request them; remove this line",
         )
 
 

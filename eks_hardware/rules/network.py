@@ -87,8 +87,7 @@ def _pod_subnets(context: Context) -> Iterator[Breach]:
             yield (
                 "network.existing.pod_subnets",
                 f"{zone} has a subnet for nodes but not for pods, so pods on the nodes of "
-                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or set zones to keep these nodes "
-                f"out of {zone}",
+                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or set zones to exclude {zone}",
             )
 
 
@@ -319,9 +318,9 @@ def _reserved_cidr(context: Context) -> Iterator[Breach]:
             if given.subnet_of(IPv4Network(block)):
                 yield (
                     path,
-                    f"{cidr} is reserved ({what}), so no client on the internet has such an address; use your public "
-                    "address (curl https://checkip.amazonaws.com), or remove this, because the private endpoint is "
-                    "always on in the VPC and in networks connected to it",
+                    f"{cidr} is reserved ({what}) and never a client's address on the internet; use your public "
+                    "address (curl https://checkip.amazonaws.com), or remove this and use the private endpoint, which "
+                    "is always on",
                 )
 
 

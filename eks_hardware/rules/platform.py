@@ -26,8 +26,8 @@ def _both(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and context.strategy.karpenter:
         yield (
             _AUTOSCALER_PATH,
-            "Karpenter and Cluster Autoscaler may both launch nodes for the same pending pods, and you pay for the "
-            "extra nodes until they are removed; after a migration, remove this line, or the karpenter section",
+            "Karpenter and Cluster Autoscaler may both launch nodes for the same pending pods, and the extra nodes "
+            "cost money until they are removed; after a migration, remove this line or the karpenter section",
         )
 
 
@@ -41,7 +41,7 @@ def _no_group(context: Context) -> Iterator[Breach]:
         yield (
             _AUTOSCALER_PATH,
             "no node group has scaling.autoscaled: true, so Cluster Autoscaler has no effect: it cannot change groups "
-            "of fixed size, and the next apply resets any other; set it on a group, or remove this line",
+            "of fixed size, and an apply resets the others; set it on a group, or remove this line",
         )
 
 
