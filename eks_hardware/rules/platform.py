@@ -27,7 +27,7 @@ def _both(context: Context) -> Iterator[Breach]:
         yield (
             _AUTOSCALER_PATH,
             "Karpenter and Cluster Autoscaler may both launch nodes for the same pending pods, and the extra nodes "
-            "cost money until they are removed; after a migration, remove this line or the karpenter section",
+            "cost money until removed; after a migration, remove this line or the karpenter section",
         )
 
 
@@ -40,8 +40,8 @@ def _no_group(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and not _autoscaled(context):
         yield (
             _AUTOSCALER_PATH,
-            "no node group has scaling.autoscaled: true, so Cluster Autoscaler has no effect: it cannot change groups "
-            "of fixed size, and an apply resets the others; set it on a group, or remove this line",
+            "no node group has scaling.autoscaled: true, so Cluster Autoscaler has no effect (it cannot change fixed "
+            "sizes, and an apply resets the others); set it on a group, or remove this line",
         )
 
 
