@@ -171,7 +171,7 @@ def _at_least(place: _Place, ctx: Mapping[str, Any]) -> str:
 
 def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
     values = [str(value) for value in _choices(place, ctx)]
-    return f"one of {', '.join(values)}" if len(values) > 1 else f"the value {values[0]}"
+    return f"one of {', '.join(values)}" if len(values) > 1 else values[0]
 
 
 def _choices(place: _Place, ctx: Mapping[str, Any]) -> list[Any]:

@@ -55,7 +55,7 @@ def explained(error: MarkedYAMLError, text: str) -> str:
         return _TAB if after[:1] == "\t" else f"a value cannot begin with {shown(after[:1])}; put it in quotes"
     if problem == "did not find expected alphabetic or numeric character":
         kind, sign = ("alias", "*") if error.context == "while scanning an alias" else ("anchor", "&")
-        return f"{sign} starts an {kind}, which must have letters and digits only; put text in quotes"
+        return f"{sign} starts an {kind} name, which can have letters and digits only; put text in quotes"
     if problem == "did not find expected key":
         return _not_a_key(before, after, line)
     if problem in _MEANINGS:
