@@ -43,8 +43,8 @@ def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[P
     for name in names:
         if not _NAME.fullmatch(name):
             message = (
-                f"must be the name of an overlay, got {quoted(name)}; the name is the file's name without .yaml: "
-                "at most 63 lower-case letters, digits and hyphens"
+                f"must be the name of an overlay, got {quoted(name)}; the name is the file's name without .yaml: at "
+                "most 63 lower-case letters, digits and hyphens"
             )
             findings.append(Finding("OVERLAY_NAME", "", message))
         elif (file := _find(name, folders)) is None:

@@ -153,8 +153,7 @@ def _same_names(attempts: Iterable[Attempt[Strategy]]) -> Iterator[Finding]:
         if node.value in first:
             message = (
                 f"the strategies in {attempt.file} and {first[node.value]} have the name {quoted(node.value)}, and "
-                "names must "
-                "be unique, because they are stack IDs and cluster names; rename one of them"
+                "names must be unique, because they are stack IDs and cluster names; rename one of them"
             )
             yield Finding("STRATEGY_NAME_DUPLICATE", "name", message, position=node.position)
         first.setdefault(node.value, node.position)

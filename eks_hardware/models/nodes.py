@@ -369,8 +369,7 @@ class Ami(StrategyModel):
     ) = Field(
         default=None,
         description="AMI release to pin, such as 1.35.0-20261101. By default EKS uses the newest release when it "
-        "creates the group, and again whenever its launch template changes (disk, tags, kubelet); pin it "
-        "for training.",
+        "creates the group, and again whenever its launch template changes (disk, tags, kubelet); pin it for training.",
     )
     image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI ID such as ami-0123456789abcdef0")] | None = Field(
         default=None, description="Your own image (AMI type CUSTOM), based on the EKS image of `family`."
@@ -393,8 +392,7 @@ class Update(StrategyModel):
     strategy: Literal["default", "minimal"] | None = Field(
         default=None,
         description="'default' launches new nodes before it terminates old ones; 'minimal' terminates first, for "
-        "capacity that cannot double, such as a full reservation. Raises the minimum version of the AWS "
-        "provider.",
+        "capacity that cannot double, such as a full reservation. Raises the minimum version of the AWS provider.",
     )
 
     @model_validator(mode="after")

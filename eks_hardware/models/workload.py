@@ -204,8 +204,8 @@ class WorkloadSpec(StrategyModel):
                 raise invalid("workload_field", message, name)
         if self.trains and self.precision in ("fp8", "int8", "int4"):
             message = (
-                f"must be fp32, bf16 or fp16 for training, got {self.precision}; "
-                "for adapters on 4-bit weights set method: qlora"
+                f"must be fp32, bf16 or fp16 for training, got {self.precision}; for adapters on 4-bit weights set "
+                "method: qlora"
             )
             raise invalid("workload_precision", message, "precision")
         if "spot" in self.purchase and not self.interruptible:

@@ -70,8 +70,8 @@ def _version_ending(context: Context) -> Iterator[Breach]:
     end = _date(dates["standard_until"])
     if end - _ENDING_SOON <= context.today <= _date(dates["extended_until"]):
         follows = (
-            f"EKS upgrades the control plane {'at any time' if end < context.today else 'then'} "
-            "(upgrade_policy: extended avoids this)"
+            f"EKS upgrades the control plane {'at any time' if end < context.today else 'then'} (upgrade_policy: "
+            "extended avoids this)"
             if context.strategy.cluster.upgrade_policy == "standard"
             else "extended support costs about six times as much per hour"
         )
