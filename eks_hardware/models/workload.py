@@ -142,7 +142,7 @@ class WorkloadSpec(StrategyModel):
     optimizer: Optimizer | None = Field(default=None, description="Training: optimizer; default adamw.")
     sharding: Sharding | None = Field(
         default=None,
-        description="Training: what is sharded over the devices (zero-3 is full sharding in FSDP); default: the least "
+        description="Training: state to shard over the devices (zero-3 is full sharding in FSDP); default: the least "
         "that fits.",
     )
     activation_checkpointing: bool = Field(

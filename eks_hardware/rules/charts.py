@@ -68,10 +68,10 @@ def _unchecked(context: Context) -> Iterator[Breach]:
 def _derived(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         for place, row in derived_values(name, chart.values):
-            lost = "" if place == row.path else f", and this value also removes {row.path}"
+            lost = "" if place == row.path else f" (this value also removes {row.path})"
             yield (
                 f"kubernetes.charts.{name}.values.{place}",
-                f"the strategy sets {place}{lost}: {row.reason}; {row.instead}",
+                f"{place} must not be set{lost}, because {row.reason}; {row.instead}",
             )
 
 

@@ -72,7 +72,8 @@ def _mig_unsupported(context: Context) -> Iterator[Breach]:
             both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
             yield (
                 path,
-                f"all types must have the same number of {profile} slices per GPU, got {both}; make a group of each",
+                f"all types must have the same number of {profile} slices per GPU, got {both}; use a separate group "
+                "for each",
             )
 
 

@@ -115,7 +115,7 @@ def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Brea
         subject = f"a {noun(node)}" if isinstance(node, NodeGroupSpec) else f"here a {noun(node)}"
         yield (
             node_path(node, hardware_field(node)),
-            f"{subject} must have one architecture, and so one image, got {both}; make a {noun(node)} of each",
+            f"{subject} must have one architecture, and so one image, got {both}; use a separate {noun(node)} for each",
         )
 
 
@@ -125,7 +125,7 @@ def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
         yield (
             node_path(node, hardware_field(node)),
             f"here a {noun(node)} must have one kind of hardware, and so one image, taint and device plugin, got "
-            f"{both}; make a {noun(node)} of each",
+            f"{both}; use a separate {noun(node)} for each",
         )
 
 
@@ -220,7 +220,7 @@ def _efa_one_type(context: Context) -> Iterator[Breach]:
             yield (
                 node_path(node, hardware_field(node)),
                 f"{several(sorted(by_layout.values()))} have different EFA interfaces, but {holder} has one layout; "
-                f"make a {noun(node)} of each",
+                f"use a separate {noun(node)} for each",
             )
 
 

@@ -111,7 +111,7 @@ def _example(context: Context, family: str) -> str:
 def _format(context: Context) -> Iterator[Breach]:
     for _, path, family, text in _pins(context):
         if fault := _format_fault(context, family, text):
-            parts = "version and commit" if family == "bottlerocket" else "kubelet's version and day"
+            parts = "version and commit" if family == "bottlerocket" else "the kubelet's version and the day"
             yield path, f"{fault}; write {parts}, such as {_example(context, family)}"
 
 
@@ -141,7 +141,7 @@ def _unknown(context: Context) -> Iterator[Breach]:
         if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
             minor = release.kubelet.rpartition(".")[0]
             same = [each for each in kubelets if each.rpartition(".")[0] == minor]
-            # If there is none, AMI_RELEASE_KUBERNETES says so.
+            # If there is none, AMI_RELEASE_KUBERNETES reports it.
             if same:
                 right = f"{same[0]}-{release.name[1:]}"
                 yield (

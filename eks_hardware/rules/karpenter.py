@@ -141,7 +141,7 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     nodes = nodes_open_to(context, facts.karpenter()["controller"]["tolerations"])
-    # If CoreDNS has no node either, NODES_ALL_TAINTED says so.
+    # If CoreDNS has no node either, NODES_ALL_TAINTED reports it.
     if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
         there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
         fix = f", or set this to {nodes}" if nodes else ""

@@ -357,7 +357,7 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
         remedy = _remedy(context, budget, budget.own, pods=False)
         yield (
             _path(context, budget, groups),
-            f"{_subnet(budget)}, but at max the nodes need {_sum(budget, taken)} = {budget.own}: {remedy}",
+            f"{_subnet(budget)}, but at max the nodes need {_sum(budget, taken)} = {budget.own}; {remedy}",
         )
 
 
@@ -368,7 +368,7 @@ def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
         yield (
             _path(context, budget, budget.shares),
             f"{_subnet(budget)}, but at their maximum size groups and pools need {_sum(budget, taken)} = "
-            f"{budget.total} (pods get /28 prefixes, with one kept free), so some pods stay in ContainerCreating: "
+            f"{budget.total} (pods get /28 prefixes, with one kept free), so some pods stay in ContainerCreating; "
             f"{_remedy(context, budget, budget.total, pods=True)}",
         )
 

@@ -251,7 +251,7 @@ def _capacity_unsold(context: Context) -> Iterator[Breach]:
         for path, capacity in field_paths.items(node_path(pool, "capacity"), pool.capacity):
             if kinds and not any(_sold(kind, capacity) for kind in kinds):
                 ways = sorted({way for kind in kinds for way in kind.usage_classes})
-                yield path, f"EC2 sells the pool's types as {', '.join(ways)}, not as {capacity}; use one of these"
+                yield path, f"EC2 does not sell the pool's types as {capacity}; use {' or '.join(ways)}"
 
 
 @warning("POOL_TYPE_UNSOLD")
@@ -263,7 +263,7 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
             if sold and kind not in sold and not kind.withdrawn:
                 yield (
                     path,
-                    f"EC2 sells {kind.name} as {', '.join(kind.usage_classes)}, so this pool never launches one; "
+                    f"EC2 sells {kind.name} as {' or '.join(kind.usage_classes)}, so this pool never launches one; "
                     "remove it, or add a capacity",
                 )
 

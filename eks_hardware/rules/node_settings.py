@@ -199,7 +199,7 @@ def _kubelet_reserved(context: Context) -> Iterator[Breach]:
                 largest = max(parts, key=lambda field: amount(parts[field]))
                 yield (
                     node_path(node, f"kubelet.{largest}.{resource}"),
-                    f"reserves {' and '.join(parts.values())} of {has} on {smallest.name}, so the kubelet does not "
+                    f"{' and '.join(parts.values())} of {has} on {smallest.name} are reserved, so the kubelet does not "
                     "start, or leaves nothing for pods; reserve less",
                 )
 

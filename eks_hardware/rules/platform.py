@@ -196,8 +196,8 @@ def _limit_range(context: Context) -> Iterator[Breach]:
             if limit is not None and amount(request) > amount(limit):
                 yield (
                     _team_path(team, "container_defaults", "requests", resource),
-                    f"must be at most the limit of {limit}, or Kubernetes rejects the containers, got {request}; raise "
-                    "the limit, or lower this",
+                    f"must be at most the limit of {limit}, got {request}, and Kubernetes rejects such containers; "
+                    "raise the limit, or lower this",
                 )
 
 
@@ -230,5 +230,8 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
     if endpoints is None:
         return
     if keys := sorted(key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in endpoints):
-        calls = " and ".join(f"{key} calls {_ENDPOINTS[key]}" for key in keys)
-        yield "network.interface_endpoints", f"{calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}"
+        calls = " and ".join(f"{key} needs {_ENDPOINTS[key]}" for key in keys)
+        yield (
+            "network.interface_endpoints",
+            f"without a NAT gateway, {calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}",
+        )

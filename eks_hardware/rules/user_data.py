@@ -194,6 +194,6 @@ def _size(context: Context) -> Iterator[Breach]:
             if (size := len(text.encode())) > most:
                 yield (
                     node_path(node, "user_data"),
-                    f"the user data must have at most {most} bytes before base64, including the part that EKS or "
-                    f"Karpenter adds, got {size}; download large files from a bucket at boot",
+                    f"the user data has {size} bytes, and EC2 allows {most} before base64, including the parts that "
+                    "EKS or Karpenter adds; download large files from a bucket when the node starts",
                 )

@@ -151,6 +151,6 @@ def _time_slicing(context: Context) -> Iterator[Breach]:
         if sliced and (node.purpose == "training" or node.needs.distributed):
             yield (
                 node_path(node, "gpu_sharing.time_slicing"),
-                "time slicing isolates neither memory nor faults, so one pod can stop the others' training, and two "
-                "ranks may get the same GPU; use whole GPUs, or MIG for jobs on one slice",
+                "time slicing isolates neither memory nor faults: one pod can stop the others' training, and two ranks "
+                "may share a GPU; use whole GPUs, or MIG for jobs on one slice",
             )
