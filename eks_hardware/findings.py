@@ -1,4 +1,4 @@
-"""Findings: what is wrong in a strategy file, where, and how to mend it.
+"""Findings: the faults in a strategy file, their positions, and their fixes.
 
 A finding is printed on one line, so that editors and CI logs can link it::
 
@@ -18,7 +18,7 @@ __all__ = ["Finding", "Position", "Severity", "StrategyError"]
 
 
 class Severity(str, Enum):
-    """How much a finding weighs: an ``error`` stops everything, a ``warning`` is printed.
+    """Severity of a finding: an ``error`` stops the deployment, a ``warning`` is printed.
 
     Examples:
         >>> Severity("warning") is Severity.WARNING
@@ -30,7 +30,7 @@ class Severity(str, Enum):
 
 
 class Position(NamedTuple):
-    """A place in a file; line and column count from 1, 0 where the file as a whole is meant.
+    """A position in a file. Line and column count from 1, and are 0 for the file as a whole.
 
     Examples:
         >>> str(Position("demo.yaml", 7, 22))
@@ -47,15 +47,15 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """One fault.
 
     Attributes:
         code: stable, upper-case identifier; tests and ``ignore`` lists refer to it.
-        path: the field, as ``node_groups[gpu].scaling.max``; empty for the file as a whole.
-        message: what is wrong, what was given, what is allowed, how to mend it; no full stop.
+        path: the field, such as ``node_groups[gpu].scaling.max``; empty for the file as a whole.
+        message: what is wrong, what was given, what is allowed, and the fix; no full stop.
         severity: error or warning.
-        position: where it stands, once a loader has found it.
-        ignored: the reason that the strategy gives for not showing it; empty where it is shown.
+        position: the position in the file, once a loader has found it.
+        ignored: the strategy's reason for ignoring it; empty if it is shown.
 
     Examples:
         >>> str(Finding(code="EFA_UNSUPPORTED", path="node_groups[gpu]", message="g6.4xlarge has no EFA"))
@@ -76,10 +76,10 @@ class Finding:
 
 
 class StrategyError(ValueError):
-    """Raised with every error that was found; ``findings`` holds warnings too.
+    """Raised with all errors at once; ``findings`` also has the warnings.
 
     Examples:
-        >>> finding = Finding(code="REGION_UNKNOWN", path="region", message="us-west-9 is no region")
+        >>> finding = Finding(code="REGION_UNKNOWN", path="region", message="us-west-9 is not a known region")
         >>> len(StrategyError([finding]).errors)
         1
     """
@@ -90,5 +90,5 @@ class StrategyError(ValueError):
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings that are no mere warnings."""
+        """The findings with severity error."""
         return tuple(each for each in self.findings if each.severity is Severity.ERROR)

@@ -1,10 +1,10 @@
-"""What messages are made of: text on one line, printable and not too long; numbers, prices and plurals."""
+"""Building blocks of messages: text on one line, printable and not too long; numbers, prices and plurals."""
 
 from __future__ import annotations
 
 
 def visible(text: str, *, kept: str = "") -> str:
-    r"""The text with invisible characters written out, except for those ``kept``: ``\x00``, ``\u202e``."""
+    r"""Return the text with invisible characters escaped, except for those ``kept``: ``\x00``, ``\u202e``."""
     if text.isprintable():
         return text
     return "".join(
@@ -13,7 +13,7 @@ def visible(text: str, *, kept: str = "") -> str:
 
 
 def shown(value: object, limit: int = 80) -> str:
-    """The text of a value on one line, printable, cut to ``limit`` characters."""
+    """Return a value as printable text on one line, cut to ``limit`` characters."""
     text = str(value)
     return visible(text if len(text) <= limit else text[: limit - 3] + "...")
 
@@ -24,14 +24,14 @@ def quoted(value: object) -> str:
 
 
 def number(value: float | None, digits: int = 1) -> str:
-    """A number with ``digits`` decimals unless it is whole: ``1,536``, ``2.3``; ``unknown`` for None."""
+    """Return a number with ``digits`` decimals unless it is whole: ``1,536``, ``2.3``; ``unknown`` for None."""
     if value is None:
         return "unknown"
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{digits}f}"
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
-    """US dollars: ``1,234``, ``12.30``, ``0.0123``, or with as many ``digits`` as given; ``unknown`` for None."""
+    """Return US dollars: ``1,234``, ``12.30``, ``0.0123``, or with ``digits`` decimals; ``unknown`` for None."""
     if value is None:
         return "unknown"
     if digits is None:
@@ -40,7 +40,7 @@ def usd(value: float | None, digits: int | None = None) -> str:
 
 
 def plural(noun: str, number: int) -> str:
-    """A noun as counted.
+    """Return a noun in singular or plural.
 
     >>> plural("EC2NodeClass", 2), plural("NetworkPolicy", 2), plural("NodePool", 1)
     ('EC2NodeClasses', 'NetworkPolicies', 'NodePool')
@@ -53,5 +53,5 @@ def plural(noun: str, number: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 error``, ``2 errors``, ``2 policies``."""
+    """Return a number with its noun: ``1 error``, ``2 errors``, ``2 policies``."""
     return f"{number} {plural(noun, number)}"

@@ -1,4 +1,4 @@
-"""How capacity types, taint effects and architectures are spelled: by a strategy, EKS, Karpenter and EC2."""
+"""Spellings of capacity types, taint effects and architectures in strategies, EKS, Karpenter and EC2."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 
 class CapacityNames(NamedTuple):
-    """The names of one way to buy nodes.
+    """The names of one purchase option.
 
     Attributes:
         eks: ``capacityType`` of the EKS API. A reservation is On-Demand capacity with a target.
-        karpenter: ``karpenter.sh/capacity-type``. A capacity block is one kind of reservation:
+        karpenter: ``karpenter.sh/capacity-type``. A Capacity Block is a kind of reservation:
             https://karpenter.sh/docs/concepts/nodeclasses/#speccapacityreservationselectorterms
-        usage_class: the usage class of EC2, which quotas and ``SupportedUsageClasses`` go by.
-        words: in a sentence.
+        usage_class: EC2's usage class, used by quotas and ``SupportedUsageClasses``.
+        words: the words for a sentence.
     """
 
     eks: str
@@ -32,11 +32,11 @@ CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
         "capacity-block": CapacityNames("CAPACITY_BLOCK", "reserved", "capacity-block", "capacity block"),
     }
 )
-"""By the name that a strategy uses."""
+"""Names by the spelling of strategies."""
 
 
 def capacity_of_eks(name: str) -> str:
-    """The name of a strategy for a ``capacityType`` of the EKS API; the type itself where there is none."""
+    """Return the strategy's spelling of an EKS ``capacityType``; the type itself if there is none."""
     return next((ours for ours, names in CAPACITY.items() if names.eks == name), name)
 
 
@@ -54,15 +54,15 @@ KUBERNETES_ARCHITECTURES = {"x86_64": "amd64", "arm64": "arm64"}
 
 
 def eks_effect(effect: str) -> str:
-    """A taint's effect as the EKS API spells it."""
+    """Return a taint's effect in the spelling of the EKS API."""
     return _EKS_EFFECTS.get(effect, effect)
 
 
 def kubernetes_effect(effect: str) -> str:
-    """A taint's effect as Kubernetes spells it."""
+    """Return a taint's effect in the spelling of Kubernetes."""
     return _KUBERNETES_EFFECTS.get(effect, effect)
 
 
 def keeps_pods_off(effect: str) -> bool:
-    """Whether a taint with this effect, in either spelling, keeps pods off that do not tolerate it."""
+    """Return whether a taint with this effect, in either spelling, keeps pods off that do not tolerate it."""
     return kubernetes_effect(effect) != "PreferNoSchedule"

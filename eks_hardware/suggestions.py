@@ -1,4 +1,4 @@
-"""What somebody may have meant by an unknown name, and other words that several messages share."""
+"""Suggestions for unknown names, and other text that several messages share."""
 
 from __future__ import annotations
 
@@ -6,35 +6,35 @@ import re
 from collections.abc import Iterable, Sequence
 
 _CLOSE = 0.6
-"""How alike two names must be, from 0 to 1: difflib's own default."""
+"""Minimum similarity of two names, from 0 to 1: difflib's own default."""
 _AS_CLOSE = 0.1
-"""Names that are less alike than the nearest by more than this are left out."""
+"""Names that are less similar than the nearest by more than this are left out."""
 _SAME = 0.85
-"""From this likeness on, one name is the other one misspelt."""
+"""From this similarity on, one name counts as a misspelling of the other."""
 
 
 def several(names: Sequence[str], most: int = 5) -> str:
-    """The first few of some names."""
+    """Return the first few of some names."""
     shown = ", ".join(names[:most])
     return f"{shown}, ..." if len(names) > most else shown
 
 
 def some(names: Sequence[str], most: int) -> str:
-    """The first few of some names, and how many more there are."""
+    """Return the first few of some names, and the number of the others."""
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
 
 
 def likeness(one: str, other: str) -> float:
-    """How alike two texts are, from 0 to 1."""
+    """Return the similarity of two texts, from 0 to 1."""
     from difflib import SequenceMatcher
 
     return SequenceMatcher(None, one, other).ratio()
 
 
 def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Up to three names that are spelled like a word, nearest first; case, ``-``, ``_``, ``.`` and spaces aside."""
-    from difflib import get_close_matches  # Only a wrong name needs it.
+    """Return up to three similar names, nearest first, regardless of case, ``-``, ``_``, ``.`` and spaces."""
+    from difflib import get_close_matches  # Needed only for a wrong name.
 
     plain = _plain(word[:200])
     names = {_plain(name): name for name in sorted(known)}
@@ -46,7 +46,7 @@ def close(word: str, known: Iterable[str]) -> tuple[str, ...]:
 
 
 def misspelt(word: str, names: Iterable[str]) -> str | None:
-    """The first of some names that a word can hardly be anything but a misspelling of."""
+    """Return the first name that the word almost certainly misspells."""
     return next((name for name in names if _plain(word) == _plain(name) or likeness(word, name) >= _SAME), None)
 
 
@@ -55,14 +55,14 @@ def _plain(name: str) -> str:
 
 
 def question(names: Sequence[str]) -> str:
-    """The sentence that asks for names."""
+    """Return the question with the suggested names."""
     *others, last = names
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str:
-    """The question for the names that are spelled like a word; else ``otherwise``, by default all names."""
+    """Return the question with similar names; without any, ``otherwise``, by default the list of all names."""
     names = sorted(known)
     if meant := close(word, names):
         return question(meant)
-    return f"known are {', '.join(names)}" if otherwise is None else otherwise
+    return f"use one of {', '.join(names)}" if otherwise is None else otherwise

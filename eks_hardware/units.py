@@ -1,4 +1,4 @@
-"""Kubernetes quantities, sizes and durations as numbers, and back.
+"""Conversion of Kubernetes quantities, sizes and durations to numbers and back.
 
 Source: https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 """
@@ -9,9 +9,9 @@ import re
 from fractions import Fraction
 
 MIB = 2**20
-"""Bytes of a MiB."""
+"""Bytes per MiB."""
 GIB = 2**30
-"""Bytes of a GiB."""
+"""Bytes per GiB."""
 
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 _SUFFIXES = {
@@ -25,10 +25,10 @@ _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)([A-Za-z]*)")
 
 
 def amount(quantity: str | int) -> Fraction:
-    """The number that a quantity stands for, exactly.
+    """Return the exact number of a quantity.
 
     Raises:
-        ValueError: for a text that is no quantity.
+        ValueError: for text that is not a quantity.
 
     >>> amount("1.5Gi") == 1610612736, amount("500m") == Fraction(1, 2), amount(16)
     (True, True, Fraction(16, 1))
@@ -40,7 +40,7 @@ def amount(quantity: str | int) -> Fraction:
 
 
 def mebibytes(mib: int) -> str:
-    """An amount of memory as a Kubernetes quantity.
+    """Return an amount of memory as a Kubernetes quantity.
 
     >>> mebibytes(512), mebibytes(900 * 1024)
     ('512Mi', '900Gi')
@@ -49,7 +49,7 @@ def mebibytes(mib: int) -> str:
 
 
 def seconds(duration: str) -> int:
-    """The seconds of a duration in hours, minutes and seconds.
+    """Return the seconds of a duration in hours, minutes and seconds.
 
     >>> seconds("1h30m"), seconds("45s")
     (5400, 45)

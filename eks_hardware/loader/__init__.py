@@ -1,12 +1,18 @@
-"""Strategy files in, typed strategies out; or every finding of every file, each with its line and column.
+"""Loading of strategy files: typed strategies, or every finding of every file with line and column.
 
     loaded = read_strategy("config/strategies/mixed-hardware.yaml", overlays=["private"])
     loaded.strategy.region                              # the typed model
     loaded.source.locate("node_groups[gpu].efa")        # its position
 
-The way of a file: :mod:`discovery` says which there are, :mod:`yaml_files` reads their text, :mod:`yaml_document` makes
-a tree with positions of it, :mod:`overlays` merges, :mod:`documents` puts these steps together for any model, with
-:mod:`pydantic_errors` for what the model refuses, and :mod:`strategies` does so for one strategy or several.
+A file passes through these modules:
+
+- :mod:`discovery` finds the files.
+- :mod:`yaml_files` reads their text.
+- :mod:`yaml_document` parses it to a tree with positions.
+- :mod:`overlays` merges overlays.
+- :mod:`pydantic_errors` translates the errors of a model.
+- :mod:`documents` combines these steps for any model.
+- :mod:`strategies` does so for one or several strategies.
 """
 
 from __future__ import annotations

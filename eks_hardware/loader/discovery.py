@@ -1,7 +1,7 @@
-"""Which strategy files there are: every one in a folder, or those that are named.
+"""Selection of strategy files: all files in a folder, or given ones.
 
-Where nothing is named, they are those in ``strategies`` in the working folder, which is that of ``cdktf.json`` when
-``cdktf`` runs the app. In a checkout of this project they are those in ``config/strategies``.
+By default, they are the files in ``strategies`` in the working folder, which is the folder of ``cdktf.json`` when
+``cdktf`` runs the app. In a checkout of this project they are the files in ``config/strategies``.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.printable import quoted, shown
 
 DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
-"""The shipped strategies: the default of a checkout, and examples for everyone else."""
+"""The shipped strategies: the default in a checkout, and examples for other projects."""
 PROJECT_FOLDER = "strategies"
-"""Where a project has its strategies, beside its ``cdktf.json``."""
+"""Folder of a project's strategies, next to its ``cdktf.json``."""
 PROJECT_FILE = "cdktf.json"
 
 STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"
 OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
 
-_NAMED = "name strategy files, or folders of them"
-_DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} names other files and folders"
+_NAMED = "give strategy files, or folders of them"
+_DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} selects other files and folders"
 
 
 class Selection(NamedTuple):
-    """What the environment asks for: files or folders (None: the default folder), and overlays in order."""
+    """The selection in the environment: files or folders (None: the default folder), and overlays in order."""
 
     paths: list[str] | None
     overlays: list[str]
@@ -44,7 +44,7 @@ def read_environment(environ: Mapping[str, str]) -> Selection:
 
 
 def default_folder() -> Path:
-    """The folder of the strategies when nothing is named: ``strategies`` here, or those of this checkout."""
+    """Return the default folder of strategies: ``strategies`` here, or that of this checkout."""
     checkout = DEFAULT_FOLDER.parent.parent
     if not (checkout / PROJECT_FILE).is_file():  # installed
         return Path(PROJECT_FOLDER)
@@ -53,13 +53,13 @@ def default_folder() -> Path:
 
 
 def discover(paths: Sequence[Path | str] | None) -> list[Path]:
-    """The strategy files, sorted by name, each once.
+    """Return the strategy files, sorted by name, without duplicates.
 
     Args:
         paths: files and folders; None for :func:`default_folder`. Empty entries are ignored.
 
     Raises:
-        StrategyError: STRATEGY_PATH for every entry that does not exist, and every folder without a strategy.
+        StrategyError: STRATEGY_PATH for every path that does not exist, and every folder without a strategy.
     """
     files, findings = find(paths)
     if findings:
@@ -68,7 +68,7 @@ def discover(paths: Sequence[Path | str] | None) -> list[Path]:
 
 
 def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]:
-    """Like :func:`discover`, but returns what is there and the findings about what is not."""
+    """Like :func:`discover`, but return the existing files and the findings about missing ones."""
     named = [entry for entry in paths or () if str(entry).strip()]
     remedy = _NAMED if named else _DEFAULT
     found: dict[str, Path] = {}
@@ -87,7 +87,7 @@ def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]
 
 
 def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
-    """The file at this path, or else the one of this name among the strategies of ``paths`` and the shipped ones."""
+    """Return the file at this path, or otherwise the strategy with this name in ``paths`` or the shipped ones."""
     path = Path(name)
     if path.exists() or path.name != name:
         return path
@@ -97,11 +97,11 @@ def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
 
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
-        path.lstat()  # raises where nothing is; a broken link is there, and reading it says so
+        path.lstat()  # raises if nothing exists; a broken link exists, and reading it reports it
         return [path]
     files = [file for file in path.iterdir() if _is_strategy(file)]
     if not files:
-        raise OSError(0, "there is no .yaml file in this folder")
+        raise OSError(0, "the folder has no .yaml file")
     return files
 
 

@@ -1,4 +1,4 @@
-"""From the text of a file to a checked model: YAML, overlays, pydantic, and every finding on the way."""
+"""Loading of a file's text to a validated model: YAML, overlays, pydantic, and all findings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Document(Generic[ModelT]):
         value: the model.
         source: the position of every field, overlays included.
         file: the file as findings name it.
-        path: the file; None for text.
+        file: the file name in findings.
 
     Examples:
         >>> from pathlib import Path
@@ -59,9 +59,9 @@ def load_document(
     Args:
         source: a file (``Path``), or the text itself (``str``).
         model: the pydantic model of the whole document.
-        file: name in findings, for text.
+        file: the file name in findings, for text.
         over: text of an overlay, for text.
-        overlays: names of overlays, laid over a file in this order.
+        overlays: names of overlays, applied in this order.
 
     Raises:
         StrategyError: with every finding.
@@ -80,7 +80,7 @@ def load_document(
 
 
 def read_file(path: Path, model: type[ModelT], overlays: Sequence[str], read: dict[Path, Parsed]) -> Attempt[ModelT]:
-    """Read a file whatever is wrong with it; ``read`` keeps the overlays that were read, for the next file."""
+    """Read a file, even with faults; ``read`` caches overlays for the next file."""
     attempt: Attempt[ModelT] = Attempt(display_name(path), path)
     attempt.take(_parsed(path))
     attempt.lay_over_named(overlays, ov.overlay_folders(path), read)
@@ -90,7 +90,7 @@ def read_file(path: Path, model: type[ModelT], overlays: Sequence[str], read: di
 
 @dataclass
 class Attempt(Generic[ModelT]):
-    """A document while it is loaded: its tree, its findings, and the model once it is valid."""
+    """A document during loading: its tree, its findings, and the model once it is valid."""
 
     file: str
     path: Path | None = None
@@ -104,12 +104,12 @@ class Attempt(Generic[ModelT]):
         self.findings.extend(parsed.findings)
 
     def lay_over_named(self, names: Sequence[str], folders: Sequence[Path], read: dict[Path, Parsed]) -> None:
-        """Lay overlays over the document, in the order of their names."""
+        """Apply overlays to the document, in the order of their names."""
         try:
             files = ov.find_overlays(names, folders)
         except StrategyError as error:
             self.findings.extend(error.findings)
-            self.root = None  # without its overlays the document is not the one that was asked for
+            self.root = None  # without its overlays it is not the requested document
             return
         for file in files:
             if file not in read:
@@ -117,7 +117,7 @@ class Attempt(Generic[ModelT]):
             self.lay_over(read[file])
 
     def lay_over(self, parsed: Parsed) -> None:
-        """Lay one overlay over the document."""
+        """Apply one overlay to the document."""
         self.findings.extend(parsed.findings)
         if parsed.root is None or self.root is None:
             self.root = None
@@ -131,7 +131,7 @@ class Attempt(Generic[ModelT]):
             self.root = ov.merge_mappings(self.root, overlay)
 
     def validate(self, model: type[ModelT]) -> None:
-        """Make the model of the document, or the findings about it."""
+        """Create the model of the document, or its findings."""
         root = self.root
         if root is None:
             return
@@ -153,11 +153,11 @@ class Attempt(Generic[ModelT]):
         for finding in translate(details, root, model):
             if (finding.code, finding.position) not in known:
                 self.findings.append(finding)
-        if not self.findings:  # never silent, whatever was dropped above
+        if not self.findings:  # never silent, even if translate drops all errors
             self.findings.append(Finding("FIELD_VALUE", "", shown(error), position=root.position))
 
     def ordered(self) -> list[Finding]:
-        """The findings by file (the document first, then its overlays), then position; each once."""
+        """Return the findings by file (the document first, then its overlays), then position, without duplicates."""
 
         def place(finding: Finding) -> Position:
             return finding.position or Position("")
@@ -168,12 +168,12 @@ class Attempt(Generic[ModelT]):
 
 
 def validated(root: yn.Node, model: type[ModelT]) -> ModelT:
-    """The model of a document.
+    """Return the model of a document.
 
     Raises:
-        ValidationError: from pydantic, which knows no positions.
+        ValidationError: from pydantic, without positions.
     """
-    # As JSON: strict about scalars ("4" is not a number, yes is not a boolean), but lists and text may become tuples,
+    # As JSON: strict about scalars ("4" is not a number, yes is not a boolean), but lists and text can become tuples,
     # enums and addresses.
     return model.model_validate_json(json.dumps(root.plain()), strict=True)
 
@@ -190,7 +190,7 @@ def _parsed(path: Path, *, may_be_empty: bool = False) -> Parsed:
 
 
 def _duplicate_names(path: str, node: yn.Node, annotation: Any) -> Iterator[Finding]:
-    """Items with one name, in lists whose items are models with a ``name``; free-form values may repeat."""
+    """Yield items with duplicate names, in lists of models with a ``name``; free-form values may repeat names."""
     for member in unwrap(annotation):
         if isinstance(node, yn.Sequence):
             held = below(member, 0)[0]
@@ -220,6 +220,6 @@ def _same_names(path: str, node: yn.Sequence) -> Iterator[Finding]:
             continue
         position = node_of_name.position
         if name in first:
-            message = f"two items have the name {quoted(name)}, here and at {first[name]}; rename one"
+            message = f"the name {quoted(name)} is used here and at {first[name]}; rename one of them"
             yield Finding("NAME_DUPLICATE", yn.path_below(path, node, index), message, position=position)
         first.setdefault(name, position)

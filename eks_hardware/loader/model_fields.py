@@ -1,4 +1,4 @@
-"""Read a model's annotations: what a place in a file may hold."""
+"""Reading of a model's annotations: the values that a field accepts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 
 def unwrap(annotation: Any) -> tuple[Any, ...]:
-    """The alternatives an annotation allows besides None, without ``Annotated`` and aliases around them."""
+    """Return the alternatives of an annotation except None, without ``Annotated`` and aliases."""
     origin = typing.get_origin(annotation)
     if origin is Annotated:
         return unwrap(typing.get_args(annotation)[0])
@@ -31,7 +31,7 @@ def is_model(annotation: Any) -> bool:
 
 
 def pick(members: tuple[Any, ...], label: object) -> Any:
-    """The member of a union that pydantic's label or tag stands for; None if it is not clear."""
+    """Return the member of a union for pydantic's label or tag; None if it is ambiguous."""
     flat = [inner for member in members for inner in unwrap(member)]
     if wrapped := _VALIDATED.fullmatch(str(label)):
         label = wrapped.group(1)
@@ -46,7 +46,7 @@ _LISTS = (tuple, list, set, frozenset, Sequence)
 _LIST_LABELS = ("tuple", "list", "set", "frozenset", "sequence")
 
 
-# How pydantic labels a model with a validator of its own: "function-after[_is_sized(), ModelShape]".
+# Pydantic's label of a model with its own validator: "function-after[_is_sized(), ModelShape]".
 _VALIDATED = re.compile(r"function-(?:after|before|wrap)\[\w+\(\), (\w+)\]")
 
 
@@ -56,12 +56,12 @@ def tags(model: Any) -> set[object]:
 
 
 def fields(model: Any) -> dict[str, FieldInfo]:
-    """Fields by the name that a file uses."""
+    """Return the fields by their names in files."""
     return {info.alias or name: info for name, info in model.model_fields.items()}
 
 
 def below(annotation: Any, part: str | int) -> tuple[Any, FieldInfo | None]:
-    """The annotation (and the field, if it is one) one step down."""
+    """Return the annotation (and the field, if any) one step down."""
     if is_model(annotation):
         info = fields(annotation).get(str(part))
         return (info.annotation, info) if info else (None, None)
@@ -76,7 +76,7 @@ def below(annotation: Any, part: str | int) -> tuple[Any, FieldInfo | None]:
 
 
 def allowed(annotation: Any) -> list[Any]:
-    """The values of a Literal or an Enum, of all alternatives together."""
+    """Return the values of a Literal or an Enum, for all alternatives of a union."""
     member, *others = unwrap(annotation)
     if others:
         return [value for each in (member, *others) for value in allowed(each)]

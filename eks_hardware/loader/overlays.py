@@ -1,7 +1,7 @@
-"""Overlays: a few fields laid over a strategy, such as ``config/overlays/private.yaml``.
+"""Overlays: a few fields that change a strategy, such as ``config/overlays/private.yaml``.
 
-Maps merge deeply, lists of named items merge by name, everything else is replaced, and ``null`` resets a
-field to its default. Values keep their position, so a finding points at the overlay that is at fault.
+Mappings merge deeply, lists of named items merge by name, and other values are replaced. ``null`` resets a field to
+its default. Values keep their position, so findings point at the faulty overlay.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from eks_hardware.suggestions import close, question
 
 PACKAGED = data.FOLDER.resolve() / "overlays"
 
-# Which strategies an overlay is for; not a field of a strategy.
+# The strategies that an overlay applies to; not a field of a strategy.
 _SCOPE = "strategies"
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 
 def overlay_folders(strategy_file: Path | str) -> tuple[Path, ...]:
-    """The folders in which the overlays of a strategy are looked for, in order."""
+    """Return the folders to search for a strategy's overlays, in order."""
     folder = Path(strategy_file).parent
     beside = folder.parent if folder.name not in ("", "..") else folder / ".."
     return (beside / "overlays", folder / "overlays", PACKAGED)
 
 
 def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[Path]:
-    """The files of the overlays, in the order of their names.
+    """Return the files of the overlays, in the order of their names.
 
     Raises:
         StrategyError: OVERLAY_NAME, OVERLAY_UNKNOWN; for all names at once.
@@ -43,8 +43,8 @@ def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[P
     for name in names:
         if not _NAME.fullmatch(name):
             message = (
-                f"{quoted(name)} is not the name of an overlay; it is the file's name without .yaml: "
-                "lower-case letters, digits and hyphens, at most 63"
+                f"must be the name of an overlay, got {quoted(name)}; the name is the file's name without .yaml: at "
+                "most 63 lower-case letters, digits and hyphens"
             )
             findings.append(Finding("OVERLAY_NAME", "", message))
         elif (file := _find(name, folders)) is None:
@@ -58,7 +58,7 @@ def find_overlays(names: Iterable[str], folders: Sequence[Path | str]) -> list[P
 
 def _find(name: str, folders: Sequence[Path | str]) -> Path | None:
     candidates = (Path(folder) / f"{name}{suffix}" for folder in folders for suffix in SUFFIXES)
-    # lexists: a broken link is reported as unreadable, not passed over for another folder's overlay.
+    # lexists: a broken link is reported as unreadable; another folder's overlay must not hide it.
     return next((file for file in candidates if file.is_symlink() or file.exists()), None)
 
 
@@ -66,23 +66,23 @@ def _unknown(name: str, folders: Sequence[Path | str]) -> str:
     known = known_overlays(folders)
     meant = close(name, known)
     hint = f"; {question(meant)}" if meant else ""
-    return f'there is no overlay "{name}"{hint} (there are: {shown(", ".join(known), 400) or "none"})'
+    return f'the overlay "{name}" does not exist{hint} (overlays: {shown(", ".join(known), 400) or "none"})'
 
 
 def known_overlays(folders: Sequence[Path | str]) -> list[str]:
-    """The names of all overlays in some folders, sorted."""
+    """Return the names of all overlays in the folders, sorted."""
     return sorted({file.stem for folder in folders for file in _files(Path(folder))})
 
 
 def _files(folder: Path) -> list[Path]:
     try:
         return [file for file in folder.iterdir() if file.suffix in SUFFIXES and _NAME.fullmatch(file.stem)]
-    except OSError:  # most strategies have no overlay folder beside them
+    except OSError:  # most strategies have no overlay folder
         return []
 
 
 def scoped(overlay: yn.Mapping, strategy: yn.Mapping) -> yn.Mapping | None:
-    """The overlay without its ``strategies`` list; None where that list leaves this strategy out.
+    """Return the overlay without its ``strategies`` list; None if that list excludes this strategy.
 
     Raises:
         StrategyError: OVERLAY_STRATEGIES for anything but a list of names.
@@ -92,7 +92,7 @@ def scoped(overlay: yn.Mapping, strategy: yn.Mapping) -> yn.Mapping | None:
         return overlay
     names = scope.plain()
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        message = "needs a list of the strategies' names that this overlay is for, such as [research]"
+        message = "must be a list of strategy names that this overlay applies to, such as [research]"
         raise StrategyError([Finding("OVERLAY_STRATEGIES", _SCOPE, message, position=scope.position)])
     name = strategy.get("name")
     if name is None or name.plain() not in names:
@@ -102,7 +102,7 @@ def scoped(overlay: yn.Mapping, strategy: yn.Mapping) -> yn.Mapping | None:
 
 
 def merge(base: yn.Node, over: yn.Node) -> yn.Node:
-    """``over`` laid on ``base``; neither is changed, since aliases may share them."""
+    """Return ``over`` merged into ``base``; neither is changed, because aliases may share them."""
     if isinstance(base, yn.Mapping) and isinstance(over, yn.Mapping):
         return merge_mappings(base, over)
     if isinstance(base, yn.Sequence) and isinstance(over, yn.Sequence) and _named(base) and _named(over):
@@ -111,7 +111,7 @@ def merge(base: yn.Node, over: yn.Node) -> yn.Node:
 
 
 def merge_mappings(base: yn.Mapping, over: yn.Mapping) -> yn.Mapping:
-    """Like :func:`merge`, of two mappings."""
+    """Like :func:`merge`, for two mappings."""
     entries = dict(base.entries)
     removed = dict(base.removed)
     for key, entry in over.entries.items():
@@ -148,7 +148,7 @@ def _is_null(node: yn.Node) -> bool:
 
 
 def _without_nulls(node: yn.Node) -> yn.Node:
-    """The same value without the keys that an overlay resets although the strategy does not have them."""
+    """Return the value without keys that an overlay resets although the strategy does not set them."""
     if isinstance(node, yn.Mapping):
         return merge_mappings(yn.Mapping({}, node.position), node)
     if isinstance(node, yn.Sequence):

@@ -1,4 +1,4 @@
-"""From pydantic's errors to findings: stable codes, paths that name list items, sentences instead of jargon."""
+"""Translation of pydantic's errors to findings: stable codes, paths with names of list items, and plain sentences."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 
 @dataclass
 class _Place:
-    """Where a pydantic error points: in the file (node, path) and in the model (annotation, field)."""
+    """The place of a pydantic error: in the file (node, path) and in the model (annotation, field)."""
 
     path: str
-    node: yn.Node | None  # None: not written down
+    node: yn.Node | None  # None: not in the file
     parent: yn.Node | None
     nearest: yn.Node
     key: str | int | None
     annotation: Any
     info: FieldInfo | None
-    owner: Any  # the model, where the last step was a field of one
+    owner: Any  # the model, if the last step was a field of a model
     on_key: bool = False
-    # The first plain union on the way: path there, and which alternative the error is about.
+    # The first plain union on the way: its path, and the alternative of the error.
     branch: tuple[str, str] | None = None
 
     def key_position(self) -> Position:
@@ -53,12 +53,12 @@ class _Translated(NamedTuple):
     kind: str  # pydantic's type of the error
     finding: Finding
     place: _Place
-    need: str = ""  # "a whole number"; empty if the message is not about what is needed
+    need: str = ""  # "a whole number"; empty if the message does not say what is needed
     choices: Sequence[Any] = ()
 
 
 def _walk(loc: Sequence[str | int], root: yn.Node, model: Any) -> _Place:
-    """Follows pydantic's location through file and model at once, so that union labels are told from keys."""
+    """Follow pydantic's location through file and model at once, to distinguish union labels from keys."""
     place = _Place("", root, None, root, None, model, None, None)
     for part in loc:
         member, *others = unwrap(place.annotation)
@@ -70,7 +70,7 @@ def _walk(loc: Sequence[str | int], root: yn.Node, model: Any) -> _Place:
             place.on_key = True
             continue
         if member in (None, Any) and not _is_step(place.node, part):
-            continue  # the model cannot say, and the file has no such key: a label
+            continue  # the model cannot decide, and the file has no such key: a label
         _step(place, part, member)
     return place
 
@@ -84,21 +84,22 @@ def _step(place: _Place, part: str | int, annotation: Any) -> None:
     place.owner = annotation if is_model(annotation) else None
     place.annotation, place.info = below(annotation, part)
     place.parent, place.key = place.node, part
-    # By key or index only: a label such as "0" must not find the item of that name.
+    # By key or index only: a label such as "0" must not match the item of that name.
     mapping = isinstance(place.node, yn.Mapping)
     place.node = yn.child_of(place.node, part) if mapping or isinstance(part, int) else None
     place.nearest = place.node or place.nearest
 
 
 def translate(details: Sequence[ErrorDetails], root: yn.Mapping, model: Any) -> list[Finding]:
+    """Return the findings for pydantic's errors."""
     translated = [_translate_one(detail, root, model) for detail in details]
     findings: list[Finding] = []
     unions: dict[str, list[_Translated]] = {}
     for detail, item in zip(details, translated, strict=True):
         if isinstance(item.place.nearest, yn.Faulty):
-            continue  # has a finding already
+            continue  # it already has a finding
         if item.kind == "too_short" and _is_long_enough(detail, item.place.node):
-            continue  # pydantic counts valid items only; the others have findings
+            continue  # pydantic counts only valid items; the others have findings
         if item.place.branch is None:
             findings.append(item.finding)
         else:
@@ -114,7 +115,7 @@ def _is_long_enough(detail: ErrorDetails, node: yn.Node | None) -> bool:
 
 
 def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
-    """pydantic reports every alternative of a union; only the one that was meant is kept."""
+    """Return the findings of the alternative that was meant; pydantic reports every alternative of a union."""
     labels: dict[str, list[_Translated]] = {}
     for item in items:
         if item.place.branch:
@@ -122,10 +123,10 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
     if len(labels) == 1:
         return [item.finding for item in items]
     deeper = [group for group in labels.values() if all(item.place.path != path for item in group)]
-    if deeper:  # the shape fits this one
+    if deeper:  # the value has the shape of this alternative
         return [item.finding for item in min(deeper, key=len)]
     if isinstance(items[0].place.nearest, yn.Mapping):
-        # What a mapping lacks is reported for the alternative that is a mapping.
+        # Missing fields of a mapping are reported for the alternative that is a mapping.
         of_mapping = [group for group in labels.values() if not any(_is_other_shape(item) for item in group)]
         if of_mapping:
             return [item.finding for item in min(of_mapping, key=len)]
@@ -135,7 +136,7 @@ def _union_findings(path: str, items: list[_Translated]) -> list[Finding]:
         return [best.finding]
     needs = " or ".join(dict.fromkeys(item.need for item in heads))
     hint = _suggestion(best.place.node, [choice for item in heads for choice in item.choices])
-    return [replace(best.finding, message=f"needs {needs}, got {_given(best.place.node)}{hint}")]
+    return [replace(best.finding, message=f"must be {needs}, got {_given(best.place.node)}{hint}")]
 
 
 def _is_other_shape(item: _Translated) -> bool:
@@ -170,12 +171,12 @@ def _at_least(place: _Place, ctx: Mapping[str, Any]) -> str:
 
 def _one_of(place: _Place, ctx: Mapping[str, Any]) -> str:
     values = [str(value) for value in _choices(place, ctx)]
-    return f"one of {', '.join(values)}" if len(values) > 1 else f"the value {values[0]}"
+    return f"one of {', '.join(values)}" if len(values) > 1 else values[0]
 
 
 def _choices(place: _Place, ctx: Mapping[str, Any]) -> list[Any]:
-    """The allowed values; never empty."""
-    # At a key or below a union, the error is not about this annotation.
+    """Return the allowed values; never empty."""
+    # At a key or below a union, this annotation does not belong to the error.
     known = [] if place.on_key or place.branch or place.annotation is None else allowed(place.annotation)
     expected = str(ctx.get("expected_tags") or ctx.get("expected") or "another")
     return known or re.findall(r"'([^']*)'", expected) or [expected]
@@ -194,7 +195,7 @@ def _pattern(_place: _Place, ctx: Mapping[str, Any]) -> str:
     return in_words(pattern) or f"text of the form {shown(pattern, 160)}"
 
 
-# What is needed -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
+# Need -> pydantic's types of the error. https://docs.pydantic.dev/latest/errors/validation_errors/
 _TYPES: dict[str, tuple[str, ...]] = {
     "a list": ("frozen_set_type", "list_type", "set_type", "tuple_type"),
     "a mapping": ("dataclass_type", "dict_type", "mapping_type", "model_attributes_type", "model_type"),
@@ -204,16 +205,16 @@ _TYPES: dict[str, tuple[str, ...]] = {
     "text": ("string_sub_type", "string_type"),
     "true or false": ("bool_parsing", "bool_type"),
 }
-# pydantic's type of the error -> (code, what is needed).
+# pydantic's type of the error -> (code, need).
 _TEMPLATES: dict[str, tuple[str, _Template]] = {
     **{kind: ("FIELD_TYPE", _fixed(text)) for text, kinds in _TYPES.items() for kind in kinds},
     "enum": ("FIELD_VALUE", _one_of),
     "finite_number": ("FIELD_RANGE", _fixed("a finite number")),
-    "greater_than": ("FIELD_RANGE", _bound("a number greater than", "gt")),
-    "greater_than_equal": ("FIELD_RANGE", _bound("a number of at least", "ge")),
+    "greater_than": ("FIELD_RANGE", _bound("greater than", "gt")),
+    "greater_than_equal": ("FIELD_RANGE", _bound("at least", "ge")),
     "int_parsing_size": ("FIELD_RANGE", _fixed("a smaller number")),
-    "less_than": ("FIELD_RANGE", _bound("a number less than", "lt")),
-    "less_than_equal": ("FIELD_RANGE", _bound("a number of at most", "le")),
+    "less_than": ("FIELD_RANGE", _bound("less than", "lt")),
+    "less_than_equal": ("FIELD_RANGE", _bound("at most", "le")),
     "literal_error": ("FIELD_VALUE", _one_of),
     "multiple_of": ("FIELD_RANGE", _bound("a multiple of", "multiple_of")),
     "string_pattern_mismatch": ("FIELD_PATTERN", _pattern),
@@ -251,7 +252,7 @@ def _missing(place: _Place) -> _Translated:
     message = f"required field {shown(place.key)} is missing; add it"
     if isinstance(parent, yn.Mapping) and place.key in parent.removed:
         position = parent.removed[str(place.key)]
-        message = f"required field {shown(place.key)} is reset here and has no default; give it a value"
+        message = f"required field {shown(place.key)} is reset here and has no default; set a value"
     return _Translated("missing", Finding("FIELD_MISSING", place.path, message, position=position), place)
 
 
@@ -265,17 +266,18 @@ def _unknown(place: _Place) -> _Translated:
 
 
 def _needs(need: str, kind: str, place: _Place, choices: Sequence[Any]) -> str:
+    must = f"must {'have' if 'too_' in kind else 'be'} {need}"
     if place.on_key:
-        return f"needs {need}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
+        return f"{must}, got key {quoted(place.key)}{_did_you_mean(str(place.key), choices)}"
     given = _measured(place.node) if "too_" in kind else _given(place.node)
     hint = _quote_hint(kind, place.node, choices) or _suggestion(place.node, choices) or _list_hint(kind, place.node)
     if not hint and place.info and place.info.examples:
         hint = f"; for example {shown(place.info.examples[0])}"
-    return f"needs {need}, got {given}{hint}"
+    return f"{must}, got {given}{hint}"
 
 
 def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[Any]) -> str:
-    """What to do about a scalar that YAML took for something else: ``1.30``, ``"4"``, ``yes``, ``1_000``."""
+    """Return a hint for a scalar that YAML reads as another type: ``1.30``, ``"4"``, ``yes``, ``1_000``."""
     if not isinstance(node, yn.Scalar) or node.value is None:
         return ""
     if not isinstance(node.value, str):
@@ -293,7 +295,7 @@ def _quote_hint(kind: str, node: yn.Node | None, choices: Sequence[Any]) -> str:
 
 
 def _list_hint(kind: str, node: yn.Node | None) -> str:
-    """A single value in place of a list."""
+    """Return a hint for a single value instead of a list."""
     if not kind.startswith(("tuple", "list", "set", "frozen_set")) or not isinstance(node, yn.Scalar) or not node.raw:
         return ""
     return f"; write [{shown(node.raw)}]"
@@ -335,16 +337,13 @@ def _measured(node: yn.Node | None) -> str:
 
 
 def _custom(detail: ErrorDetails, place: _Place) -> _Translated:
-    """An error that a model raised itself, or one of pydantic's rare ones."""
+    """Translate an error that a model raised itself, or one of pydantic's rare ones."""
     kind = detail["type"]
     ctx = detail.get("ctx", {})
     message = _sentence(detail["msg"])
-    if isinstance(place.node, yn.Scalar) and not place.on_key:
-        given = _given(place.node)
-        if message.startswith(("is ", "contains ")):
-            message = f"{given} {message}"
-        elif message.startswith("needs "):
-            message = f"{message}, got {given}"
+    if isinstance(place.node, yn.Scalar) and not place.on_key and message.startswith("must "):
+        fault, semicolon, fix = message.partition("; ")
+        message = f"{fault}, got {_given(place.node)}{semicolon}{fix}"
     code = kind.upper() if kind not in _builtin_kinds() else _code_of_builtin(kind)
     path, position = place.path, place.position()
     if "field" in ctx and kind not in _builtin_kinds():
@@ -354,7 +353,7 @@ def _custom(detail: ErrorDetails, place: _Place) -> _Translated:
 
 def _sentence(message: str) -> str:
     message = re.sub(r"^(Value error|Assertion failed), ", "", message)
-    message = re.sub(r"^Input should be ", "needs ", message)
+    message = re.sub(r"^Input should be ", "must be ", message)
     if message[1:2].islower():  # not an abbreviation
         message = message[0].lower() + message[1:]
     return shown(message, 400).rstrip(".")

@@ -26,12 +26,12 @@ class SourceMap:
     root: Node
 
     def locate(self, path: str) -> Position | None:
-        """The position of a field's value, or of its nearest parent if the field is not written down.
+        """Return the position of a field's value, or of its nearest parent if the field is not in the file.
 
-        The position of a section, or of a list of lines, is that of its key.
+        Sections and multi-line lists have the position of their key.
 
         Args:
-            path: as in a finding, ``node_groups[gpu].instance_types[0]``; empty for the document.
+            path: path as in a finding, such as ``node_groups[gpu].instance_types[0]``; empty for the document.
         """
         node = self.root
         position = node.position

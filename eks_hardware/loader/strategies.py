@@ -1,4 +1,4 @@
-"""Strategy files: one, several at once, or what is left of one that has something wrong in it."""
+"""Strategy files: one, several, or the valid parts of a faulty one."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class LoadedStrategy:
     Attributes:
         strategy: the typed model.
         source: the position of every field, overlays included.
-        file: the strategy file as findings name it.
-        path: the strategy file; None for one from memory.
+        file: the strategy file's name in findings.
+        path: the strategy file; None for text.
 
     Examples:
         >>> loaded = read_strategy("config/strategies/gpu-training.yaml")
@@ -47,12 +47,12 @@ class LoadedStrategy:
 
 @dataclass(frozen=True)
 class Reading:
-    """Strategy files, read, whatever is wrong with some of them.
+    """The result of reading strategy files, even if some have faults.
 
     Attributes:
-        strategies: those of the files that have no finding.
-        remains: what is left of files in which only groups, pools or sections are at fault.
-        findings: of all files.
+        strategies: strategies of the files without findings.
+        remains: the valid parts of files in which only groups, pools or sections are faulty.
+        findings: the findings of all files.
 
     Examples:
         >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
@@ -67,16 +67,16 @@ class Reading:
 
 @dataclass(frozen=True)
 class Remains:
-    """A strategy without the faulty parts of its file; only good for finding what else is wrong there.
+    """A strategy without the faulty parts of its file, only for checking the rest.
 
     Attributes:
-        loaded: the rest; sections that are left out have their defaults.
-        sections: names of these sections; a misspelt one may have meant any that the file does not have.
-        lists: those of :data:`eks_hardware.models.node_lists.NODE_LISTS` that lack groups or pools.
+        loaded: the rest; missing sections have their defaults.
+        sections: names of the missing sections; a misspelled name may mean any section that the file lacks.
+        lists: lists of :data:`eks_hardware.models.node_lists.NODE_LISTS` that lack groups or pools.
 
     Examples:
         >>> reading = read_strategies(["config/strategies/gpu-training.yaml"])
-        >>> reading.remains  # of files with something wrong
+        >>> reading.remains  # only for faulty files
         ()
     """
 
@@ -86,12 +86,12 @@ class Remains:
 
 
 def read_strategy(file: Path | str, *, overlays: Sequence[str] = ()) -> LoadedStrategy:
-    """Read one strategy file, without the hardware that a lock file names.
+    """Read one strategy file, without the hardware from a lock file.
 
     Args:
         file: the YAML file.
-        overlays: names of overlays, laid over the file in this order. They are looked for in ``../overlays`` and
-            ``overlays`` as seen from the file's folder, then among those that ship with the package.
+        overlays: names of overlays, applied in this order. They are searched in ``../overlays`` and ``overlays``
+            relative to the file's folder, then among the shipped overlays.
 
     Raises:
         StrategyError: with every finding.
@@ -105,7 +105,7 @@ def parse_strategy(text: str, *, file: str = "<string>", over: str = "") -> Load
     Args:
         text: the YAML document.
         file: its name in findings.
-        over: the text of an overlay, laid over the document.
+        over: the text of an overlay for the document.
 
     Raises:
         StrategyError: with every finding.
@@ -114,7 +114,7 @@ def parse_strategy(text: str, *, file: str = "<string>", over: str = "") -> Load
 
 
 def read_strategies(files: Iterable[Path | str], overlays: Sequence[str] = ()) -> Reading:
-    """Read several strategy files, each with the same overlays; raises nothing for what is in them."""
+    """Read several strategy files, each with the same overlays; faults in files raise nothing."""
     model = _model()
     read: dict[Path, Parsed] = {}
     attempts = [read_file(Path(file), model, overlays, read) for file in files]
@@ -125,13 +125,13 @@ def read_strategies(files: Iterable[Path | str], overlays: Sequence[str] = ()) -
     return Reading(
         loaded,
         tuple(each for each in remains if each is not None),
-        # An overlay of many strategies would repeat its findings.
+        # The same overlay of several strategies would repeat its findings.
         tuple({str(finding): finding for finding in findings}.values()),
     )
 
 
 def _model() -> type[Strategy]:
-    # Not at the top: the loader of other files does not need the strategy's models.
+    # Not at the top: the loader of other files does not need the strategy models.
     from eks_hardware.models import Strategy
 
     return Strategy
@@ -141,7 +141,7 @@ def _loaded(document: Document[Strategy]) -> LoadedStrategy:
     return LoadedStrategy(document.value, document.source, document.file, document.path)
 
 
-# -- strategies beside each other
+# -- several strategies
 
 
 def _same_names(attempts: Iterable[Attempt[Strategy]]) -> Iterator[Finding]:
@@ -152,15 +152,15 @@ def _same_names(attempts: Iterable[Attempt[Strategy]]) -> Iterator[Finding]:
             continue
         if node.value in first:
             message = (
-                f"the strategy in {attempt.file} has the name {quoted(node.value)}, "
-                f"as has {first[node.value]}; names are stack ids and cluster names, so give it another"
+                f"the strategies in {attempt.file} and {first[node.value]} have the name {quoted(node.value)}, and "
+                "names must be unique, because they are stack IDs and cluster names; rename one of them"
             )
             yield Finding("STRATEGY_NAME_DUPLICATE", "name", message, position=node.position)
         first.setdefault(node.value, node.position)
 
 
 def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
-    """A strategy whose second stack, for its charts, would have the name of another strategy."""
+    """Yield strategies with a second stack, for charts, that would have the name of another strategy."""
     files = {each.strategy.name: each.file for each in loaded}
     for each in loaded:
         kubernetes = each.strategy.kubernetes
@@ -169,17 +169,17 @@ def _same_stacks(loaded: Sequence[LoadedStrategy]) -> Iterator[Finding]:
             yield Finding(
                 "STRATEGY_NAME_DUPLICATE",
                 "kubernetes.stack",
-                f"the stack of its charts is called {second!r}, as is the strategy in {files[second]}; give one of the "
-                "two strategies another name",
+                f"the stack of the charts has the name {second!r}, like the strategy in {files[second]}; rename one of "
+                "the two strategies",
                 position=each.source.locate("kubernetes.stack"),
             )
 
 
-# -- what is left of a strategy
+# -- valid parts of a strategy
 
 
 def _remains(attempt: Attempt[Strategy]) -> Remains | None:
-    """The strategy without the groups, pools and sections that have a finding; None if too little is left."""
+    """Return the strategy without groups, pools and sections that have a finding; None if too little is left."""
     from eks_hardware.models.node_lists import NODE_LISTS
 
     if attempt.root is None:
@@ -188,7 +188,7 @@ def _remains(attempt: Attempt[Strategy]) -> Remains | None:
     sections: set[str] = set()
     for path in {finding.path for finding in attempt.findings}:
         if not path:
-            return None  # about the text as a whole
+            return None  # the finding is about the whole text
         if (nodes := field_paths.list_of(path)) != path and nodes in NODE_LISTS:
             items.setdefault(nodes, set()).add(field_paths.name_of_item(path))
         else:
@@ -202,14 +202,14 @@ def _remains(attempt: Attempt[Strategy]) -> Remains | None:
         return None
     known = fields(_model())
     if sections - set(known):
-        # A misspelt section may have meant any that is not there.
+        # A misspelled section may be any of the missing ones.
         sections |= {name for name in known if name not in attempt.root.entries}
     loaded = LoadedStrategy(strategy, SourceMap(kept), attempt.file, attempt.path)
     return Remains(loaded, frozenset(sections), frozenset(items))
 
 
 def _without_sections(root: yn.Mapping, sections: Container[str], separate: Sequence[str]) -> yn.Node:
-    """A copy of the tree without some sections, apart from the lists in them that are judged item by item."""
+    """Return a copy of the tree without some sections, but with lists in them that are checked item by item."""
     entries: dict[str, yn.Entry] = {}
     for key, entry in root.entries.items():
         if key not in sections:
@@ -223,7 +223,7 @@ def _without_sections(root: yn.Mapping, sections: Container[str], separate: Sequ
 
 
 def _without_items(node: yn.Node, labels: Container[str]) -> yn.Node:
-    """A list without the items with these names or, unnamed, indexes."""
+    """Return a list without the items with these names, or for items without a name these indexes."""
     if not isinstance(node, yn.Sequence):
         return node
     kept = [

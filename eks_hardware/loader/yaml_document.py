@@ -1,11 +1,11 @@
-"""One YAML document, read into a tree of values with positions.
+"""Parsing of one YAML document to a tree of values with positions.
 
-Only what a strategy needs is accepted: one document whose top is a mapping, string keys, no tags, the scalars of YAML
-1.2. Everything else is a finding, never an exception of the parser. Aliases and merge keys (``<<``) work within limits
-that are counted before anything is expanded.
+Only the features that a strategy needs are supported: one document with a mapping at the top, string keys, no tags,
+and the scalars of YAML 1.2. Everything else is a finding, never a parser exception. Aliases and merge keys (``<<``)
+have limits, which are checked before expansion.
 
-libyaml reads the text, through PyYAML: its events have positions. Where PyYAML was built without libyaml its
-own parser gives the same events more slowly.
+PyYAML reads the text with libyaml, which reports positions. A PyYAML built without libyaml is slower, with the same
+result.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from eks_hardware.loader.yaml_scalars import OLD_BOOLEANS, resolve_plain
 from eks_hardware.loader.yaml_syntax import DIRECTIVE, explained
 from eks_hardware.printable import quoted, shown
 
-MAX_NODES = 20_000  # written or expanded from aliases; a strategy of 100 node groups has about 2,000
+MAX_NODES = 20_000  # in the file or expanded from aliases; a strategy of 100 node groups has about 2,000
 MAX_DEPTH = 40
 
 _LOADER: Any = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
-# What YAML calls non-printable, is a line break for some programs only, or turns text around on screen.
+# Characters that YAML calls non-printable, that end a line for some programs only, or that reverse text on screen.
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
     "\U000e0000-\U000e007f]"
@@ -47,14 +47,14 @@ _FORBIDDEN = re.compile(
 
 
 class Parsed(NamedTuple):
-    """A document and what is wrong with it; ``root`` is None if nothing could be read."""
+    """A document and its findings; ``root`` is None if nothing could be read."""
 
     root: Mapping | None
     findings: tuple[Finding, ...]
 
 
 def parse(text: str, file: str, *, may_be_empty: bool = False) -> Parsed:
-    """Read one YAML document, which findings call ``file``; with ``may_be_empty`` an empty one is an empty mapping."""
+    """Parse one YAML document with the name ``file``; with ``may_be_empty``, an empty one is an empty mapping."""
     reader = _Reader(text.removeprefix("\ufeff"), file)
     try:
         root = reader.top(may_be_empty)
@@ -64,11 +64,11 @@ def parse(text: str, file: str, *, may_be_empty: bool = False) -> Parsed:
 
 
 class _Stop(Exception):  # noqa: N818  (a jump, not an error)
-    """Nothing after the last finding can be read."""
+    """Stop reading after the last finding."""
 
 
 class _Reader:
-    """Turns events into the tree, collecting findings on the way."""
+    """Parser from events to the tree; it collects findings."""
 
     def __init__(self, text: str, file: str) -> None:
         self.file = file
@@ -80,16 +80,18 @@ class _Reader:
         self._expanded = 0
 
     def top(self, may_be_empty: bool) -> Mapping | None:
-        """The document, None where it has a finding of its own."""
+        """Return the document; None if it has a finding."""
         self._check_text()
         root = self._document()
         if root is None or (isinstance(root, Scalar) and root.value is None):
             if may_be_empty:
                 return Mapping({}, Position(self.file, 1, 1))
-            self._stop("FILE_EMPTY", "holds no values; see the examples in config/strategies", Position(self.file))
+            self._stop(
+                "FILE_EMPTY", "must have values, got none; see the examples in config/strategies", Position(self.file)
+            )
         if isinstance(root, (Scalar, Sequence)):
             what = "a list" if isinstance(root, Sequence) else f"the single value {quoted(root.raw)}"
-            message = f"needs a mapping (lines of field: value) at the top, got {what}"
+            message = f"must be a mapping (lines of field: value) at the top, got {what}"
             self._stop("FILE_NOT_A_MAPPING", message, root.position)
         return root if isinstance(root, Mapping) else None
 
@@ -97,7 +99,7 @@ class _Reader:
         if len(self.text) > MAX_BYTES:
             self._stop("FILE_TOO_LARGE", TOO_LARGE, Position(self.file))
         if bad := _FORBIDDEN.search(self.text):
-            message = f"holds the character U+{ord(bad.group()):04X}, which is not allowed here; remove it"
+            message = f"must not contain the character U+{ord(bad.group()):04X}; remove it"
             self._stop("FILE_ENCODING", message, position_after(self.text[: bad.start()], self.file))
 
     # -- events
@@ -109,12 +111,12 @@ class _Reader:
                 yield event
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
-            # libyaml counts one line too many, with or without a line break at the end.
+            # libyaml reports one line too many, with or without a line break at the end.
             inside = mark is not None and mark.index < len(self.text)
             where = self._position(mark) if inside else position_after(self.text, self.file)
             self._stop("YAML_SYNTAX", explained(error, self.text), where)
         except (yaml.YAMLError, ValueError, OverflowError) as error:
-            # Python's parser has no check for some escapes, such as "\U99999999".
+            # PyYAML's own parser does not check some escapes, such as "\U99999999".
             where = self._position(event.end_mark) if event else Position(self.file, 1, 1)
             self._stop("YAML_SYNTAX", f"cannot be read as YAML: {shown(error)}", where)
 
@@ -133,20 +135,20 @@ class _Reader:
         if not isinstance(start, DocumentStartEvent):
             return None
         if start.version or start.tags:
-            # %YAML 1.1 would change what scalars mean, %TAG is for tags; neither is of use.
+            # %YAML 1.1 would change the meaning of scalars, and %TAG is for tags.
             self._stop("YAML_SYNTAX", DIRECTIVE, self._position(start.start_mark))
         root = self._node(next(self._events), 1)
         next(self._events)  # document end
         after = next(self._events)
         if not isinstance(after, StreamEndEvent):
-            message = "a second document starts here; one file holds one, so remove the --- or split the file"
+            message = "a file must have one document, got a second one here; remove the --- or split the file"
             self._stop("YAML_DOCUMENTS", message, self._position(after.start_mark))
         return root
 
     def _node(self, event: Any, depth: int) -> Node:
         position = self._position(event.start_mark)
         if depth > MAX_DEPTH:
-            self._stop("YAML_DEPTH", f"nested deeper than {MAX_DEPTH} levels", position)
+            self._stop("YAML_DEPTH", f"must be nested at most {MAX_DEPTH} levels deep", position)
         if isinstance(event, AliasEvent):
             return self._alias(event.anchor or "", depth, position)
         self._count(1, position)
@@ -171,20 +173,20 @@ class _Reader:
         if self._expanded <= MAX_NODES:
             return
         if self._written >= MAX_NODES:
-            self._stop("FILE_TOO_LARGE", f"holds more than {MAX_NODES} values", position)
+            self._stop("FILE_TOO_LARGE", f"must have at most {MAX_NODES} values", position)
         message = f"aliases expand to more than {MAX_NODES} values; write fewer or no aliases"
         self._stop("YAML_ALIAS_LIMIT", message, position)
 
     def _alias(self, name: str, depth: int, position: Position) -> Node:
         if name not in self._anchors:
             known = shown(", ".join(f"&{anchor}" for anchor in sorted(self._anchors))) or "none"
-            message = f"alias *{shown(name)} has no anchor before it; anchors so far: {known}"
+            message = f"alias *{shown(name)} has no anchor before it; the anchors so far are: {known}"
             return self._faulty("YAML_SYNTAX", message, position)
         node = self._anchors[name]
         if node is None:
-            self._stop("YAML_ALIAS_LIMIT", f"alias *{shown(name)} stands inside its own anchor", position)
+            self._stop("YAML_ALIAS_LIMIT", f"alias *{shown(name)} is inside its own anchor", position)
         if depth + node.height - 1 > MAX_DEPTH:
-            self._stop("YAML_DEPTH", f"aliases nest deeper than {MAX_DEPTH} levels", position)
+            self._stop("YAML_DEPTH", f"aliases must be nested at most {MAX_DEPTH} levels deep", position)
         self._count(node.size, position)
         return node
 
@@ -198,8 +200,8 @@ class _Reader:
         if not event.style:  # plain
             return Scalar(resolve_plain(text), text, True, position)
         bad = None if text.isprintable() else _FORBIDDEN.search(text)
-        if bad:  # only an escape can bring one in here
-            message = f"holds the escaped character U+{ord(bad.group()):04X}, which is not allowed; remove it"
+        if bad:  # possible only through an escape
+            message = f"must not contain the escaped character U+{ord(bad.group()):04X}; remove it"
             return self._faulty("YAML_SYNTAX", message, position)
         return Scalar(text, text, False, position)
 
@@ -231,26 +233,29 @@ class _Reader:
         position = self._position(event.start_mark)
         if not isinstance(key, Scalar):
             what = "list" if isinstance(key, Sequence) else "mapping"
-            self._add("YAML_KEY_TYPE", f"a {what} cannot be a key; a key is text", position)
+            self._add("YAML_KEY_TYPE", f"a key must be text, got a {what}", position)
         elif not isinstance(key.value, str) or (key.plain_style and key.raw.lower() in OLD_BOOLEANS):
-            message = f"key {shown(key.raw) or 'missing'} is not text in YAML; put it in quotes: {quoted(key.raw)}"
+            message = (
+                f"a key must be text in YAML, got {shown(key.raw) or 'nothing'}; put it in quotes: {quoted(key.raw)}"
+            )
             self._add("YAML_KEY_TYPE", message, position)
         elif key.value in entries:
             first = entries[key.value].key_position
-            message = f"key {quoted(key.value)} stands here and at {first}; keep one of them"
+            message = f"key {quoted(key.value)} is here and at {first}; keep one of them"
             self._add("YAML_DUPLICATE_KEY", message, position)
         else:
             entries[key.value] = Entry(position, value)
 
     def _merge_keys(self, entries: dict[str, Entry], merged: list[Node]) -> None:
-        # The mapping's own keys win, then those of the earlier merged mapping: https://yaml.org/type/merge.html
+        # The mapping's own keys take precedence, then those of earlier merged mappings:
+        # https://yaml.org/type/merge.html
         for source in merged:
             for part in source.items if isinstance(source, Sequence) else [source]:
                 if isinstance(part, Mapping):
                     for key, entry in part.entries.items():
                         entries.setdefault(key, entry)
                 elif not isinstance(part, Faulty):
-                    message = "a merge key (<<) needs an alias of a mapping, or a list of such"
+                    message = "a merge key (<<) must have an alias of a mapping, or a list of such aliases"
                     self._add("YAML_SYNTAX", message, part.position)
 
     # -- findings

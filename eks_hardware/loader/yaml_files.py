@@ -1,4 +1,4 @@
-"""The text of a YAML file: regular files of UTF-8 only, and not too long."""
+"""Reading of a YAML file's text: regular UTF-8 files with a maximum size."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from eks_hardware.printable import shown
 
 MAX_BYTES = 1 << 20
 SUFFIXES = (".yaml", ".yml")
-TOO_LARGE = f"larger than {MAX_BYTES // 1024} KiB; a strategy or overlay is a few KiB"
+TOO_LARGE = f"must be at most {MAX_BYTES // 1024} KiB; a strategy or overlay has a few KiB"
 
 
 def display_name(file: Path | str) -> str:
-    """How a file is named in findings: relative to the working directory where it is inside that."""
+    """Return the name of a file in findings: relative to the working directory if the file is inside it."""
     text = os.fspath(file)
     if Path(text).is_absolute():
         with contextlib.suppress(ValueError, OSError):  # elsewhere, or the working directory was deleted
@@ -26,7 +26,7 @@ def display_name(file: Path | str) -> str:
 
 
 def read_text(path: Path | str, file: str) -> str:
-    """The text of a regular UTF-8 file, which findings call ``file``.
+    """Return the text of a regular UTF-8 file with the name ``file`` in findings.
 
     Raises:
         StrategyError: FILE_UNREADABLE, FILE_TOO_LARGE, FILE_ENCODING.
@@ -44,13 +44,13 @@ def read_text(path: Path | str, file: str) -> str:
 
 
 def _refuse_link(path: Path | str) -> None:
-    """Refuse a link to anything but a YAML file.
+    """Reject a link to anything but a YAML file.
 
-    Findings quote the line they are about. In a repository that others write to, a link to /proc/self/environ or to
-    the credentials of the machine would print them into the log of a check.
+    Findings quote lines of the file. In a repository with other contributors, a link to /proc/self/environ or to the
+    machine's credentials would print them in the log of a check.
     """
     if Path(path).is_symlink() and not os.path.realpath(path).lower().endswith(SUFFIXES):
-        raise OSError(0, "a link to a file that is not called .yaml or .yml")
+        raise OSError(0, "a link to a file without the suffix .yaml or .yml")
 
 
 def _read_bytes(path: Path | str) -> bytes:
@@ -67,17 +67,17 @@ def _open_at_once(path: str, flags: int) -> int:
 
 def _decode(data: bytes, file: str) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
-        raise _failure("FILE_ENCODING", "encoded as UTF-16 or UTF-32; save it as UTF-8", Position(file, 1, 1))
+        raise _failure("FILE_ENCODING", "must be UTF-8, got UTF-16 or UTF-32; save it as UTF-8", Position(file, 1, 1))
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
-        message = f"not UTF-8: byte 0x{data[error.start]:02x}; save it as UTF-8"
+        message = f"must be UTF-8, got byte 0x{data[error.start]:02x}; save it as UTF-8"
         raise _failure("FILE_ENCODING", message, position_after(before, file)) from None
 
 
 def position_after(before: str, file: str) -> Position:
-    """The position of what follows the first part of a text."""
+    """Return the position after the first part of a text."""
     lines = re.split(r"\r\n|\r|\n", before.removeprefix("\ufeff"))
     return Position(file, len(lines), len(lines[-1]) + 1)
 

@@ -1,4 +1,4 @@
-"""The tree that a YAML file becomes: every value knows its line and column."""
+"""The tree of a YAML file; every value has its line and column."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eks_hardware.printable import shown
 
 @dataclass(slots=True, eq=False)
 class Scalar:
-    """A value; ``raw`` is its text as written, ``plain_style`` says that it was written without quotes."""
+    """A value; ``raw`` is its text as written, and ``plain_style`` is true if it has no quotes."""
 
     height: ClassVar[int] = 1
     size: ClassVar[int] = 1
@@ -26,13 +26,13 @@ class Scalar:
     position: Position
 
     def plain(self) -> Any:
-        """The value as Python data."""
+        """Return the value as Python data."""
         return self.value
 
 
 @dataclass(slots=True, eq=False)
 class Sequence:
-    """A list; ``size`` counts the values in it and ``height`` its levels, aliases expanded."""
+    """A list; ``size`` is the number of values in it and ``height`` the number of levels, with expanded aliases."""
 
     items: list[Node]
     position: Position
@@ -40,11 +40,11 @@ class Sequence:
     height: int = 1
 
     def plain(self) -> Any:
-        """The list as Python data."""
+        """Return the list as Python data."""
         return [item.plain() for item in self.items]
 
     def find(self, label: str) -> Node | None:
-        """The item called ``label``, or else the one at index ``label``."""
+        """Return the item with the name ``label``, otherwise the one at index ``label``."""
         for item in self.items:
             if name_of(item) == label:
                 return item
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Mapping:
-    """A mapping; ``removed`` are the positions at which an overlay reset keys with ``null``."""
+    """A mapping; ``removed`` has the positions where an overlay reset keys with ``null``."""
 
     entries: dict[str, Entry]
     position: Position
@@ -70,18 +70,18 @@ class Mapping:
     removed: dict[str, Position] = field(default_factory=dict)
 
     def plain(self) -> Any:
-        """The mapping as Python data."""
+        """Return the mapping as Python data."""
         return {key: entry.node.plain() for key, entry in self.entries.items()}
 
     def get(self, key: str) -> Node | None:
-        """The value of ``key``."""
+        """Return the value of ``key``."""
         entry = self.entries.get(key)
         return entry.node if entry else None
 
 
 @dataclass(slots=True, eq=False)
 class Faulty:
-    """Stands for a value that has a finding already; what a model says about it is dropped."""
+    """A value that already has a finding; errors of a model about it are dropped."""
 
     height: ClassVar[int] = 1
     size: ClassVar[int] = 1
@@ -89,7 +89,7 @@ class Faulty:
     position: Position
 
     def plain(self) -> Any:
-        """Nothing."""
+        """Return None."""
         return None
 
 
@@ -99,7 +99,7 @@ _LABEL = re.compile(r"[^\[\]\s]{1,253}")
 
 
 def name_of(node: Node | None) -> str | None:
-    """The ``name`` of a list item, if it has one that is text."""
+    """Return the ``name`` of a list item, if it has one and it is text."""
     if isinstance(node, Mapping):
         name = node.get("name")
         if isinstance(name, Scalar) and isinstance(name.value, str) and name.value:
@@ -108,12 +108,12 @@ def name_of(node: Node | None) -> str | None:
 
 
 def index_of(label: str) -> int | None:
-    """The index that a label in brackets may stand for."""
+    """Return the index for a label in brackets; None if the label is not an index."""
     return int(label) if label.isascii() and label.isdigit() and len(label) < 7 else None
 
 
 def child_of(node: Node | None, part: str | int) -> Node | None:
-    """The value one step down, None where there is none."""
+    """Return the value one step down; None if it does not exist."""
     if isinstance(node, Mapping):
         return node.get(str(part))
     if isinstance(node, Sequence):
@@ -124,7 +124,7 @@ def child_of(node: Node | None, part: str | int) -> Node | None:
 
 
 def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node]) -> Node:
-    """A copy of the tree in which the value at a path is changed; the same tree if there is no value."""
+    """Return a copy of the tree with a changed value at a path; the same tree if there is no value."""
     if not labels:
         return change(node)
     label, *rest = labels
@@ -139,7 +139,7 @@ def changed(node: Node, labels: abc.Sequence[str], change: Callable[[Node], Node
 
 
 def path_below(path: str, parent: Node | None, part: str | int) -> str:
-    """``path`` extended by one step; an item of a list goes by its name where it has one."""
+    """Return ``path`` with one more step; list items with a name have the name instead of the index."""
     if isinstance(part, str):
         return field_paths.below(path, part if field_paths.is_word(part) else shown(part))
     name = name_of(child_of(parent, part)) if isinstance(parent, Sequence) else None

@@ -1,4 +1,4 @@
-"""What an unquoted YAML value means: the core schema of YAML 1.2.
+"""Meaning of unquoted YAML values: the core schema of YAML 1.2.
 
 https://yaml.org/spec/1.2.2/#103-core-schema
 """
@@ -17,11 +17,11 @@ _SPECIAL_FLOAT = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _MAY_BE_NUMBER = frozenset("0123456789+-.")
 
 OLD_BOOLEANS = {"yes": True, "on": True, "no": False, "off": False}
-"""What YAML 1.1 reads as booleans and YAML 1.2 as text; as a key they would mean two things."""
+"""Text that YAML 1.1 reads as booleans; as a key it would be ambiguous."""
 
 
 def resolve_plain(text: str) -> object:
-    """What an unquoted scalar means in YAML 1.2; ``012`` (octal in 1.1) and ``1_000`` stay text."""
+    """Return the value of an unquoted scalar in YAML 1.2; ``012`` (octal in 1.1) and ``1_000`` stay text."""
     if text in _NULL:
         return None
     if text in _BOOLEANS:

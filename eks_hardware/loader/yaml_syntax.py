@@ -1,6 +1,6 @@
-"""What libyaml finds wrong in a text, in words that say what to do.
+"""Plain messages for libyaml's syntax errors.
 
-Python's own parser words its problems differently; they are shown as they are.
+The messages of PyYAML's own parser differ and are shown unchanged.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from eks_hardware.printable import quoted, shown
 if TYPE_CHECKING:
     from yaml import MarkedYAMLError
 
-_TAB = "a tab stands here; indent with spaces"
+_TAB = "the line contains a tab; indent with spaces"
 _ESCAPE = "unknown escape in double quotes; write \\\\ for a backslash, or put the value in single quotes"
 DIRECTIVE = "%YAML and %TAG directives are not supported; remove the line"
-_TAG = "a value that begins with ! is a tag, which is not allowed; put the value in quotes if it is text"
+_TAG = "a value that begins with ! is a tag, and tags are not supported; put the value in quotes if it is text"
 
-# `line`: the first line of what was being read.
+# `line`: the first line of the structure that was being parsed.
 _MEANINGS = {
-    "block sequence entries are not allowed in this context": 'a list item ("- ") needs a line of its own',
-    "could not find expected ':'": 'line {line} has no value; write "key: value", on one line',
-    "did not find expected '-' indicator": "a list that starts in line {line} goes on here without an item; indent "
-    "items alike, and the fields of an item alike",
+    "block sequence entries are not allowed in this context": 'a list item ("- ") must start on its own line',
+    "could not find expected ':'": 'line {line} has no value; write "key: value" on one line',
+    "did not find expected '-' indicator": "the list that starts in line {line} continues here without an item; indent "
+    "all items alike, and the fields of an item alike",
     "did not find expected ',' or ']'": "the [ in line {line} is not closed; add ], or a comma between its items",
     "did not find expected ',' or '}'": "the {{ in line {line} is not closed; add }}, or a comma between its fields",
-    "did not find expected <document start>": "does not belong to the lines above; indent all fields at the top alike",
-    "did not find expected comment or line break": "only a comment may stand after | or >; begin the text in the next "
-    "line",
+    "did not find expected <document start>": "indented unlike the lines above; indent all fields at the top alike",
+    "did not find expected comment or line break": "only a comment may follow | or > on the line; start the text on "
+    "the next line",
     "did not find expected hexdecimal number": _ESCAPE,
     "did not find expected node content": "a value is missing, or the bracket before it is not closed",
     "found a tab character that violates indentation": _TAB,
     "found a tab character where an indentation space is expected": _TAB,
     "found an indentation indicator equal to 0": "the indentation after | or > must be 1 to 9; leave it out",
-    "found invalid Unicode character escape code": "there is no character with this escape; remove it",
+    "found invalid Unicode character escape code": "the escape is not a valid character; remove it",
     "found incompatible YAML document": DIRECTIVE,
     "found unexpected ':'": 'a space is missing after ":"',
     "found unexpected document indicator": "the quote in line {line} is not closed before --- or ...; close it",
@@ -41,12 +41,12 @@ _MEANINGS = {
     "found unknown escape character": _ESCAPE,
     "mapping keys are not allowed in this context": 'a value cannot begin with "? "; put it in quotes',
     "mapping values are not allowed in this context": '": " is not allowed here; indent the line like its neighbours, '
-    'or put a value that holds ": " in quotes',
+    'or put a value that contains ": " in quotes',
 }
 
 
 def explained(error: MarkedYAMLError, text: str) -> str:
-    """What is wrong and how to mend it."""
+    """Return the fault and the fix."""
     problem = error.problem or error.context or "not YAML"
     mark = error.problem_mark or error.context_mark
     line = error.context_mark.line + 1 if error.context_mark else 0
@@ -55,7 +55,7 @@ def explained(error: MarkedYAMLError, text: str) -> str:
         return _TAB if after[:1] == "\t" else f"a value cannot begin with {shown(after[:1])}; put it in quotes"
     if problem == "did not find expected alphabetic or numeric character":
         kind, sign = ("alias", "*") if error.context == "while scanning an alias" else ("anchor", "&")
-        return f"{sign} begins an {kind}, whose name has letters and digits only; put the value in quotes if it is text"
+        return f"{sign} starts an {kind} name, which can have letters and digits only; put text in quotes"
     if problem == "did not find expected key":
         return _not_a_key(before, after, line)
     if problem in _MEANINGS:
@@ -69,7 +69,7 @@ def explained(error: MarkedYAMLError, text: str) -> str:
 
 
 def _around(text: str, line: int, column: int) -> tuple[str, str]:
-    """A line before a column, and from there on."""
+    """Return the parts of a line before and after a column."""
     lines = text.splitlines()
     found = lines[line] if line < len(lines) else ""
     return found[:column], found[column:]
@@ -77,9 +77,9 @@ def _around(text: str, line: int, column: int) -> tuple[str, str]:
 
 def _not_a_key(before: str, after: str, line: int) -> str:
     if after[:1] in ("]", "}"):
-        return f"no bracket is open that {after[0]} could close; remove it"
+        return f"{after[0]} closes no open bracket; remove it"
     if after[:1] == ":":
         return 'a key is missing before ":"'
     if before.strip():
-        return f"nothing may follow a value in its line, got {quoted(after)}; put the whole value in quotes"
-    return f"indented unlike the other fields of its mapping, which starts in line {line}; indent them alike"
+        return f"a value must end its line, got {quoted(after)} after it; put the whole value in quotes"
+    return f"indented unlike the other fields of the mapping that starts in line {line}; indent them alike"

@@ -1,4 +1,4 @@
-"""The models of a strategy file: what a user may write, with its limits, and nothing that is derived."""
+"""The models of a strategy file: the fields that a user can set, with their limits, but no derived values."""
 
 from eks_hardware.models.cluster import (
     AccessEntry,

@@ -1,4 +1,4 @@
-"""What every strategy model shares: frozen, strict about unknown fields, and field types with AWS's limits."""
+"""The base of all strategy models (frozen, strict about unknown fields), and field types with AWS's limits."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ _WORDS: dict[str, str] = {}
 def form(
     pattern: str, words: str, *, max_length: int | None = None, min_length: int | None = None
 ) -> StringConstraints:
-    """Text that matches a pattern as a whole, with words for it: nobody reads a regular expression in an error.
+    """Return constraints for text that must match a pattern, and words for error messages.
 
-    The words have an example: ``a subnet id such as subnet-0123456789abcdef0``.
+    The words include an example: ``a subnet ID such as subnet-0123456789abcdef0``.
     """
     _WORDS[pattern] = words
     return StringConstraints(pattern=pattern, max_length=max_length, min_length=min_length)
 
 
 def in_words(pattern: str) -> str | None:
-    """The words for a pattern; None for one that has none."""
+    """Return the words for a pattern; None if it has none."""
     return _WORDS.get(pattern)
 
 
 def _without_examples(schema: dict[str, Any]) -> None:
-    """Descriptions in the JSON Schema are for who writes a file, not for who writes Python."""
+    """Remove examples from descriptions: the JSON Schema is for authors of YAML, not of Python."""
     if "description" in schema:
         schema["description"] = schema["description"].partition("\n\nExamples:\n")[0]
 
@@ -42,7 +42,8 @@ def _without_examples(schema: dict[str, Any]) -> None:
 class StrategyModel(BaseModel):
     """Base of every model in a strategy file: immutable, and an unknown field is an error.
 
-    No text in any field is one that Terraform or CDK for Terraform would evaluate, whatever the field's own limits.
+    In addition to a field's own limits, no text may contain anything that Terraform or CDK for Terraform would
+    evaluate.
     """
 
     model_config = ConfigDict(
@@ -63,8 +64,8 @@ class StrategyModel(BaseModel):
 
 
 def invalid(code: str, message: str, field: str = "") -> PydanticCustomError:
-    """The error of a value, or of the field at a path below it; pydantic's types ask for literals."""
-    # The message comes last: pydantic replaces names in braces one after the other, also those in a user's text.
+    """Return the error for a value, or for the field at a path below it; pydantic's types require literals."""
+    # The message comes last, because pydantic also replaces names in braces in a user's text.
     context = {**({"field": field} if field else {}), "message": message}
     return PydanticCustomError(code, "{message}", context)  # type: ignore[arg-type, unused-ignore]
 
@@ -77,7 +78,7 @@ def refuse_second(
 ) -> None:
     """Raise for the first value that occurs twice in the list ``field``, or as the ``key`` of its items.
 
-    The message may have the value as ``{value}``.
+    ``{value}`` in the message is replaced by the value.
     """
     seen: list[object] = []
     for path, value in field_paths.items(field, values):
@@ -88,12 +89,12 @@ def refuse_second(
 
 
 def refuse_second_name(items: Iterable[Any], field: str, message: str) -> None:
-    """Raise for the first of the named items of a list whose name another one has."""
+    """Raise for the first item of a list with the same name as an earlier one."""
     refuse_second([each.name for each in items], field, "name_duplicate", message, key="name")
 
 
 def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Keys and texts within lists and mappings, each with where it is; models within look after their own."""
+    """Yield keys and texts within lists and mappings, each with its path; models inside validate their own."""
     if isinstance(value, str):
         yield path, value
     elif isinstance(value, dict):
@@ -112,7 +113,7 @@ def _no_control_characters_or_template(value: str) -> str:
     return value
 
 
-# Control characters, and what is unseen and turns text around, hides it, or ends a line for some programs only:
+# Control characters, and invisible characters that reverse or hide text, or end a line for some programs only:
 # https://www.unicode.org/reports/tr36/#Bidirectional_Text_Spoofing
 _UNSEEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff\ud800-\udfff"
@@ -124,44 +125,47 @@ def _fault_of_text(value: str, allowed: str = "") -> tuple[str, str] | None:
     unseen = next((character for character in _UNSEEN.findall(value) if character not in allowed), None)
     if unseen is not None:
         if unseen in "\r\n":
-            return "text_control_character", "contains a line break; write it on one line, or with >- in place of |"
-        return "text_control_character", f"contains the control character U+{ord(unseen):04X}; remove it"
+            return (
+                "text_control_character",
+                "must not contain line breaks; write it on one line, or with >- instead of |",
+            )
+        return "text_control_character", f"must not contain the control character U+{ord(unseen):04X}; remove it"
     return _fault_of_evaluation(value)
 
 
-# CDK for Terraform writes references as text or as numbers of its own, and looks for both in every text. What only
-# looks like one ends it with an error of its own.
+# CDK for Terraform encodes references as text or as numbers, and searches every text for both. Text that only looks
+# like a reference makes it fail with its own error.
 # https://github.com/hashicorp/terraform-cdk/blob/v0.21.0/packages/cdktf/lib/tokens/private/encoding.ts
 _TOKEN = "{TfToken["
 _TOKEN_VALUES = ("String Map Token Value", "Any Map Token Value")
 _TOKEN_BITS = b"\xfd\xff"
 _DIGITS = re.compile(r"[-|0-9.+]+")
 _EXPONENT = re.compile(r"e[-|0-9.eE+]")
-# Bounded like a run of digits, so that reading many is quick.
+# Bounded like a run of digits, so matching stays fast.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]{1,1000})?")
-# It looks for numbers in a time that grows with the square of such a run.
+# The matching time grows with the square of the length of a run.
 _LONGEST_DIGITS = 1000
 
 
-# How the toolkit itself marks what is known only once AWS has made it.
+# Marks of this toolkit for values that are known only after AWS has created a resource.
 _MARK = re.compile(r"@\{[a-z][a-z0-9_]*\}|@eks-hardware:")
 
 
 def _fault_of_evaluation(value: str) -> tuple[str, str] | None:
-    # A strategy's text ends up in Terraform JSON, where ${ and %{ start an expression.
+    # A strategy's text is written to Terraform JSON, where ${ and %{ start an expression.
     if "${" in value or "%{" in value:
-        return "text_template", "contains '${' or '%{', which Terraform would evaluate; write it without"
+        return "text_template", "must not contain '${' or '%{', which Terraform would evaluate; remove them"
     if mark := _MARK.search(value):
-        return "text_template", f"contains {mark.group()!r}, by which a reference is marked; write something else"
+        return "text_template", f"must not contain {mark.group()!r}, which marks a reference; use other text"
     if _TOKEN in value or value in _TOKEN_VALUES:
-        return "text_template", "is text by which CDK for Terraform marks a reference; write something else"
+        return "text_template", "must not contain a reference marker of CDK for Terraform; use other text"
     for digits in _DIGITS.finditer(value):
         if digits.end() - digits.start() > _LONGEST_DIGITS:
-            return "field_length", f"has more than {_LONGEST_DIGITS} digits, dots and dashes in a row; shorten it"
+            return "field_length", f"must have at most {_LONGEST_DIGITS} digits, dots and dashes in a row; shorten it"
         if _EXPONENT.match(value, digits.end()) and _is_token(_NUMBER.match(value, digits.start())):
             return "text_template", (
-                "contains a number by which CDK for Terraform marks a reference, from -8.37e298 to -8.1e298; write "
-                "something else"
+                "must not contain a number from -8.37e298 to -8.1e298, which CDK for Terraform uses as a reference; "
+                "use another number"
             )
     return None
 
@@ -180,28 +184,28 @@ def _faults_of_json(value: Any, path: str) -> Iterator[tuple[str, tuple[str, str
     if isinstance(value, dict):
         for key, each in value.items():
             if not isinstance(key, str):
-                yield path, ("json_key", "has a key that is not text; put it in quotes")
+                yield path, ("json_key", "must have text as keys; put the key in quotes")
                 continue
             if fault := _fault_of_text(key):
-                yield path, (fault[0], f"has a key that {fault[1]}")
+                yield path, (fault[0], f"a key {fault[1]}")
             yield from _faults_of_json(each, field_paths.below(path, key))
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
             yield from _faults_of_json(each, field_paths.item(path, index))
     elif isinstance(value, str):
-        # Configuration files inside a setting have lines and tabs.
+        # Configuration files inside a setting can have lines and tabs.
         if fault := _fault_of_text(value, allowed="\n\t"):
             yield path, fault
     elif isinstance(value, float) and not math.isfinite(value):
-        yield path, ("json_number", "is not a finite number, which JSON lacks; write a number, or text in quotes")
+        yield path, ("json_number", "must be a finite number in JSON; write a number, or text in quotes")
     elif isinstance(value, float) and (fault := _fault_of_evaluation(repr(value))):
         yield path, fault
     elif value is not None and not isinstance(value, bool | int | float):
-        yield path, ("json_type", "is neither text, number, true, false, list nor mapping")
+        yield path, ("json_type", "must be text, a number, true, false, a list or a mapping")
 
 
 JsonObject = Annotated[dict[str, Any], AfterValidator(_json)]
-"""Settings of any shape that JSON can hold, safe in Terraform JSON."""
+"""Settings of any shape that JSON supports, safe in Terraform JSON."""
 
 
 def _network(value: str) -> str:
@@ -209,12 +213,12 @@ def _network(value: str) -> str:
         network = ipaddress.IPv4Network(value)
     except ValueError as error:
         try:
-            meant = f"; write {ipaddress.IPv4Network(value, strict=False)}"
+            fault = f" ({error}); write {ipaddress.IPv4Network(value, strict=False)}"
         except ValueError:
-            meant = ", such as 10.0.0.0/16"
-        raise invalid("cidr_invalid", f"is not an IPv4 network: {error}{meant}") from None
-    if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS takes none of them
-        raise invalid("cidr_invalid", f"has to be written as {network}")
+            fault = f" such as 10.0.0.0/16 ({error})"
+        raise invalid("cidr_invalid", f"must be an IPv4 network{fault}") from None
+    if value != str(network):  # 10.0.0.0 without a prefix, 10.0.0.0/255.255.0.0, 10.0.0.0/016: AWS rejects them all
+        raise invalid("cidr_invalid", f"must be written as {network}")
     return value
 
 
@@ -225,18 +229,18 @@ Name = Annotated[
     str,
     form(
         r"^[a-z0-9]([a-z0-9-]*[a-z0-9])?$",
-        "lower-case letters, digits and hyphens, such as gpu-training",
+        "a name of lower-case letters, digits and hyphens, such as gpu-training",
         min_length=1,
         max_length=63,
     ),
 ]
-"""A name of a node group or another item: a DNS label, so that it is also a valid Kubernetes label value."""
+"""A name of a node group or another item: a DNS label, and so also a valid Kubernetes label value."""
 
 ClusterName = Annotated[
     str,
     form(
         r"^[0-9A-Za-z][0-9A-Za-z_-]*$",
-        "letters, digits, hyphens and underscores, such as research-prod",
+        "a name of letters, digits, hyphens and underscores, such as research-prod",
         min_length=1,
         max_length=100,
     ),
@@ -250,10 +254,10 @@ ZoneId = Annotated[
     str,
     form(
         r"^[a-z]{2,5}[0-9]{1,2}-az[1-8]$",
-        "a zone id such as usw2-az1 (names such as us-west-2a mean other zones in other accounts)",
+        "a zone ID such as usw2-az1 (names such as us-west-2a differ between accounts)",
     ),
 ]
-"""An availability zone *id* such as ``usw2-az1``. Names (``us-west-2a``) differ between accounts."""
+"""An Availability Zone *ID* such as ``usw2-az1``. Names (``us-west-2a``) differ between accounts."""
 
 Arn = Annotated[
     str, StringConstraints(pattern=r"^arn:aws[a-z-]*:[a-z0-9-]+:[a-z0-9-]*:([0-9]{12}|aws)?:[A-Za-z0-9+=,.@_:/*-]+$")
@@ -284,23 +288,23 @@ KmsKeyArn = Annotated[
     ),
 ]
 
-SubnetId = Annotated[str, form(r"^subnet-[0-9a-f]{8,17}$", "a subnet id such as subnet-0123456789abcdef0")]
-VpcId = Annotated[str, form(r"^vpc-[0-9a-f]{8,17}$", "a VPC id such as vpc-0123456789abcdef0")]
+SubnetId = Annotated[str, form(r"^subnet-[0-9a-f]{8,17}$", "a subnet ID such as subnet-0123456789abcdef0")]
+VpcId = Annotated[str, form(r"^vpc-[0-9a-f]{8,17}$", "a VPC ID such as vpc-0123456789abcdef0")]
 InstanceTypeName = Annotated[str, form(r"^[a-z0-9-]+\.[a-z0-9-]+$", "an instance type such as p5.48xlarge")]
 
 
 def _tag_key(value: str) -> str:
     if value.lower().startswith("aws:"):
-        raise invalid("tag_reserved", "tag keys that start with 'aws:' belong to AWS; choose another")
+        raise invalid("tag_reserved", "must not start with 'aws:', which AWS reserves; choose another key")
     return value
 
 
 Tags = dict[
     Annotated[
         Text,
-        form(r"^[\w .:/=+@-]+$", "letters, digits, spaces and .:/=+@_-", min_length=1, max_length=128),
+        form(r"^[\w .:/=+@-]+$", "text of letters, digits, spaces and .:/=+@_-", min_length=1, max_length=128),
         AfterValidator(_tag_key),
     ],
-    Annotated[Text, form(r"^[\w .:/=+@-]*$", "letters, digits, spaces and .:/=+@_-", max_length=256)],
+    Annotated[Text, form(r"^[\w .:/=+@-]*$", "text of letters, digits, spaces and .:/=+@_-", max_length=256)],
 ]
 """AWS tags: https://docs.aws.amazon.com/tag-editor/latest/userguide/tagging.html#tag-conventions."""

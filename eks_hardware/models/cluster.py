@@ -45,7 +45,7 @@ AddonName = Literal[
 
 
 class Endpoint(StrategyModel):
-    """Who reaches the Kubernetes API from outside the VPC. The private endpoint is always on.
+    """Access to the Kubernetes API from outside the VPC. The private endpoint is always on.
 
     Examples:
         >>> Endpoint(public_cidrs=["93.184.216.34/32"]).public_cidrs
@@ -54,17 +54,18 @@ class Endpoint(StrategyModel):
 
     public_cidrs: tuple[Cidr, ...] = Field(
         default=(),
-        description="IPv4 networks that may reach the public endpoint; empty turns the public endpoint off. "
-        "0.0.0.0/0 has to be written out to be used.",
+        description="IPv4 networks with access to the public endpoint; an empty list turns the public endpoint off. "
+        "0.0.0.0/0 must be listed explicitly.",
     )
 
 
 def _not_of_the_system(value: str) -> str:
-    # EKS refuses them: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html
+    # EKS rejects them: https://docs.aws.amazon.com/eks/latest/APIReference/API_CreateAccessEntry.html
     if value.startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
         raise invalid(
             "access_group_reserved",
-            "is reserved by EKS; give the policy AmazonEKSClusterAdminPolicy instead of system:masters",
+            "must not start with a prefix that EKS reserves; use the policy AmazonEKSClusterAdminPolicy instead of "
+            "system:masters",
         )
     return value
 
@@ -88,29 +89,29 @@ class AccessPolicy(StrategyModel):
         "(https://docs.aws.amazon.com/eks/latest/userguide/access-policy-permissions.html)."
     )
     namespaces: tuple[Text, ...] = Field(
-        default=(), description="Namespaces the policy is limited to; empty means the whole cluster."
+        default=(), description="Namespaces that the policy is limited to; empty means the whole cluster."
     )
 
 
 class AccessEntry(StrategyModel):
-    """An IAM principal that may use the Kubernetes API.
+    """An IAM principal with access to the Kubernetes API.
 
     Examples:
         >>> AccessEntry(name="oncall", principal_arn="arn:aws:iam::111122223333:role/oncall").kubernetes_groups
         ()
     """
 
-    name: Name = Field(description="Name of this entry; part of its Terraform address, never sent to AWS.")
+    name: Name = Field(description="Name of this entry; part of its Terraform address, not sent to AWS.")
     principal_arn: IamPrincipalArn = Field(description="ARN of the IAM role or user.")
     kubernetes_groups: tuple[KubernetesGroup, ...] = Field(
-        default=(), description="Kubernetes groups for RBAC, beside or instead of policies."
+        default=(), description="Kubernetes groups for RBAC, in addition to policies or instead of them."
     )
     policies: tuple[AccessPolicy, ...] = Field(default=(), description="EKS access policies of the principal.")
 
     @model_validator(mode="after")
     def _unique_policies(self) -> AccessEntry:
         policies = [each.policy for each in self.policies]
-        message = "'{value}' is listed twice; list its namespaces together"
+        message = "'{value}' is listed twice; merge the two and their namespaces"
         refuse_second(policies, "policies", "access_policy_duplicate", message, key="policy")
         return self
 
@@ -127,14 +128,14 @@ class Logging(StrategyModel):
         default=("api", "audit", "authenticator", "controllerManager", "scheduler"),
         description="Log types to deliver to CloudWatch Logs.",
     )
-    retention_days: RetentionDays = Field(default=365, description="Days that log events are kept.")
+    retention_days: RetentionDays = Field(default=365, description="Number of days to keep log events.")
     keep_on_destroy: bool = Field(
-        default=False, description="Leave the log group in the account when the stack is destroyed."
+        default=False, description="Keep the log group in the account when the stack is destroyed."
     )
 
 
 class SecretsEncryption(StrategyModel):
-    """Envelope encryption of Kubernetes secrets. EKS cannot turn it off again without a new cluster.
+    """Envelope encryption of Kubernetes secrets. EKS cannot turn it off for an existing cluster.
 
     Examples:
         >>> SecretsEncryption().enabled
@@ -143,7 +144,7 @@ class SecretsEncryption(StrategyModel):
 
     enabled: bool = Field(default=True, description="Encrypt Kubernetes secrets with a KMS key.")
     kms_key_arn: KmsKeyArn | None = Field(
-        default=None, description="An existing key in the cluster's region; without it the stack makes one."
+        default=None, description="ARN of an existing key in the cluster's region; by default the stack creates one."
     )
 
 
@@ -167,7 +168,7 @@ class AddonSpec(StrategyModel):
         | None
     ) = Field(
         default=None,
-        description="Exact add-on version; without it EKS picks its default for the Kubernetes version.",
+        description="Exact add-on version; by default EKS picks its default for the Kubernetes version.",
     )
     configuration: JsonObject = Field(
         default_factory=dict, description="Configuration values, merged over the derived ones."
@@ -184,17 +185,17 @@ class ClusterSpec(StrategyModel):
 
     kubernetes_version: Annotated[
         str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
-    ] = Field(default="1.35", description="Kubernetes minor version, quoted: 1.30 without quotes is the number 1.3.")
+    ] = Field(default="1.35", description="Kubernetes minor version in quotes: 1.30 without quotes is the number 1.3.")
     endpoint: Endpoint = Field(default=Endpoint(), description="Access to the Kubernetes API.")
     admins: tuple[IamPrincipalArn, ...] = Field(
-        default=(), description="IAM roles or users that get AmazonEKSClusterAdminPolicy, as access entries."
+        default=(), description="IAM roles or users with AmazonEKSClusterAdminPolicy, as access entries."
     )
     access_entries: tuple[AccessEntry, ...] = Field(
-        default=(), description="Further IAM principals, with the access policies they get."
+        default=(), description="Further IAM principals, with their access policies."
     )
     creator_is_admin: bool = Field(
         default=False,
-        description="Let EKS make the principal that creates the cluster an administrator. Only read at creation.",
+        description="Make the principal that creates the cluster an administrator. Used at creation only.",
     )
     logging: Logging = Field(default=Logging(), description="Control-plane logs.")
     secrets_encryption: SecretsEncryption = Field(
@@ -202,33 +203,33 @@ class ClusterSpec(StrategyModel):
     )
     service_cidr: Cidr | None = Field(
         default=None,
-        description="Network of Kubernetes services; without it EKS takes 10.100.0.0/16 or 172.20.0.0/16.",
+        description="Network of Kubernetes services; by default EKS picks 10.100.0.0/16 or 172.20.0.0/16.",
     )
     deletion_protection: bool | None = Field(
         default=None,
-        description="Refuse to delete the cluster until this is set to false. Raises the lower end of the AWS "
-        "provider range.",
+        description="Prevent deletion of the cluster until this is false. Raises the minimum version of the AWS "
+        "provider.",
     )
     upgrade_policy: Literal["standard", "extended"] = Field(
         default="standard",
-        description="What happens when standard support of the version ends: 'standard' upgrades the control plane, "
-        "'extended' keeps it for twelve months at about six times the hourly price.",
+        description="Behavior at the end of standard support for the version: 'standard' upgrades the control plane, "
+        "'extended' keeps the version for twelve months at about six times the hourly price.",
     )
     zonal_shift: bool = Field(
         default=False,
-        description="Register the cluster with ARC zonal shift, to move traffic away from a bad zone.",
+        description="Register the cluster with ARC zonal shift, to move traffic away from an impaired zone.",
     )
     control_plane_tier: Literal["standard", "tier-xl", "tier-2xl", "tier-4xl", "tier-8xl"] = Field(
         default="standard",
-        description="Provisioned control-plane capacity. A tier above standard costs per hour and raises "
-        "the lower end of the AWS provider range.",
+        description="Provisioned control-plane capacity. A tier above standard has an hourly price and raises the "
+        "minimum version of the AWS provider.",
     )
     addons: dict[AddonName, AddonSpec] = Field(
-        default_factory=dict, description="EKS add-ons: switch one on or off, pin its version, configure it."
+        default_factory=dict, description="EKS add-ons: turn one on or off, pin its version, configure it."
     )
 
     @model_validator(mode="after")
     def _unique_entry_names(self) -> ClusterSpec:
-        message = "two access entries are called '{value}'; names are unique within a cluster"
+        message = "two access entries have the name '{value}', and names must be unique in a cluster; rename one"
         refuse_second_name(self.access_entries, "access_entries", message)
         return self

@@ -1,4 +1,4 @@
-"""The JSON Schema of strategy files, for editors: ``python -m eks_hardware.models.json_schema`` writes it."""
+"""The JSON Schema of strategy files, for editors; ``python -m eks_hardware.models.json_schema`` writes it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ PATH = data.FOLDER / "strategy.schema.json"
 
 
 def render() -> str:
-    """The schema as text, stable from run to run."""
+    """Return the schema as text, identical for every run."""
     schema = Strategy.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "eks-hardware strategy"

@@ -1,4 +1,4 @@
-"""``karpenter``: the controller; its node pools are in ``nodes``."""
+"""``karpenter``: the controller. ``nodes`` has its node pools."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class FeatureGates(StrategyModel):
 
     node_repair: bool | None = Field(default=None, description="Replace unhealthy nodes (alpha).")
     spot_to_spot_consolidation: bool | None = Field(
-        default=None, description="Replace a spot node by a cheaper spot node (alpha)."
+        default=None, description="Replace a Spot node with a cheaper Spot node (alpha)."
     )
-    static_capacity: bool | None = Field(default=None, description="Pools with a fixed number of nodes (alpha).")
+    static_capacity: bool | None = Field(default=None, description="Allow pools with a fixed number of nodes (alpha).")
     node_overlay: bool | None = Field(
-        default=None, description="NodeOverlay objects (alpha). On by default where a pool shares its GPUs."
+        default=None, description="Allow NodeOverlay objects (alpha). On by default if a pool shares its GPUs."
     )
-    capacity_buffer: bool | None = Field(default=None, description="CapacityBuffer objects (alpha).")
+    capacity_buffer: bool | None = Field(default=None, description="Allow CapacityBuffer objects (alpha).")
 
 
 class KarpenterSpec(StrategyModel):
-    """Karpenter: the controller, its AWS side, and the node pools it makes nodes for.
+    """Karpenter: the controller, its AWS resources, and the node pools.
 
     Examples:
         >>> pool = {"name": "l4", "instance_families": ["g6"], "limits": {"nvidia.com/gpu": 4}}
@@ -50,23 +50,23 @@ class KarpenterSpec(StrategyModel):
         'l4'
     """
 
-    namespace: Name = Field(default="kube-system", description="Namespace that the controller runs in.")
+    namespace: Name = Field(default="kube-system", description="Namespace of the controller.")
     service_account: Name = Field(default="karpenter", description="Service account of the controller.")
     interruption_queue: bool = Field(
-        default=True, description="Tell Karpenter of spot interruptions, health events and state changes."
+        default=True, description="Notify Karpenter of Spot interruptions, health events and instance state changes."
     )
     node_policies: tuple[IamPolicyArn, ...] = Field(
         default=(), description="Further managed policies for the role of Karpenter's nodes."
     )
     replicas: Annotated[int, Field(ge=1, le=5)] = Field(
-        default=2, description="Controllers: one works, the others stand by."
+        default=2, description="Number of controllers: one is active, the others are standbys."
     )
-    feature_gates: FeatureGates = Field(default=FeatureGates(), description="Features that are still alpha.")
+    feature_gates: FeatureGates = Field(default=FeatureGates(), description="Alpha features.")
     ami_versions: AmiVersions = Field(default=AmiVersions(), description="Image releases for all node pools.")
     node_pools: tuple[NodePoolSpec, ...] = Field(default=(), max_length=100, description="Node pools.")
 
     @model_validator(mode="after")
     def _unique_pool_names(self) -> KarpenterSpec:
-        message = "two node pools are called '{value}'; names are unique within a strategy"
+        message = "two node pools have the name '{value}', and names must be unique in a strategy; rename one"
         refuse_second_name(self.node_pools, "node_pools", message)
         return self

@@ -1,4 +1,4 @@
-"""``kubernetes``: what runs on the cluster, and how it gets there."""
+"""``kubernetes``: charts and objects on the cluster, and how they are installed."""
 
 from __future__ import annotations
 
@@ -37,27 +37,27 @@ class Chart(StrategyModel):
     version: (
         Annotated[str, form(r"^v?[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.-]+)?$", "a chart version such as 1.14.1")]
         | None
-    ) = Field(default=None, description="Exact version in place of the toolkit's.")
+    ) = Field(default=None, description="Exact version instead of the toolkit's default.")
     repository: (
         Annotated[
             Text,
             form(
                 r"^(https|oci)://[^ /?#@]+([/?#][^ ]*)?$",
-                "an https:// or oci:// address of a chart repository",
+                "an https:// or oci:// URL of a chart repository",
                 max_length=512,
             ),
         ]
         | None
     ) = Field(
         default=None,
-        description="Where the chart is pulled from, such as a mirror in ECR; without the chart's name, and without a "
-        "user or password, which would stand in the state.",
+        description="URL of the chart's repository, such as a mirror in ECR; without the chart's name, and without a "
+        "user or password, which would be stored in the state.",
     )
     values: JsonObject = Field(default_factory=dict, description="Chart values, merged over the derived ones.")
 
 
 class ContainerDefaults(StrategyModel):
-    """What a container gets that does not say.
+    """Defaults for containers without their own requests or limits.
 
     Examples:
         >>> ContainerDefaults(requests={"cpu": "100m"}).requests["cpu"]
@@ -88,10 +88,10 @@ def _quota_name(name: str) -> str:
     meant = close(name, _QUOTA_NAMES)
     hint = f"; {question(meant)}" if meant else ""
     known = f"{', '.join(_QUOTA_NAMES)}, and slices such as nvidia.com/mig-1g.10gb"
-    raise invalid("field_value", f"{name} is not counted by quotas ({known}){hint}")
+    raise invalid("field_value", f"must be a resource that quotas can count ({known}), got {name}{hint}")
 
 
-# Not a union of a Literal and a pattern: of its two errors neither would say all.
+# Not a union of a Literal and a pattern: pydantic would report two incomplete errors.
 QuotaName = Annotated[str, AfterValidator(_quota_name)]
 
 
@@ -106,12 +106,12 @@ class Team(StrategyModel):
     name: Name = Field(description="Namespace.")
     quota: dict[QuotaName, Quantity | int] = Field(
         default_factory=dict,
-        description="The most that all pods of the namespace ask for together, by the names that nodes advertise: "
-        "nvidia.com/gpu.shared and nvidia.com/mig-1g.10gb where GPUs are shared.",
+        description="Maximum total of requests of all pods in the namespace, by the resource names that nodes "
+        "advertise: nvidia.com/gpu.shared and nvidia.com/mig-1g.10gb for shared GPUs.",
         json_schema_extra={"propertyNames": {"anyOf": [{"enum": list(_QUOTA_NAMES)}, {"pattern": _MIG_SLICE}]}},
     )
     container_defaults: ContainerDefaults = Field(
-        default=ContainerDefaults(), description="Requests and limits of containers that state none (LimitRange)."
+        default=ContainerDefaults(), description="Requests and limits of containers without their own (LimitRange)."
     )
 
 
@@ -125,20 +125,20 @@ class KubernetesSpec(StrategyModel):
 
     delivery: Literal["helm", "manifests"] = Field(
         default="helm",
-        description="'helm': Terraform installs the charts. 'manifests': nothing talks to the cluster; manifests and "
-        "chart values are written for Argo CD, Flux or kubectl.",
+        description="'helm': Terraform installs the charts. 'manifests': Terraform does not access the cluster, and "
+        "manifests and chart values are written for Argo CD, Flux or kubectl.",
     )
     stack: Literal["same", "separate"] = Field(
         default="same",
-        description="'separate' puts the charts into a second stack, <name>-kubernetes, for a plan runner that cannot "
-        "reach the cluster's API.",
+        description="'separate' puts the charts into a second stack, <name>-kubernetes, for a plan runner without "
+        "access to the Kubernetes API.",
     )
     charts: dict[ChartName, Chart] = Field(
-        default_factory=dict, description="Version, repository or values of single charts."
+        default_factory=dict, description="Version, repository or values of individual charts."
     )
     gpu_operator: bool = Field(
         default=False,
-        description="NVIDIA GPU Operator in place of the plain device plugin; MIG on AL2023 needs it.",
+        description="NVIDIA GPU Operator instead of the plain device plugin; required for MIG on AL2023.",
     )
     dcgm_exporter: bool = Field(default=False, description="GPU metrics for Prometheus.")
     neuron_monitor: bool = Field(default=False, description="Neuron metrics for Prometheus.")
@@ -146,15 +146,17 @@ class KubernetesSpec(StrategyModel):
         default=False, description="kube-prometheus-stack with dashboards for the hardware of this strategy."
     )
     kueue: bool = Field(
-        default=False, description="Kueue with a flavor per hardware, and quotas from the strategy's limits."
+        default=False,
+        description="Kueue with a flavor for each kind of hardware, and quotas from the strategy's limits.",
     )
     load_balancer_controller: bool = Field(default=False, description="AWS Load Balancer Controller.")
     cluster_autoscaler: bool = Field(
-        default=False, description="Cluster Autoscaler for groups with `scaling.autoscaled`, in place of Karpenter."
+        default=False, description="Cluster Autoscaler for groups with `scaling.autoscaled`, instead of Karpenter."
     )
     teams: tuple[Team, ...] = Field(default=(), max_length=200, description="Namespaces with quotas.")
 
     @model_validator(mode="after")
     def _unique_team_names(self) -> KubernetesSpec:
-        refuse_second_name(self.teams, "teams", "two teams are called '{value}'; names are unique within a strategy")
+        message = "two teams have the name '{value}', and names must be unique in a strategy; rename one"
+        refuse_second_name(self.teams, "teams", message)
         return self

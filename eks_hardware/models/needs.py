@@ -1,4 +1,4 @@
-"""``needs``: what the software on the nodes of a group or pool demands of them."""
+"""``needs``: the requirements of the software for the nodes of a group or pool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NeuronSdk = Annotated[str, form(r"^[12]\.[0-9]{1,2}(\.[0-9]{1,2})?$", 'a Neuron 
 
 
 class Needs(StrategyModel):
-    """What the software in the containers demands of hardware, driver and SDK: it is checked and deploys nothing.
+    """Requirements of the software in the containers for hardware, driver and SDK. They are only checked.
 
     Examples:
         >>> Needs(precision="bf16", distributed="multi-node").precision
@@ -27,26 +27,27 @@ class Needs(StrategyModel):
 
     precision: Precision | None = Field(
         default=None,
-        description="The most demanding number format it computes in; who computes in fp8 has bf16 as well.",
+        description="The most demanding number format that the software computes in; fp8 includes bf16.",
     )
-    attention: Attention | None = Field(default=None, description="The attention kernel it is built on.")
+    attention: Attention | None = Field(default=None, description="The attention kernel that the software uses.")
     framework: Framework | None = Field(
         default=None,
-        description="Framework or server. On Neuron 'pytorch' is native PyTorch (TorchNeuron), 'pytorch-xla' is "
-        "torch-neuronx, and 'torch-neuron' that of inf1.",
+        description="Framework or server. On Neuron, 'pytorch' is native PyTorch (TorchNeuron), 'pytorch-xla' is "
+        "torch-neuronx, and 'torch-neuron' is the package for inf1.",
     )
     cuda: CudaVersion | None = Field(
         default=None,
-        description="CUDA version of the containers, in quotes: '12.8'. Leave it out where they bring NVIDIA's "
+        description="CUDA version of the containers, in quotes: '12.8'. Leave it out if they include NVIDIA's "
         "forward-compatibility package.",
     )
     nvidia_driver: NvidiaDriver | None = Field(
-        default=None, description="Oldest NVIDIA driver that it takes, in quotes: '580' or '580.126.09'."
+        default=None, description="Minimum NVIDIA driver version, in quotes: '580' or '580.126.09'."
     )
     neuron_sdk: NeuronSdk | None = Field(
         default=None, description="Neuron SDK version of the containers, in quotes: '2.29'."
     )
     distributed: Literal["single-node", "multi-node"] | None = Field(
         default=None,
-        description="One job uses several accelerators, of one node or of several: NCCL, or Neuron's collectives.",
+        description="One job uses several accelerators of one node or of several nodes, through NCCL or Neuron's "
+        "collectives.",
     )

@@ -1,4 +1,4 @@
-"""``network``: the VPC, made or given."""
+"""``network``: a new or existing VPC."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class FlowLogs(StrategyModel):
     enabled: bool = Field(default=True, description="Record traffic.")
     traffic: Literal["ALL", "ACCEPT", "REJECT"] = Field(
         default="REJECT",
-        description="Which traffic is recorded: what is refused is little, and what a review asks for.",
+        description="Traffic to record. Rejected traffic is little, and audits usually require it.",
     )
-    retention_days: RetentionDays = Field(default=365, description="Days that flow logs are kept.")
+    retention_days: RetentionDays = Field(default=365, description="Number of days to keep flow logs.")
 
 
 class ExistingNetwork(StrategyModel):
-    """A VPC and subnets that someone else owns. Nothing in it is changed but discovery tags, if asked.
+    """An existing VPC and subnets. The stack changes nothing in it, except for discovery tags with `tag_subnets`.
 
     Examples:
         >>> subnets = {"usw2-az1": "subnet-00000001", "usw2-az2": "subnet-00000002"}
@@ -40,24 +40,24 @@ class ExistingNetwork(StrategyModel):
         False
     """
 
-    vpc_id: VpcId = Field(description="Id of the VPC.")
+    vpc_id: VpcId = Field(description="ID of the VPC.")
     private_subnets: dict[ZoneId, SubnetId] = Field(
-        min_length=1, description="Subnets for nodes, by zone id, one a zone."
+        min_length=1, description="Subnets for nodes, by zone ID, one per zone."
     )
     control_plane_subnets: dict[ZoneId, SubnetId] = Field(
         default_factory=dict,
-        description="Subnets for the control plane's interfaces, by zone id; without them the private ones are used.",
+        description="Subnets for the control plane's interfaces, by zone ID; default: the private subnets.",
     )
     pod_subnets: dict[ZoneId, SubnetId] = Field(
-        default_factory=dict, description="Subnets for pods (VPC CNI custom networking), by zone id."
+        default_factory=dict, description="Subnets for pods (VPC CNI custom networking), by zone ID."
     )
     tag_subnets: bool = Field(
-        default=False, description="Put karpenter.sh/discovery and load-balancer tags on the subnets."
+        default=False, description="Add karpenter.sh/discovery and load-balancer tags to the subnets."
     )
 
 
 class NetworkSpec(StrategyModel):
-    """The VPC that the cluster runs in.
+    """The VPC of the cluster.
 
     Examples:
         >>> NetworkSpec(cidr="10.40.0.0/16", zones=3).private
@@ -67,44 +67,41 @@ class NetworkSpec(StrategyModel):
     cidr: Cidr = Field(default="10.0.0.0/16", description="IPv4 network of the VPC, /16 to /22.")
     pod_cidr: Cidr | None = Field(
         default=None,
-        description="A second IPv4 network for pods, /16 to /21 inside 100.64.0.0/10; pods then take no address "
-        "from `cidr` (VPC CNI custom networking).",
+        description="A second IPv4 network for pods, /16 to /21 inside 100.64.0.0/10; pods then use no addresses of "
+        "`cidr` (VPC CNI custom networking).",
     )
     zones: tuple[ZoneId, ...] | Annotated[int, Field(ge=2, le=6)] = Field(
         default=3,
-        description="Zone ids, or how many zones to start from. A zone is added where a node group's instance type "
-        "is not offered in those; zones that EKS excludes are avoided.",
+        description="Zone IDs, or the number of zones. The stack adds a zone if these do not offer a node group's "
+        "instance type, and avoids zones that EKS excludes.",
     )
     nat_gateways: NatGateways | None = Field(
         default=None,
-        description="How nodes reach the internet. 'single' is cheapest, 'one-per-zone' survives the loss of a zone. "
-        "Default: 'single', or 'none' when `private` is set.",
+        description="NAT gateways. 'single' is cheapest, 'one-per-zone' survives the loss of a zone. Default: "
+        "'single', or 'none' with `private`.",
     )
     private: bool = Field(
         default=False,
-        description="No way to or from the internet: no NAT gateway, no public subnets, AWS services through "
-        "interface endpoints.",
+        description="No internet access: no NAT gateway, no public subnets, and interface endpoints for AWS services.",
     )
     interface_endpoints: tuple[ServiceName, ...] | None = Field(
         default=None,
-        description="Services to reach through interface endpoints, such as ecr.api. Default: none, or all that "
-        "nodes need when there is no NAT gateway.",
+        description="Services with interface endpoints, such as ecr.api. Default: none, or all that nodes need without "
+        "a NAT gateway.",
     )
     gateway_endpoints: tuple[Literal["s3", "dynamodb"], ...] = Field(
         default=("s3",),
-        description="Gateway endpoints (no charge). S3 is always there: image layers come from it.",
+        description="Gateway endpoints (free of charge). S3 is always included, because image layers are in S3.",
     )
-    flow_logs: FlowLogs = Field(
-        default=FlowLogs(), description="VPC flow logs, of refused traffic unless it says more."
-    )
+    flow_logs: FlowLogs = Field(default=FlowLogs(), description="VPC flow logs, by default of rejected traffic only.")
     existing: ExistingNetwork | None = Field(
-        default=None, description="Use a VPC that exists; only this and nothing else of `network` is read."
+        default=None, description="Use an existing VPC; every other field of `network` must be left out."
     )
 
     @model_validator(mode="after")
     def _existing_stands_alone(self) -> NetworkSpec:
         others = sorted(self.model_fields_set - {"existing"})
         if self.existing is not None and others:
-            message = f"an existing VPC is given, so '{others[0]}' has no effect; remove it"
+            message = "must not be set together with 'existing'; remove it"
             raise invalid("network_existing_conflict", message, others[0])
         return self

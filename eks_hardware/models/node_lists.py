@@ -1,7 +1,6 @@
-"""Groups and pools that say what is to run on them, and whose instance types have not been chosen yet.
+"""Groups and pools with a workload description whose instance types have not been chosen yet.
 
-Choosing is no part of this package: ``eks_hardware.validation`` loads a strategy and takes the choices from its
-lock file.
+This package does not choose. ``eks_hardware.validation`` loads a strategy with the choices from its lock file.
 """
 
 from __future__ import annotations
@@ -12,18 +11,18 @@ from eks_hardware import field_paths
 from eks_hardware.models import NodeGroupSpec, NodePoolSpec, Strategy
 
 NODE_LISTS = ("node_groups", "karpenter.node_pools")
-"""The lists whose items can be judged without each other."""
+"""The lists with items that can be checked independently."""
 
 _GROUPS, _POOLS = NODE_LISTS
 
 UNCHOSEN = (
-    "the hardware for it has not been chosen: load the strategy with eks_hardware.validation, as the commands do, "
-    "or name instance_types"
+    "the hardware for this workload is not chosen yet; load the strategy with eks_hardware.validation, as the commands "
+    "do, or set instance_types"
 )
 
 
 def nodes_by_path(strategy: Strategy) -> Mapping[str, NodeGroupSpec | NodePoolSpec]:
-    """Every group and pool by its path, such as ``node_groups[gpu]``."""
+    """Return every group and pool by its path, such as ``node_groups[gpu]``."""
     pools = strategy.karpenter.node_pools if strategy.karpenter else ()
     return {
         **{field_paths.item(_GROUPS, group.name): group for group in strategy.node_groups},
@@ -32,12 +31,12 @@ def nodes_by_path(strategy: Strategy) -> Mapping[str, NodeGroupSpec | NodePoolSp
 
 
 def unchosen(strategy: Strategy) -> tuple[str, ...]:
-    """Paths of the groups and pools without instance types, in the order of the file."""
+    """Return the paths of the groups and pools without instance types, in file order."""
     return tuple(path for path, node in nodes_by_path(strategy).items() if node.described and not node.instance_types)
 
 
 def with_nodes(strategy: Strategy, nodes: Mapping[str, NodeGroupSpec | NodePoolSpec]) -> Strategy:
-    """A copy with these groups and pools in place of its own."""
+    """Return a copy with these groups and pools instead of its own."""
     groups = tuple(node for node in nodes.values() if isinstance(node, NodeGroupSpec))
     pools = tuple(node for node in nodes.values() if isinstance(node, NodePoolSpec))
     changed: dict[str, object] = {"node_groups": groups}
@@ -47,11 +46,11 @@ def with_nodes(strategy: Strategy, nodes: Mapping[str, NodeGroupSpec | NodePoolS
 
 
 def without(strategy: Strategy, paths: Container[str]) -> Strategy:
-    """A copy without some groups and pools; good for finding what is wrong in the others, and for nothing else."""
+    """Return a copy without some groups and pools, only for checking the others."""
     kept = {path: node for path, node in nodes_by_path(strategy).items() if path not in paths}
     return with_nodes(strategy, kept)
 
 
 def lists_of(paths: Iterable[str]) -> frozenset[str]:
-    """The lists that some groups and pools are in."""
+    """Return the lists that contain these groups and pools."""
     return frozenset(map(field_paths.list_of, paths))

@@ -1,4 +1,4 @@
-"""``node_groups`` and ``karpenter.node_pools``: the settings of a node, and what only groups or only pools have."""
+"""``node_groups`` and ``karpenter.node_pools``: node settings, and the settings of only groups or only pools."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LabelValue = Annotated[
     ),
 ]
 
-# Kubernetes writes NoSchedule, the EKS API NO_SCHEDULE; people write both
+# Kubernetes writes NoSchedule, the EKS API NO_SCHEDULE; users write both
 # (https://github.com/awsdocs/amazon-eks-user-guide/pull/618).
 TaintEffect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "NO_SCHEDULE", "NO_EXECUTE", "PREFER_NO_SCHEDULE"]
 
@@ -51,13 +51,13 @@ Quantity = Annotated[
 _GP3_IOPS = 3000
 _GP3_IOPS_PER_MIBPS = 4
 
-# Kubelet's own thresholds: https://kubernetes.io/docs/concepts/architecture/garbage-collection/
+# The kubelet's own thresholds: https://kubernetes.io/docs/concepts/architecture/garbage-collection/
 _GC_HIGH_PERCENT = 85
 _GC_LOW_PERCENT = 80
 
 
 class Disk(StrategyModel):
-    """The volume that container images live on: the root volume, on Bottlerocket the data volume.
+    """The volume for container images: the root volume, or the data volume on Bottlerocket.
 
     Examples:
         >>> Disk(size_gib=500, throughput_mibps=500).type
@@ -66,33 +66,34 @@ class Disk(StrategyModel):
 
     size_gib: Annotated[int, Field(ge=20, le=16384)] | None = Field(
         default=None,
-        description="Size in GiB. Default: 50 for CPU, 200 for accelerated nodes (images are large).",
+        description="Size in GiB. Default: 50 for CPU nodes, 200 for accelerated nodes, because their images are "
+        "large.",
     )
     type: Literal["gp3", "io2"] = Field(default="gp3", description="EBS volume type.")
     iops: Annotated[int, Field(ge=3000, le=80000)] | None = Field(
-        default=None, description="Provisioned IOPS; gp3 comes with 3,000."
+        default=None, description="Provisioned IOPS; gp3 includes 3,000."
     )
     throughput_mibps: Annotated[int, Field(ge=125, le=1000)] | None = Field(
         default=None, description="Throughput in MiB/s, gp3 only; default 125, or 500 for accelerated nodes."
     )
     kms_key_arn: KmsKeyArn | None = Field(
         default=None,
-        description="Key for the volume; without it the account's EBS key. It is always encrypted.",
+        description="ARN of the key; default: the account's EBS key. The volume is always encrypted.",
     )
 
     @model_validator(mode="after")
     def _volume_can_be_made(self) -> Disk:
         # https://docs.aws.amazon.com/ebs/latest/userguide/general-purpose.html#gp3-ebs-volume-type
         if self.type == "io2" and self.iops is None:
-            raise invalid("disk_iops", "io2 has no default; give 'iops'", "type")
+            raise invalid("disk_iops", "io2 requires 'iops' and has no default; add it", "type")
         if self.throughput_mibps is None:
             return self
         if self.type != "gp3":
-            raise invalid("disk_throughput", "only gp3 has a throughput of its own; remove it", "throughput_mibps")
+            raise invalid("disk_throughput", "only gp3 supports a throughput; remove it", "throughput_mibps")
         iops, needed = self.iops or _GP3_IOPS, self.throughput_mibps * _GP3_IOPS_PER_MIBPS
         if needed > iops:
-            allowed = f"{iops} allow {iops // _GP3_IOPS_PER_MIBPS}; raise 'iops' to {needed}"
-            message = f"gp3 gives 1 MiB/s for {_GP3_IOPS_PER_MIBPS} IOPS, so that {allowed}"
+            allowed = f"{iops // _GP3_IOPS_PER_MIBPS} for {iops} IOPS (1 MiB/s per {_GP3_IOPS_PER_MIBPS} IOPS)"
+            message = f"must be at most {allowed}, got {self.throughput_mibps}; lower it, or raise 'iops' to {needed}"
             raise invalid("disk_throughput", message, "throughput_mibps")
         return self
 
@@ -111,7 +112,7 @@ class Taint(StrategyModel):
 
 
 class Kubelet(StrategyModel):
-    """Kubelet settings, written as AL2023 NodeConfig or Bottlerocket TOML.
+    """Settings of the kubelet, written to the AL2023 NodeConfig or Bottlerocket TOML.
 
     Examples:
         >>> Kubelet(max_pods=110, cpu_manager_policy="static").max_pods
@@ -120,40 +121,40 @@ class Kubelet(StrategyModel):
 
     max_pods: Annotated[int, Field(ge=4, le=737)] | None = Field(
         default=None,
-        description="Most pods a node; derived from interfaces and prefix delegation without it.",
+        description="Maximum pods per node; by default derived from network interfaces and prefix delegation.",
     )
     cpu_manager_policy: Literal["none", "static"] | None = Field(
-        default=None, description="'static' pins pods with whole CPUs to cores."
+        default=None, description="'static' gives pods with whole CPUs exclusive cores."
     )
     topology_manager_policy: Literal["none", "best-effort", "restricted", "single-numa-node"] | None = Field(
-        default=None, description="How devices, CPUs and memory are aligned to NUMA nodes."
+        default=None, description="Alignment of devices, CPUs and memory to NUMA nodes."
     )
     image_gc_high_threshold_percent: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        default=None, description="Disk use above which unused images are removed."
+        default=None, description="Disk usage at which the kubelet starts to remove unused images, in percent."
     )
     image_gc_low_threshold_percent: Annotated[int, Field(ge=0, le=99)] | None = Field(
-        default=None, description="Disk use at which removing images stops."
+        default=None, description="Disk usage at which the kubelet stops removing images, in percent."
     )
     system_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
-        default_factory=dict, description="Resources kept for the system, such as {memory: 1Gi}."
+        default_factory=dict, description="Resources reserved for the system, such as {memory: 1Gi}."
     )
     kube_reserved: dict[Literal["cpu", "memory", "ephemeral-storage", "pid"], Quantity] = Field(
-        default_factory=dict, description="Resources kept for kubelet and container runtime."
+        default_factory=dict, description="Resources reserved for the kubelet and the container runtime."
     )
 
     @model_validator(mode="after")
     def _thresholds_ordered(self) -> Kubelet:
         high, low = self.image_gc_high_threshold_percent, self.image_gc_low_threshold_percent
         if (_GC_LOW_PERCENT if low is None else low) >= (_GC_HIGH_PERCENT if high is None else high):
-            own = f"kubelet's own are {_GC_LOW_PERCENT} and {_GC_HIGH_PERCENT}"
-            message = f"the low threshold has to be below the high one ({own}); give both"
+            own = f"the kubelet's defaults are {_GC_LOW_PERCENT} and {_GC_HIGH_PERCENT}"
+            message = f"the low threshold must be below the high one ({own}); set both"
             field = f"image_gc_{'low' if high is None else 'high'}_threshold_percent"
             raise invalid("kubelet_image_gc", message, field)
         return self
 
 
 class TimeSlicing(StrategyModel):
-    """Several pods take turns on one GPU, without memory or fault isolation.
+    """Several pods share one GPU in turns, without memory or fault isolation.
 
     Examples:
         >>> TimeSlicing(replicas=4).replicas
@@ -163,13 +164,13 @@ class TimeSlicing(StrategyModel):
     replicas: Annotated[int, Field(ge=2, le=48)] = Field(description="Pods that share one GPU.")
     rename: bool = Field(
         default=False,
-        description="Advertise the shares as nvidia.com/gpu.shared, so that a pod that asks for a whole GPU never "
-        "lands on a share.",
+        description="Advertise the shares as nvidia.com/gpu.shared. A pod that requests a whole GPU then never gets a "
+        "share.",
     )
 
 
 class GpuSharing(StrategyModel):
-    """How one GPU is given to several pods: either in turns or in Multi-Instance GPU slices.
+    """Sharing of one GPU by several pods, either in turns or in Multi-Instance GPU slices.
 
     Examples:
         >>> GpuSharing(mig_profile="1g.10gb").time_slicing is None
@@ -179,18 +180,18 @@ class GpuSharing(StrategyModel):
     time_slicing: TimeSlicing | None = Field(default=None, description="Pods take turns on each GPU.")
     mig_profile: Annotated[str, form(r"^[1-9]g\.[1-9][0-9]{0,2}gb$", "a MIG profile such as 1g.10gb")] | None = Field(
         default=None,
-        description="Cut every GPU into as many slices of this MIG profile as fit, such as 1g.10gb.",
+        description="Partition every GPU into as many slices of this MIG profile as fit, such as 1g.10gb.",
     )
 
     @model_validator(mode="after")
     def _one_way(self) -> GpuSharing:
         if (self.time_slicing is None) == (self.mig_profile is None):
-            raise invalid("gpu_sharing_way", "needs either 'time_slicing' or 'mig_profile', exactly one of them")
+            raise invalid("gpu_sharing_way", "must have exactly one of 'time_slicing' and 'mig_profile'")
         return self
 
 
 class NodeTemplate(StrategyModel):
-    """The settings of a node, however it comes to be.
+    """The settings of a node, in a group or a pool.
 
     Examples:
         >>> issubclass(NodeGroupSpec, NodeTemplate), issubclass(NodePoolSpec, NodeTemplate)
@@ -200,44 +201,43 @@ class NodeTemplate(StrategyModel):
     name: Name = Field(description="Name of the group or pool, unique within the strategy.")
     workload: Purpose | WorkloadSpec = Field(
         default="general",
-        description="What the nodes are for: label, update and repair policy. Or what is to run on them, from which "
-        "their instance types are chosen.",
+        description="Purpose of the nodes: it sets a label and the update and repair policies. Or a description of the "
+        "workload, from which the instance types are chosen.",
     )
     zones: tuple[ZoneId, ...] = Field(
         default=(),
-        description="Zone ids for this group; derived from where its types are offered without it.",
+        description="Zone IDs for this group; default: the zones that offer its types.",
     )
-    efa: bool = Field(
-        default=False, description="Elastic Fabric Adapter: every EFA interface the type has, in one zone."
-    )
+    efa: bool = Field(default=False, description="Elastic Fabric Adapter: all EFA interfaces of the type, in one zone.")
     placement_group: Literal["auto", "cluster", "none"] = Field(
-        default="auto", description="'auto': a cluster placement group with EFA and without a reservation."
+        default="auto", description="'auto': a cluster placement group for nodes with EFA and without a reservation."
     )
     disk: Disk = Field(default=Disk(), description="The volume for container images.")
     instance_store: Literal["raid0", "mount", "none"] | None = Field(
         default=None,
-        description="What to do with local NVMe disks: one RAID0 array for kubelet and containerd, a mount of each "
-        "disk, or nothing. Default: 'raid0' where the type has them.",
+        description="Use of local NVMe disks: one RAID0 array for the kubelet and containerd, a mount for each disk, "
+        "or none. Default: 'raid0' if the type has local disks.",
     )
     labels: dict[LabelKey, LabelValue] = Field(
-        default_factory=dict, description="Labels beside the derived ones; one with the same key wins."
+        default_factory=dict,
+        description="Labels in addition to the derived ones; they override derived ones with the same key.",
     )
     taints: tuple[Taint, ...] = Field(
-        default=(), max_length=49, description="Taints beside the derived one; EKS allows 50 in all."
+        default=(), max_length=49, description="Taints in addition to the derived one; EKS allows 50 in total."
     )
     accelerator_taint: bool = Field(
         default=True,
-        description="Taint accelerated nodes, so that only pods that ask for the accelerator land there.",
+        description="Taint accelerated nodes, so only pods that request the accelerator run there.",
     )
-    kubelet: Kubelet = Field(default=Kubelet(), description="Kubelet settings.")
+    kubelet: Kubelet = Field(default=Kubelet(), description="Settings of the kubelet.")
     pods_use_imds: bool = Field(
-        default=False, description="Let pods reach instance metadata (hop limit 2); use Pod Identity instead."
+        default=False, description="Give pods access to instance metadata (hop limit 2); prefer Pod Identity."
     )
     detailed_monitoring: bool = Field(default=False, description="EC2 metrics every minute instead of every five.")
     tags: Tags = Field(
         default_factory=dict,
         max_length=10,
-        description="Tags for these instances and volumes (AWS allows 50 in all, EKS adds some).",
+        description="Tags for these instances and volumes (AWS allows 50 in total, EKS adds some).",
     )
     user_data: JsonObject = Field(
         default_factory=dict,
@@ -245,28 +245,28 @@ class NodeTemplate(StrategyModel):
         "`settings` on Bottlerocket.",
     )
     gpu_sharing: GpuSharing | None = Field(
-        default=None, description="Give one NVIDIA GPU to several pods; without it a pod gets whole GPUs."
+        default=None, description="Share each NVIDIA GPU between several pods; by default pods get whole GPUs."
     )
     needs: Needs = Field(
         default=Needs(),
-        description="What the software demands of the nodes; checked against their hardware and images.",
+        description="Requirements of the software for the nodes; checked against their hardware and images.",
     )
 
     @property
     def purpose(self) -> Purpose:
-        """What the nodes are for, in a word."""
+        """The purpose of the nodes, as one word."""
         return self.workload.purpose if isinstance(self.workload, WorkloadSpec) else self.workload
 
     @property
     def described(self) -> WorkloadSpec | None:
-        """What is to run on the nodes, where the strategy says that rather than instance types."""
+        """The description of the workload; None if the strategy states instance types."""
         return self.workload if isinstance(self.workload, WorkloadSpec) else None
 
     @model_validator(mode="after")
     def _no_taint_twice(self) -> NodeTemplate:
-        # Both spellings of an effect are one effect.
+        # Both spellings of an effect mean the same effect.
         taints = [f"{taint.key}:{kubernetes_effect(taint.effect)}" for taint in self.taints]
-        message = "'{value}' is listed twice, and a node takes a taint of one key and effect once; remove one"
+        message = "'{value}' is listed twice, and a node can have only one taint with this key and effect; remove one"
         refuse_second(taints, "taints", "item_duplicate", message)
         return self
 
@@ -290,39 +290,39 @@ AmiType = Literal[
 
 
 class Scaling(StrategyModel):
-    """How many nodes the group has.
+    """The number of nodes in the group.
 
     Examples:
         >>> Scaling(min=1, max=4).autoscaled
         False
     """
 
-    min: Annotated[int, Field(ge=0, le=5000)] = Field(default=0, description="Fewest nodes.")
+    min: Annotated[int, Field(ge=0, le=5000)] = Field(default=0, description="Minimum number of nodes.")
     desired: Annotated[int, Field(ge=0, le=5000)] | None = Field(
-        default=None, description="Nodes to run; default: `min`."
+        default=None, description="Number of nodes to run; default: `min`."
     )
     max: Annotated[int, Field(ge=1, le=5000)] = Field(
-        description="Most nodes; 450 is the quota of a group in a new account (`validate --quotas`)."
+        description="Maximum number of nodes; new accounts have a quota of 450 per group (`validate --quotas`)."
     )
     autoscaled: bool = Field(
         default=False,
-        description="An autoscaler owns the number of nodes: an apply keeps what is running, within min and max.",
+        description="An autoscaler controls the number of nodes: an apply keeps the current number, within min and "
+        "max.",
     )
 
     @model_validator(mode="after")
     def _ordered(self) -> Scaling:
         if self.min > self.max:
-            message = f"min is {self.min}, above max {self.max}; lower min, or raise max"
+            message = f"must be at most max {self.max}, got {self.min}; lower min, or raise max"
             raise invalid("scaling_bounds", message, "min")
         if self.desired is not None and not self.min <= self.desired <= self.max:
-            between = f"min {self.min} and max {self.max}"
-            message = f"desired is {self.desired}; it has to lie between {between}; change one of them"
+            message = f"must be between min {self.min} and max {self.max}, got {self.desired}; change one of them"
             raise invalid("scaling_bounds", message, "desired")
         return self
 
 
 class Reservation(StrategyModel):
-    """The capacity reservation or capacity block that the group's nodes are launched into.
+    """The On-Demand Capacity Reservation or Capacity Block for the group's nodes.
 
     Examples:
         >>> Reservation(id="cr-0123456789abcdef0", zone="usw2-az1").zone
@@ -330,9 +330,9 @@ class Reservation(StrategyModel):
     """
 
     id: (
-        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
+        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")]
         | None
-    ) = Field(default=None, description="Id of an On-Demand Capacity Reservation or of a Capacity Block.")
+    ) = Field(default=None, description="ID of an On-Demand Capacity Reservation or of a Capacity Block.")
     resource_group_arn: (
         Annotated[
             str,
@@ -343,17 +343,17 @@ class Reservation(StrategyModel):
         ]
         | None
     ) = Field(default=None, description="ARN of a resource group of capacity reservations.")
-    zone: ZoneId = Field(description="Zone id that the reservation is in: capacity is bound to it.")
+    zone: ZoneId = Field(description="Zone ID of the reservation; its capacity is only in that zone.")
 
     @model_validator(mode="after")
     def _one_target(self) -> Reservation:
         if (self.id is None) == (self.resource_group_arn is None):
-            raise invalid("reservation_target", "needs either 'id' or 'resource_group_arn', exactly one of them")
+            raise invalid("reservation_target", "must have exactly one of 'id' and 'resource_group_arn'")
         return self
 
 
 class Ami(StrategyModel):
-    """The machine image; derived from the hardware unless said here.
+    """The machine image; by default derived from the hardware.
 
     Examples:
         >>> Ami(family="bottlerocket").image_id is None
@@ -362,22 +362,22 @@ class Ami(StrategyModel):
 
     family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
     type: AmiType | None = Field(
-        default=None, description="EKS AMI type; derived from hardware, architecture and family without it."
+        default=None, description="EKS AMI type; by default derived from hardware, architecture and family."
     )
     release_version: (
         Annotated[str, form(r"^[0-9A-Za-z._-]+$", "an AMI release such as 1.35.0-20260810", max_length=64)] | None
     ) = Field(
         default=None,
-        description="AMI release to pin, such as 1.35.0-20261101. Without it EKS takes the newest release when "
-        "the group is made, and again whenever its launch template changes (disk, tags, kubelet): pin it for training.",
+        description="AMI release to pin, such as 1.35.0-20261101. By default EKS uses the newest release when it "
+        "creates the group, and again whenever its launch template changes (disk, tags, kubelet); pin it for training.",
     )
-    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI id such as ami-0123456789abcdef0")] | None = Field(
-        default=None, description="Your own image (AMI type CUSTOM), built on the EKS image of `family`."
+    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI ID such as ami-0123456789abcdef0")] | None = Field(
+        default=None, description="Your own image (AMI type CUSTOM), based on the EKS image of `family`."
     )
 
 
 class Update(StrategyModel):
-    """How many nodes may be down at once while the group is updated.
+    """The number of nodes that may be unavailable at once during an update.
 
     Examples:
         >>> Update(max_unavailable=1).max_unavailable
@@ -391,20 +391,20 @@ class Update(StrategyModel):
 
     strategy: Literal["default", "minimal"] | None = Field(
         default=None,
-        description="'default' starts new nodes before old ones go, 'minimal' the other way round: for capacity that "
-        "cannot be doubled, such as a full reservation. Raises the lower end of the AWS provider range.",
+        description="'default' launches new nodes before it terminates old ones; 'minimal' terminates first, for "
+        "capacity that cannot double, such as a full reservation. Raises the minimum version of the AWS provider.",
     )
 
     @model_validator(mode="after")
     def _one_measure(self) -> Update:
         if self.max_unavailable is not None and self.max_unavailable_percentage is not None:
-            message = "'max_unavailable' says it already; keep one of the two"
+            message = "must not be set together with 'max_unavailable'; remove one of the two"
             raise invalid("update_unavailable", message, "max_unavailable_percentage")
         return self
 
 
 class NodeGroupSpec(NodeTemplate):
-    """One EKS managed node group; everything that follows from its instance types is derived.
+    """One EKS managed node group; most settings are derived from its instance types.
 
     Examples:
         >>> NodeGroupSpec(name="h100", instance_types=["p5.48xlarge"], efa=True, scaling={"max": 4}).scaling.min
@@ -414,20 +414,20 @@ class NodeGroupSpec(NodeTemplate):
     instance_types: tuple[InstanceTypeName, ...] = Field(
         default=(),
         max_length=20,
-        description="EC2 instance types, best first; one architecture and one kind of accelerator a group. Or say "
-        "what is to run, as `workload: {...}`.",
+        description="EC2 instance types, best first; all with one architecture and one kind of accelerator. "
+        "Alternatively, describe the workload in `workload: {...}`.",
     )
     scaling: Scaling = Field(description="Number of nodes.")
-    capacity: Capacity = Field(default="on-demand", description="How the nodes are bought.")
+    capacity: Capacity = Field(default="on-demand", description="Purchase option.")
     reservation: Reservation | None = Field(
-        default=None, description="For capacity 'reserved' and 'capacity-block': which, and in which zone."
+        default=None, description="For capacity 'reserved' and 'capacity-block': the reservation and its zone."
     )
     ami: Ami = Field(default=Ami(), description="Machine image.")
     update: Update = Field(default=Update(), description="Update strategy.")
     node_repair: bool | None = Field(
         default=None,
-        description="Let EKS replace or reboot unhealthy nodes. Default: on, but off for reserved capacity, "
-        "where a replacement may find no room.",
+        description="Let EKS replace or reboot unhealthy nodes. Default: on; off for reserved capacity, which may have "
+        "no room for a replacement.",
     )
 
     @property
@@ -440,12 +440,12 @@ class NodeGroupSpec(NodeTemplate):
         if self.described and self.instance_types:
             raise invalid(
                 "node_group_hardware",
-                "'workload' describes what the types are chosen from; remove them, or name the workload in a word, "
-                f"such as {self.purpose}",
+                "must not be set together with a 'workload' description; remove the types, or set 'workload' to a "
+                f"purpose such as {self.purpose}",
                 "instance_types",
             )
         if not self.described and not self.instance_types:
-            message = "needs 'instance_types', or what is to run as 'workload: {...}'"
+            message = "must have 'instance_types', or a workload description as 'workload: {...}'"
             raise invalid(
                 "node_group_hardware", message, "instance_types" if "instance_types" in self.model_fields_set else ""
             )
@@ -456,14 +456,14 @@ class NodeGroupSpec(NodeTemplate):
     def _reservation_goes_with_capacity(self) -> NodeGroupSpec:
         reserved = self.capacity in ("reserved", "capacity-block")
         if reserved and self.reservation is None:
-            message = f"capacity '{self.capacity}' needs a 'reservation' with its id and zone"
+            message = f"capacity '{self.capacity}' requires a 'reservation' with its ID and zone; add it"
             raise invalid("reservation_missing", message, "capacity")
         if not reserved and self.reservation is not None:
             fix = "set capacity to 'reserved' or 'capacity-block'"
-            message = f"a reservation is given, but capacity is '{self.capacity}'; {fix}"
+            message = f"a reservation has no effect with capacity '{self.capacity}'; {fix}"
             raise invalid("reservation_unused", message, "reservation")
         if self.reservation is not None and set(self.zones) - {self.reservation.zone}:
-            message = f"the reservation is in {self.reservation.zone}, so that 'zones' has no effect; remove it"
+            message = f"the reservation sets the zone {self.reservation.zone}, so 'zones' has no effect; remove it"
             raise invalid("reservation_zone", message, "zones")
         return self
 
@@ -500,16 +500,16 @@ class PoolAmi(StrategyModel):
     family: Literal["al2023", "bottlerocket"] = Field(default="al2023", description="Operating system.")
     version: AmiVersion | None = Field(
         default=None,
-        description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. 'latest' replaces "
-        "nodes whenever AWS publishes an image.",
+        description="Release to pin; default: that of `karpenter.ami_versions`, or the catalogue's. With 'latest', "
+        "Karpenter replaces nodes whenever AWS publishes an image.",
     )
-    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI id such as ami-0123456789abcdef0")] | None = Field(
-        default=None, description="Your own image, built on the EKS image of `family`."
+    image_id: Annotated[str, form(r"^ami-[0-9a-f]{8,17}$", "an AMI ID such as ami-0123456789abcdef0")] | None = Field(
+        default=None, description="Your own image, based on the EKS image of `family`."
     )
 
 
 class PoolReservation(StrategyModel):
-    """Capacity reservations or capacity blocks that a pool may use, by id or by tag.
+    """Capacity reservations or Capacity Blocks that a pool may use, by ID or by tags.
 
     Examples:
         >>> PoolReservation(tags={"team": "research"}).id is None
@@ -517,28 +517,28 @@ class PoolReservation(StrategyModel):
     """
 
     id: (
-        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the id of a capacity reservation, such as cr-0123456789abcdef0")]
+        Annotated[str, form(r"^cr-[0-9a-f]{8,17}$", "the ID of a capacity reservation, such as cr-0123456789abcdef0")]
         | None
-    ) = Field(default=None, description="Id of one reservation.")
-    tags: Tags = Field(default_factory=dict, description="Tags that a reservation has to carry, all of them.")
+    ) = Field(default=None, description="ID of one reservation.")
+    tags: Tags = Field(default_factory=dict, description="Tags that reservations must have; all must match.")
     owner_account_id: (
-        Annotated[str, form(r"^[0-9]{12}$", 'an account id of 12 digits in quotes, such as "111122223333"')] | None
-    ) = Field(default=None, description="Account that shares the reservation.")
-    zone: ZoneId | None = Field(default=None, description="Zone id of the reservation; needed beside `id`.")
+        Annotated[str, form(r"^[0-9]{12}$", 'an account ID of 12 digits in quotes, such as "111122223333"')] | None
+    ) = Field(default=None, description="ID of the account that shares the reservation.")
+    zone: ZoneId | None = Field(default=None, description="Zone ID of the reservation; required with `id`.")
 
     @model_validator(mode="after")
     def _one_selector(self) -> PoolReservation:
         if (self.id is None) == (not self.tags):
-            raise invalid("reservation_target", "needs either 'id' or 'tags', exactly one of them")
+            raise invalid("reservation_target", "must have exactly one of 'id' and 'tags'")
         if self.id and self.zone is None:
-            raise invalid("reservation_zone", "needs the 'zone' of the reservation: capacity is bound to it", "id")
+            raise invalid("reservation_zone", "requires the 'zone' of the reservation; add it", "id")
         if self.id and self.owner_account_id:
-            raise invalid("reservation_target", "an id is enough; remove this", "owner_account_id")
+            raise invalid("reservation_target", "must not be set together with 'id'; remove it", "owner_account_id")
         return self
 
 
 class Budget(StrategyModel):
-    """How many nodes of a pool may be disrupted at once.
+    """The number of a pool's nodes that may be disrupted at once.
 
     Examples:
         >>> Budget(nodes="0", reasons=["Underutilized"], schedule="0 9 * * mon-fri", duration="8h").nodes
@@ -549,24 +549,24 @@ class Budget(StrategyModel):
         str, form(r"^((100|[0-9]{1,2})%|[0-9]{1,5})$", 'a number or percentage of nodes, such as "3" or "10%"')
     ] = Field(description="Number of nodes or percentage, in quotes: '0', '3', '10%'.")
     reasons: tuple[Literal["Underutilized", "Empty", "Drifted"], ...] = Field(
-        default=(), description="Reasons that the budget is for; empty means all."
+        default=(), description="Reasons that the budget applies to; empty means all."
     )
     schedule: CronSchedule | None = Field(
-        default=None, description="Cron expression in UTC at which the budget starts to hold; needs `duration`."
+        default=None, description="Cron expression in UTC for the start of the budget; requires `duration`."
     )
-    duration: Duration | None = Field(default=None, description="How long it holds after `schedule`, such as 8h.")
+    duration: Duration | None = Field(default=None, description="Duration of the budget after `schedule`, such as 8h.")
 
     @model_validator(mode="after")
     def _schedule_with_duration(self) -> Budget:
         if (self.schedule is None) != (self.duration is None):
             field = "duration" if self.schedule is None else "schedule"
-            raise invalid("budget_schedule", "'schedule' and 'duration' go together; give both or neither", field)
+            raise invalid("budget_schedule", "'schedule' and 'duration' require each other; set both or neither", field)
         refuse_second(self.reasons, "reasons", "item_duplicate")
         return self
 
 
 class Disruption(StrategyModel):
-    """When Karpenter may remove or replace a node; each default follows the pool's workload.
+    """When Karpenter may remove or replace a node; the defaults follow the pool's workload.
 
     Examples:
         >>> Disruption(consolidation="when-empty", expire_after="never").expire_after
@@ -575,24 +575,24 @@ class Disruption(StrategyModel):
 
     consolidation: Literal["when-empty", "when-empty-or-underutilized"] | None = Field(
         default=None,
-        description="Training and development: 'when-empty'; else 'when-empty-or-underutilized'.",
+        description="Default: 'when-empty' for training and development, otherwise 'when-empty-or-underutilized'.",
     )
     consolidate_after: Duration | Literal["never"] | None = Field(
-        default=None, description="How long a node has to be empty or underutilized first."
+        default=None, description="How long a node must be empty or underutilized before consolidation."
     )
     expire_after: Duration | Literal["never"] | None = Field(
-        default=None, description="Age at which a node is replaced; training: never."
+        default=None, description="Maximum age of a node before Karpenter replaces it; default for training: never."
     )
     termination_grace_period: Duration | None = Field(
-        default=None, description="How long a node drains before its pods are killed; without it as long as it takes."
+        default=None, description="How long a node may drain before its pods are killed; by default there is no limit."
     )
     budgets: tuple[Budget, ...] | None = Field(
-        default=None, max_length=50, description="Budgets in place of the derived ones."
+        default=None, max_length=50, description="Disruption budgets instead of the derived ones."
     )
 
 
 class NodePoolSpec(NodeTemplate):
-    """Nodes that Karpenter makes when pods need them. Says what hardware in one of three ways.
+    """Nodes that Karpenter launches when pods need them. The hardware is set in one of three ways.
 
     Examples:
         >>> NodePoolSpec(name="l4", instance_families=["g6"], limits={"nvidia.com/gpu": 4}).name
@@ -600,31 +600,33 @@ class NodePoolSpec(NodeTemplate):
     """
 
     instance_types: tuple[InstanceTypeName, ...] = Field(
-        default=(), max_length=60, description="EC2 instance types; or give `instance_families` or `accelerator`."
+        default=(), max_length=60, description="EC2 instance types, instead of `instance_families` or `accelerator`."
     )
     instance_families: tuple[InstanceFamilyName, ...] = Field(
-        default=(), max_length=20, description="Instance families, such as [g5, g6]: every size the region offers."
+        default=(),
+        max_length=20,
+        description="Instance families, such as [g5, g6], in every size that the region offers.",
     )
     accelerator: Annotated[str, form(r"^[a-z0-9-]{1,40}$", "an accelerator such as h100 or trainium2")] | None = Field(
-        default=None, description="Name of an accelerator, such as l4, h100 or trainium: every type that has it."
+        default=None, description="Name of an accelerator, such as l4, h100 or trainium, for every type that has it."
     )
     instance_sizes: tuple[InstanceSizeName, ...] = Field(
-        default=(), description="Keep only these sizes of `instance_families` or `accelerator`, such as [xlarge]."
+        default=(), description="Only these sizes of `instance_families` or `accelerator`, such as [xlarge]."
     )
     capacity: tuple[Capacity, ...] = Field(
         default=("on-demand",),
         min_length=1,
-        description="How nodes may be bought. Karpenter takes a reservation first, then spot, then on demand.",
+        description="Allowed purchase options. Karpenter tries reservations first, then Spot, then On-Demand.",
     )
     reservations: tuple[PoolReservation, ...] = Field(
-        default=(), max_length=30, description="For capacity 'reserved' and 'capacity-block': which ones."
+        default=(), max_length=30, description="For capacity 'reserved' and 'capacity-block': the reservations."
     )
     limits: dict[Literal["cpu", "memory", "nodes", "nvidia.com/gpu", "aws.amazon.com/neuron"], Quantity | int] = Field(
-        description="The most that all nodes of the pool have together: accelerators for an accelerated pool, "
-        "cpu for another one. The rest is derived."
+        description="Maximum total of all nodes of the pool: accelerators for an accelerated pool, cpu for any other. "
+        "The other limits are derived.",
     )
     weight: Annotated[int, Field(ge=1, le=100)] | None = Field(
-        default=None, description="Of several pools that fit a pod, the one with the highest weight is tried first."
+        default=None, description="If several pools fit a pod, Karpenter tries the one with the highest weight first."
     )
     ami: PoolAmi = Field(default=PoolAmi(), description="Machine image.")
     disruption: Disruption = Field(default=Disruption(), description="When nodes may be removed or replaced.")
@@ -636,16 +638,16 @@ class NodePoolSpec(NodeTemplate):
             if ways or self.instance_sizes:
                 raise invalid(
                     "node_pool_hardware",
-                    "'workload' describes what the types are chosen from; remove this, or name the workload in a "
-                    f"word, such as {self.purpose}",
+                    "must not be set together with a 'workload' description; remove this, or set 'workload' to a "
+                    f"purpose such as {self.purpose}",
                     [*ways, "instance_sizes"][0],
                 )
             return self
         if len(ways) != 1:
-            message = "needs exactly one of 'instance_types', 'instance_families' and 'accelerator'"
+            message = "must have exactly one of 'instance_types', 'instance_families' and 'accelerator'"
             raise invalid("node_pool_hardware", message, ways[1] if ways else "")
         if self.instance_sizes and self.instance_types:
-            raise invalid("node_pool_hardware", "the types name their sizes; remove this", "instance_sizes")
+            raise invalid("node_pool_hardware", "instance types include their sizes; remove this", "instance_sizes")
         for name in ("instance_types", "instance_families", "capacity"):
             refuse_second(getattr(self, name), name, "item_duplicate")
         return self
@@ -654,9 +656,9 @@ class NodePoolSpec(NodeTemplate):
     def _reservations_go_with_capacity(self) -> NodePoolSpec:
         reserved = bool({"reserved", "capacity-block"} & set(self.capacity))
         if reserved and not self.reservations:
-            message = "this capacity needs 'reservations': which ones may be used"
+            message = "this capacity requires 'reservations'; add the reservations to use"
             raise invalid("reservation_missing", message, "capacity")
         if self.reservations and not reserved:
-            message = "reservations are given, but capacity has neither 'reserved' nor 'capacity-block'; add one"
+            message = "reservations have no effect without capacity 'reserved' or 'capacity-block'; add one"
             raise invalid("reservation_unused", message, "reservations")
         return self

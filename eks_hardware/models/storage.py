@@ -1,4 +1,4 @@
-"""``storage``: shared file systems and buckets for the pods."""
+"""``storage``: shared file systems and buckets for pods."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class FsxLustre(StrategyModel):
         default=1200, description="Storage capacity in GiB: 1200, 2400, or a multiple of 2400."
     )
     deployment: Literal["persistent-2", "scratch-2"] = Field(
-        default="persistent-2", description="'scratch-2' is for data that can be lost."
+        default="persistent-2", description="'scratch-2' is for data that you can lose."
     )
     throughput_mibps_per_tib: Literal[125, 250, 500, 1000] | None = Field(
         default=None, description="Throughput of 'persistent-2' per TiB; default 250."
     )
     zone: ZoneId | None = Field(
-        default=None, description="Zone id; default: the one zone of the groups and pools with EFA, or of training."
+        default=None, description="Zone ID; default: the zone of the groups and pools with EFA, or of training."
     )
     kms_key_arn: KmsKeyArn | None = Field(
-        default=None, description="Key of 'persistent-2'; default: the account's FSx key."
+        default=None, description="ARN of the key for 'persistent-2'; default: the account's FSx key."
     )
 
     @model_validator(mode="after")
@@ -40,24 +40,24 @@ class FsxLustre(StrategyModel):
         # https://docs.aws.amazon.com/fsx/latest/LustreGuide/create-fs.html (storage capacity)
         if self.size_gib not in _FIRST_STEPS_GIB and self.size_gib % _FIRST_STEPS_GIB[-1]:
             nearest = max(1200, 2400 * round(self.size_gib / 2400))
-            message = f"FSx takes 1200, 2400 or a multiple of 2400 GiB, not {self.size_gib}; write {nearest}"
+            message = f"must be 1200, 2400 or a multiple of 2400 GiB, got {self.size_gib}; write {nearest}"
             raise invalid("fsx_size", message, "size_gib")
         if self.deployment == "scratch-2":
             for name in ("throughput_mibps_per_tib", "kms_key_arn"):
                 if getattr(self, name) is not None:
-                    raise invalid("fsx_deployment", "only 'persistent-2' has it; remove this", name)
+                    raise invalid("fsx_deployment", "only 'persistent-2' supports this; remove it", name)
         return self
 
 
 class Efs(StrategyModel):
-    """An EFS file system, reachable from every zone; pods get access points of it.
+    """An EFS file system, available in every zone; pods use access points.
 
     Examples:
         >>> Efs().throughput
         'elastic'
     """
 
-    kms_key_arn: KmsKeyArn | None = Field(default=None, description="Key; default: the account's EFS key.")
+    kms_key_arn: KmsKeyArn | None = Field(default=None, description="ARN of the key; default: the account's EFS key.")
     throughput: Literal["elastic", "bursting"] = Field(default="elastic", description="Throughput mode.")
 
 
@@ -70,21 +70,21 @@ class S3Bucket(StrategyModel):
     """
 
     name: Annotated[str, form(r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", "a bucket name such as my-models")] = Field(
-        description="Name of a bucket that exists."
+        description="Name of an existing bucket."
     )
-    read_only: bool = Field(default=True, description="Refuse writing and deleting.")
+    read_only: bool = Field(default=True, description="Reject writes and deletes.")
 
 
 class StorageSpec(StrategyModel):
-    """File systems that pods share; everything is off unless it stands here.
+    """File systems shared by pods; everything is off by default.
 
     Examples:
         >>> StorageSpec(efs={}).efs.throughput
         'elastic'
     """
 
-    fsx_lustre: FsxLustre | None = Field(default=None, description="FSx for Lustre; an empty map takes every default.")
-    efs: Efs | None = Field(default=None, description="EFS; an empty map takes every default.")
+    fsx_lustre: FsxLustre | None = Field(default=None, description="FSx for Lustre; `{}` uses all defaults.")
+    efs: Efs | None = Field(default=None, description="EFS; `{}` uses all defaults.")
     s3_buckets: tuple[S3Bucket, ...] = Field(default=(), max_length=20, description="Buckets to mount.")
 
     @model_validator(mode="after")

@@ -32,7 +32,7 @@ VersionRange = Annotated[str, StringConstraints(pattern=rf"^{_CONSTRAINT}(,{_CON
 Region = Annotated[str, form(r"^[a-z]{2,3}(-[a-z]+)+-[0-9]$", "a region such as us-west-2")]
 
 
-# What Terraform's own check of the backend takes, which is less than AWS does:
+# Terraform validates the backend's ARNs more strictly than AWS:
 # https://github.com/hashicorp/terraform/blob/v1.11.4/internal/backend/remote-state/s3/validate.go
 _StateKeyArn = Annotated[
     str,
@@ -45,7 +45,7 @@ _StateKeyArn = Annotated[
 
 
 class LocalBackendSpec(StrategyModel):
-    """State in a file beside the project.
+    """State in a file next to the project.
 
     Examples:
         >>> LocalBackendSpec(path="research.tfstate").type
@@ -60,7 +60,7 @@ class LocalBackendSpec(StrategyModel):
 
 
 class S3BackendSpec(StrategyModel):
-    """State in S3, locked by a lock file in the bucket (Terraform 1.10 or newer).
+    """State in S3, with a lock file in the bucket (Terraform 1.10 or later).
 
     Examples:
         >>> S3BackendSpec(type="s3", bucket="example-state").lock
@@ -75,9 +75,9 @@ class S3BackendSpec(StrategyModel):
         default=None, description="Object key; default eks-hardware/<name>.tfstate."
     )
     region: Region | None = Field(default=None, description="Region of the bucket; default: the strategy's.")
-    kms_key_arn: _StateKeyArn | None = Field(default=None, description="Key that encrypts the state.")
-    profile: Text | None = Field(default=None, description="AWS profile for the bucket.")
-    role_arn: Arn | None = Field(default=None, description="Role to assume for the bucket.")
+    kms_key_arn: _StateKeyArn | None = Field(default=None, description="ARN of the key that encrypts the state.")
+    profile: Text | None = Field(default=None, description="AWS profile for access to the bucket.")
+    role_arn: Arn | None = Field(default=None, description="ARN of the role to assume for access to the bucket.")
     lock: bool = Field(default=True, description="Lock with a lock file in the bucket.")
 
 
@@ -94,8 +94,8 @@ class RemoteBackendSpec(StrategyModel):
     workspace: Annotated[str, form(r"^[A-Za-z0-9_-]{1,90}$", "the name of a workspace")] | None = Field(
         default=None, description="Workspace; default: the strategy's name."
     )
-    hostname: Annotated[str, form(r"^[a-z0-9.-]+$", "the name of a host")] = Field(
-        default="app.terraform.io", description="Host of the service."
+    hostname: Annotated[str, form(r"^[a-z0-9.-]+$", "a host name")] = Field(
+        default="app.terraform.io", description="Host name of the service."
     )
 
 
@@ -112,18 +112,16 @@ class AssumeRole(StrategyModel):
 
     role_arn: Arn = Field(description="ARN of the role.")
     external_id: Annotated[Text, StringConstraints(min_length=2, max_length=1224)] | None = Field(
-        default=None, description="External id that the role's trust policy asks for."
+        default=None, description="External ID that the role's trust policy requires."
     )
     session_name: (
-        Annotated[
-            str, form(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "the name of a session: 2 to 64 letters, digits and _+=,.@-")
-        ]
+        Annotated[str, form(r"^[A-Za-z0-9_+=,.@-]{2,64}$", "a session name of 2 to 64 letters, digits and _+=,.@-")]
         | None
-    ) = Field(default=None, description="Name of the session, as it stands in CloudTrail.")
+    ) = Field(default=None, description="Session name, as shown in CloudTrail.")
 
 
 class AwsProviderSpec(StrategyModel):
-    """How Terraform talks to AWS.
+    """Settings of Terraform's AWS provider.
 
     Examples:
         >>> AwsProviderSpec(account_id="111122223333", profile="research").profile
@@ -131,26 +129,26 @@ class AwsProviderSpec(StrategyModel):
     """
 
     profile: Text | None = Field(default=None, description="Profile of the shared AWS configuration.")
-    assume_role: AssumeRole | None = Field(default=None, description="Role to assume before anything else.")
+    assume_role: AssumeRole | None = Field(default=None, description="Role to assume for all API calls.")
     account_id: (
-        Annotated[str, form(r"^[0-9]{12}$", 'an account id of 12 digits in quotes, such as "111122223333"')] | None
-    ) = Field(default=None, description="The account that is meant; Terraform refuses to run in another one.")
+        Annotated[str, form(r"^[0-9]{12}$", 'an account ID of 12 digits in quotes, such as "111122223333"')] | None
+    ) = Field(default=None, description="ID of the AWS account; Terraform refuses to run in any other one.")
     version: VersionRange | None = Field(
         default=None,
-        description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', or a higher lower end where a "
-        "setting needs it.",
+        description="Version range of the AWS provider; default '>= 5.100.0, < 7.0.0', with a higher minimum if a "
+        "setting requires it.",
     )
     permissions_boundary_arn: IamPolicyArn | None = Field(
-        default=None, description="Permissions boundary for every IAM role the stack makes."
+        default=None, description="ARN of the permissions boundary for every IAM role that the stack creates."
     )
     iam_path: Annotated[
         str,
         form(r"^/([A-Za-z0-9+=,.@_-]+/)*$", "a path that begins and ends with /, such as /platform/", max_length=512),
-    ] = Field(default="/", description="Path of every IAM role and policy the stack makes.")
+    ] = Field(default="/", description="Path of every IAM role and policy that the stack creates.")
 
 
 class SpendingLimit(StrategyModel):
-    """What the cluster may cost; a strategy that may cost more is refused.
+    """The maximum cost of the cluster. A strategy that may cost more is an error.
 
     Examples:
         >>> SpendingLimit(usd_per_month_at_max=50000).usd_per_month_at_max
@@ -158,13 +156,13 @@ class SpendingLimit(StrategyModel):
     """
 
     usd_per_month_at_max: Annotated[float, Field(gt=0, le=1_000_000_000, allow_inf_nan=False)] = Field(
-        description="US dollars per month of 730 hours with every group at its max and every pool at its limits; what "
-        "is billed by use (data transfer, logs) is not counted."
+        description="US dollars per month of 730 hours, with every group at its max and every pool at its limits; "
+        "usage-based charges (data transfer, logs) are not included.",
     )
 
 
 class Ignore(StrategyModel):
-    """A warning that is not shown, and why. Errors cannot be ignored.
+    """A warning to hide, and the reason. Errors cannot be ignored.
 
     Examples:
         >>> Ignore(code="ENDPOINT_OPEN", path="cluster.endpoint", reason="IAM decides who gets in").code
@@ -175,16 +173,16 @@ class Ignore(StrategyModel):
         description="Code of the warning, such as ENDPOINT_OPEN."
     )
     path: Annotated[Text, StringConstraints(min_length=1, max_length=512)] = Field(
-        description="The field that the warning is about, as validate prints it, or what it lies in: "
-        "node_groups[gpu] stands for everything in that group."
+        description="The field of the warning, as validate prints it, or a parent: node_groups[gpu] covers everything "
+        "in that group.",
     )
     reason: Annotated[Text, form(r"\S.{6,}\S", "a reason of a few words", max_length=512)] = Field(
-        description="Why it is all right here, for whoever reads the file next."
+        description="Why the warning is acceptable here, for the next reader of the file."
     )
 
 
 class Strategy(StrategyModel):
-    """A hardware strategy: which hardware a team wants, and where; everything else is derived.
+    """A hardware strategy: the hardware that a team needs, and where; everything else is derived.
 
     Examples:
         >>> group = {"name": "system", "instance_types": ["m7i.xlarge"], "scaling": {"min": 2, "max": 3}}
@@ -195,36 +193,34 @@ class Strategy(StrategyModel):
 
     version: Literal[1] = Field(description="Version of this file format.")
     name: ClusterName = Field(description="Name of the stack and of the cluster.")
-    description: Text = Field(default="", description="What the cluster is for.")
+    description: Text = Field(default="", description="Purpose of the cluster.")
     region: Region = Field(description="AWS region, such as us-west-2.")
     cluster: ClusterSpec = Field(default=ClusterSpec(), description="The EKS control plane.")
     network: NetworkSpec = Field(default=NetworkSpec(), description="The VPC.")
     node_groups: tuple[NodeGroupSpec, ...] = Field(min_length=1, description="Managed node groups.")
     karpenter: KarpenterSpec | None = Field(
         default=None,
-        description="Karpenter; an empty map takes every default, without it there is none.",
+        description="Karpenter; `{}` uses all defaults. By default Karpenter is not installed.",
     )
     kubernetes: KubernetesSpec = Field(
-        default=KubernetesSpec(), description="What runs on the cluster, and how it gets there."
+        default=KubernetesSpec(), description="Charts and objects on the cluster, and how they are installed."
     )
     storage: StorageSpec = Field(default=StorageSpec(), description="Shared file systems and buckets.")
-    budget: SpendingLimit | None = Field(default=None, description="What the cluster may cost; checked before a plan.")
-    backend: Backend = Field(default=LocalBackendSpec(), description="Where Terraform keeps its state.")
-    tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for everything in the stack.")
+    budget: SpendingLimit | None = Field(default=None, description="Maximum cost of the cluster; checked before plans.")
+    backend: Backend = Field(default=LocalBackendSpec(), description="Storage of the Terraform state.")
+    tags: Tags = Field(default_factory=dict, max_length=30, description="Tags for all resources of the stack.")
     aws: AwsProviderSpec = Field(default=AwsProviderSpec(), description="AWS provider settings.")
-    ignore: tuple[Ignore, ...] = Field(
-        default=(), max_length=100, description="Warnings that are known and accepted, each with its reason."
-    )
+    ignore: tuple[Ignore, ...] = Field(default=(), max_length=100, description="Warnings to hide, each with a reason.")
 
     @model_validator(mode="after")
     def _unique_names(self) -> Strategy:
-        message = "two node groups are called '{value}'; names are unique within a strategy"
+        message = "two node groups have the name '{value}', and names must be unique in a strategy; rename one"
         refuse_second_name(self.node_groups, "node_groups", message)
-        # Placement groups and node-level resources are named after groups and pools alike.
+        # Placement groups and node-level resources are named after groups and pools.
         groups = [group.name for group in self.node_groups]
         pools = self.karpenter.node_pools if self.karpenter else ()
         for path, pool in field_paths.items("karpenter.node_pools", pools):
             if pool.name in groups:
-                message = f"a node group and a node pool are called '{pool.name}'; names are unique within a strategy"
+                message = f"a node group and a node pool have the name '{pool.name}'; rename one"
                 raise invalid("name_duplicate", message, field_paths.below(path, "name"))
         return self

@@ -1,4 +1,4 @@
-"""``workload: {...}``: what is to be trained or served, from which the hardware is chosen."""
+"""``workload: {...}``: the model to train or serve; the recommender chooses the hardware from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Optimizer = Literal["adamw", "adamw-8bit", "sgd", "sgd-momentum"]
 Sharding = Literal["none", "zero-1", "zero-2", "zero-3"]
 PurchaseOption = Literal["on-demand", "spot", "reserved", "capacity-block"]
 
-# Up to 1,000 T: a thousand times the largest model and data set known.
+# Up to 1,000 T: a thousand times the largest known model and data set.
 _COUNT = r"^([1-9][0-9]{0,15}|[0-9]{1,4}(\.[0-9]{1,6})?[KMBT])$"
 Count = Annotated[
     str,
@@ -33,7 +33,7 @@ _MOST = 10**15
 
 
 def count(value: str) -> int:
-    """``"8B"`` -> 8000000000.
+    """Return the number: ``"8B"`` -> 8000000000.
 
     >>> count("1.5T"), count("8030261248")
     (1500000000000, 8030261248)
@@ -43,11 +43,11 @@ def count(value: str) -> int:
 
 def _refuse_uncountable(value: str | None, field: str, of: str) -> None:
     if value is not None and not 1 <= count(value) <= _MOST:
-        raise invalid("model_size", f"'{value}' is not a number of {of}", field)
+        raise invalid("model_size", f"'{value}' is not a number of {of}; write for example 8B", field)
 
 
 class ModelShape(StrategyModel):
-    """The model: how large it is, and of what shape. What is missing is estimated, and the answer says so.
+    """The model: its size and shape. Missing values are estimated, and the result lists them.
 
     Examples:
         >>> ModelShape(parameters="8B").parameters
@@ -56,44 +56,46 @@ class ModelShape(StrategyModel):
 
     hf_config: Annotated[Text, Field(min_length=1, max_length=1024)] | None = Field(
         default=None,
-        description="Path of a Hugging Face config.json, as seen from this file; what is said beside it wins.",
+        description="Path of a Hugging Face config.json, relative to this file; fields next to it take precedence.",
     )
     parameters: Count | None = Field(
-        default=None, description="Number of parameters: 8B, 350M, 8030261248; needed without `hf_config`."
+        default=None, description="Number of parameters: 8B, 350M, 8030261248; required without `hf_config`."
     )
     active_parameters: Count | None = Field(
-        default=None, description="Parameters that one token uses, for a mixture of experts; default: all."
+        default=None, description="Parameters used per token in a mixture of experts; default: all."
     )
     architecture: Annotated[str, form(r"^[a-z0-9][a-z0-9_-]{0,60}$", "a model type such as llama or bert")] | None = (
-        Field(default=None, description="Model type as Hugging Face writes it: llama, qwen2, bert, t5.")
+        Field(default=None, description="Model type in Hugging Face's spelling: llama, qwen2, bert, t5.")
     )
     layers: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Transformer layers.")
     hidden_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(default=None, description="Hidden size.")
     attention_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(default=None, description="Attention heads.")
     kv_heads: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
-        default=None, description="Heads of keys and values; fewer than `attention_heads` with grouped-query attention."
+        default=None, description="Key and value heads; fewer than `attention_heads` with grouped-query attention."
     )
     head_dim: Annotated[int, Field(ge=1, le=10_000)] | None = Field(
-        default=None, description="Size of a head; default: hidden size by attention heads."
+        default=None, description="Size of a head; default: hidden size divided by attention heads."
     )
 
     @model_validator(mode="after")
     def _is_sized(self) -> ModelShape:
         if self.parameters is None and self.hf_config is None:
-            raise invalid("model_size", "needs 'parameters' (such as 8B) or 'hf_config' (a config.json)")
+            raise invalid("model_size", "must have 'parameters' (such as 8B) or 'hf_config' (a config.json)")
         for name in ("parameters", "active_parameters"):
             _refuse_uncountable(getattr(self, name), name, "parameters")
         if self.parameters and self.active_parameters and count(self.active_parameters) > count(self.parameters):
-            message = f"one token cannot use more parameters than there are ({self.parameters}); lower it"
+            message = (
+                f"must be at most the number of parameters ({self.parameters}), got {self.active_parameters}; lower it"
+            )
             raise invalid("model_size", message, "active_parameters")
         if self.attention_heads and self.kv_heads and self.attention_heads % self.kv_heads:
-            heads = f"{self.attention_heads} attention heads do not share {self.kv_heads} heads of keys and values"
-            raise invalid("model_heads", f"{heads} evenly; mend one of them", "kv_heads")
+            heads = f"attention_heads ({self.attention_heads}) must be a multiple of kv_heads ({self.kv_heads})"
+            raise invalid("model_heads", f"{heads}; correct one of them", "kv_heads")
         return self
 
 
 class Latency(StrategyModel):
-    """How quickly an answer has to come.
+    """The required response time.
 
     Examples:
         >>> Latency(first_token_ms=500, per_token_ms=30).per_token_ms
@@ -101,15 +103,15 @@ class Latency(StrategyModel):
     """
 
     first_token_ms: Annotated[int, Field(ge=1, le=3_600_000)] | None = Field(
-        default=None, description="Most milliseconds to the first token, or to the answer of a model without tokens."
+        default=None, description="Maximum milliseconds to the first token, or to the answer of a model without tokens."
     )
     per_token_ms: Annotated[float, Field(gt=0, le=3_600_000)] | None = Field(
-        default=None, description="Most milliseconds between two tokens of one answer."
+        default=None, description="Maximum milliseconds between two tokens of one answer."
     )
 
 
 class WorkloadSpec(StrategyModel):
-    """What is to run, in the words of who runs it; the hardware follows from it and from `budget`.
+    """A workload in terms of models and requests; the hardware follows from it and from `budget`.
 
     Examples:
         >>> model = {"parameters": "8B"}
@@ -118,70 +120,71 @@ class WorkloadSpec(StrategyModel):
         'balanced'
     """
 
-    task: Task = Field(description="What is done: training from scratch, fine-tuning, inference, or development.")
+    task: Task = Field(description="Training from scratch, fine-tuning, inference, or development.")
     method: Method | None = Field(
         default=None,
-        description="Fine-tuning: every weight (full, the default), adapters (lora), or over 4 bits (qlora).",
+        description="Fine-tuning: all weights (full, the default), adapters (lora), or adapters on 4-bit weights "
+        "(qlora).",
     )
     serving: Serving | None = Field(
-        default=None, description="Inference: someone waits (real-time, the default), or nobody does (batch)."
+        default=None, description="Inference: users wait for answers (real-time, the default), or not (batch)."
     )
     model: ModelShape = Field(description="The model.")
     precision: WeightFormat | None = Field(
-        default=None, description="Format of the weights; default bf16. fp8, int8 and int4 are for inference."
+        default=None, description="Format of the weights; default bf16. Inference only: fp8, int8 and int4."
     )
     sequence_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
-        default=None, description="Training: tokens of one sequence; default 2048."
+        default=None, description="Training: tokens per sequence; default 2048."
     )
     batch_size: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Training: sequences that one device works on at once; default 1."
+        default=None, description="Training: sequences that one device processes at once; default 1."
     )
     optimizer: Optimizer | None = Field(default=None, description="Training: optimizer; default adamw.")
     sharding: Sharding | None = Field(
         default=None,
-        description="Training: what is spread over the devices (zero-3 is FSDP's full sharding); default: the least "
+        description="Training: state to shard over the devices (zero-3 is full sharding in FSDP); default: the least "
         "that fits.",
     )
     activation_checkpointing: bool = Field(
-        default=True, description="Training: compute activations again rather than keep them."
+        default=True, description="Training: recompute activations instead of storing them."
     )
     training_tokens: Count | None = Field(
-        default=None, description="Training: tokens of the whole run, such as 15B; gives its cost."
+        default=None, description="Training: tokens of the whole run, such as 15B, for the cost of the run."
     )
     context_length: Annotated[int, Field(ge=1, le=100_000_000)] | None = Field(
-        default=None, description="Inference: tokens of question and answer together; default 4096."
+        default=None, description="Inference: total tokens of prompt and answer; default 4096."
     )
     concurrent_sequences: Annotated[int, Field(ge=1, le=1_000_000)] | None = Field(
-        default=None, description="Inference: requests that one replica works on at once; default 1, batch 32."
+        default=None, description="Inference: requests that one replica processes at once; default 1, batch 32."
     )
-    latency: Latency | None = Field(default=None, description="Inference: how quickly an answer has to come.")
+    latency: Latency | None = Field(default=None, description="Inference: the required response time.")
     focus: Literal["throughput", "latency"] | None = Field(
-        default=None, description="Inference: what counts most; default latency for real-time, throughput for batch."
+        default=None, description="Inference: main goal; default latency for real-time, throughput for batch."
     )
     framework: Framework | None = Field(
-        default=None, description="Framework or server; default: any that the hardware has."
+        default=None, description="Framework or server; default: any that the hardware supports."
     )
-    attention: Attention | None = Field(default=None, description="Attention kernel that the code is built on.")
+    attention: Attention | None = Field(default=None, description="Attention kernel that the code uses.")
     budget: Literal["cost", "balanced", "performance"] = Field(
-        default="balanced", description="What to look for: the lowest cost, the fastest, or something between."
+        default="balanced", description="Goal: the lowest cost, the highest performance, or a balance."
     )
     purchase: tuple[PurchaseOption, ...] = Field(
-        default=("on-demand",), min_length=1, description="How capacity may be bought."
+        default=("on-demand",), min_length=1, description="Allowed purchase options."
     )
     interruptible: bool = Field(
-        default=False, description="The work survives losing a node at two minutes' notice; spot needs it."
+        default=False, description="The workload survives losing a node at two minutes' notice; required for spot."
     )
 
     @property
     def purpose(self) -> Purpose:
-        """What nodes for it are for, as their label says."""
+        """The purpose of its nodes, as in their label."""
         if self.task == "fine-tuning":
             return "training"
         return self.task
 
     @property
     def trains(self) -> bool:
-        """Whether weights change."""
+        """Whether the task changes weights."""
         return self.purpose == "training"
 
     @model_validator(mode="after")
@@ -197,13 +200,18 @@ class WorkloadSpec(StrategyModel):
         }
         for name, allowed in tasks.items():
             if getattr(self, name) is not None and self.task not in allowed:
-                message = f"goes with task {' or '.join(allowed)}, and this is {self.task}; remove it"
+                message = f"is only for task {' or '.join(allowed)}, got task {self.task}; remove it"
                 raise invalid("workload_field", message, name)
         if self.trains and self.precision in ("fp8", "int8", "int4"):
-            message = "weights are trained in fp32, bf16 or fp16; for 4-bit weights under adapters say method: qlora"
+            message = (
+                f"must be fp32, bf16 or fp16 for training, got {self.precision}; for adapters on 4-bit weights set "
+                "method: qlora"
+            )
             raise invalid("workload_precision", message, "precision")
         if "spot" in self.purchase and not self.interruptible:
-            message = "spot takes nodes away at two minutes' notice; say interruptible: true, or leave spot out"
+            message = (
+                "requires interruptible: true, because Spot nodes have two minutes' notice; set it, or remove spot"
+            )
             raise invalid("workload_spot", message, "purchase")
         _refuse_uncountable(self.training_tokens, "training_tokens", "tokens")
         return self

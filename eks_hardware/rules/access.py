@@ -1,4 +1,4 @@
-"""Rules about who may do what: access entries and their policies, ARNs, accounts, Terraform's own role."""
+"""Rules about permissions: access entries and their policies, ARNs, accounts, and Terraform's own role."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _no_admin(context: Context) -> Iterator[Breach]:
     if not has_admin(context.strategy.cluster):
         yield (
             "cluster",
-            "nobody may change everything on the cluster; list IAM roles under cluster.admins, or set "
+            "no principal has full access to the cluster; list IAM roles under cluster.admins, or set "
             "cluster.creator_is_admin: true",
         )
 
@@ -36,12 +36,12 @@ def _duplicate_principal(context: Context) -> Iterator[Breach]:
     for entry in cluster.access_entries:
         path = _entry_path(entry, "principal_arn")
         if entry.principal_arn in seen:
-            yield path, f"{entry.principal_arn} has an entry already ({seen[entry.principal_arn]}); merge the two"
+            yield path, f"{entry.principal_arn} already has an entry ({seen[entry.principal_arn]}); merge the two"
         seen.setdefault(entry.principal_arn, path)
 
 
 def _principals(context: Context) -> Iterator[tuple[str, str]]:
-    """Path and ARN of everyone who gets an access entry."""
+    """Yield the path and ARN of every principal with an access entry."""
     cluster = context.strategy.cluster
     yield from field_paths.items("cluster.admins", cluster.admins)
     for entry in cluster.access_entries:
@@ -57,12 +57,12 @@ def _refused_principal(context: Context) -> Iterator[Breach]:
     for path, arn in _principals(context):
         principal = arn.split(":", 5)[5].removeprefix("role/")
         if principal.startswith("aws-service-role/"):
-            yield path, f"{principal.rpartition('/')[2]} is a service-linked role, which only AWS assumes; remove it"
+            yield path, f"{principal.rpartition('/')[2]} is a service-linked role, which only AWS can assume; remove it"
         elif principal.startswith("AWSReservedSSO_"):
-            # aws-auth took it without its path, and people still write it that way.
+            # aws-auth required the ARN without its path, and people still write it that way.
             yield (
                 path,
-                f"roles of IAM Identity Center have a path, and without it there is no such role; write "
+                f"the ARN of an IAM Identity Center role must include its path, got role/{principal}; write "
                 f"role/{_SSO_PATH}[<region>/]{principal}, as 'aws iam get-role' prints it",
             )
 
@@ -76,8 +76,8 @@ def _creator(context: Context) -> Iterator[Breach]:
         if arn == role.role_arn:
             yield (
                 path,
-                "Terraform works as this role, to which EKS gives an entry when the cluster is made "
-                "(creator_is_admin: true), and a second one is refused; remove this one, or creator_is_admin",
+                "EKS creates an entry for Terraform's role together with the cluster (creator_is_admin: true) and "
+                "rejects a second one; remove this entry, or creator_is_admin",
             )
 
 
@@ -87,8 +87,8 @@ def _no_permission(context: Context) -> Iterator[Breach]:
         if not entry.policies and not entry.kubernetes_groups:
             yield (
                 field_paths.item("cluster.access_entries", entry.name),
-                "without policies and kubernetes_groups it lets nobody do anything; add for example policies: "
-                "[{policy: AmazonEKSViewPolicy}]",
+                "the entry grants no permissions, because it has neither policies nor kubernetes_groups; add for "
+                "example policies: [{policy: AmazonEKSViewPolicy}]",
             )
 
 
@@ -98,7 +98,7 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
     for entry in context.strategy.cluster.access_entries:
         for path, given in field_paths.items(_entry_path(entry, "policies"), entry.policies):
             if given.policy in known["service_linked"]:
-                yield f"{path}.policy", f"{given.policy} is for AWS's service-linked roles only; remove it"
+                yield f"{path}.policy", f"only AWS service-linked roles can have {given.policy}; remove it"
             elif given.policy not in known["names"]:
                 hint = did_you_mean(given.policy, known["names"], "see `aws eks list-access-policies`")
                 yield f"{path}.policy", f"EKS has no access policy {given.policy!r}; {hint}"
@@ -108,7 +108,7 @@ def _unknown_policy(context: Context) -> Iterator[Breach]:
 
 
 def _arns(context: Context) -> Iterator[tuple[str, str]]:
-    """Path and ARN of everything that is named by its ARN, apart from the backend's."""
+    """Yield the path and value of every ARN in the strategy, except those of the backend."""
     yield from _principals(context)
     yield from _policy_arns(context)
     yield from kms_keys(context)
@@ -120,7 +120,7 @@ def _arns(context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _policy_arns(context: Context) -> Iterator[tuple[str, str]]:
-    """Path and ARN of every IAM policy that is named by its ARN."""
+    """Yield the path and ARN of every IAM policy."""
     strategy = context.strategy
     if strategy.aws.permissions_boundary_arn:
         yield "aws.permissions_boundary_arn", strategy.aws.permissions_boundary_arn
@@ -145,7 +145,7 @@ def _other_partition(path: str, arn: str, region: str) -> Iterator[Breach]:
     if given != expected:
         yield (
             path,
-            f"it begins with arn:{given}:, and {region} belongs to the partition {expected}; write arn:{expected}:",
+            f"the ARN must be in {expected}, the partition of {region}, got arn:{given}:; write arn:{expected}:",
         )
 
 
@@ -158,8 +158,8 @@ def _not_a_role(context: Context) -> Iterator[Breach]:
     for path, arn in given.items():
         if arn and not _ROLE.fullmatch(arn):
             session = ":assumed-role/" in arn
-            fix = "a session cannot be assumed; take the ARN of its role" if session else "only a role can be assumed"
-            yield path, f"{arn} is not the ARN of a role: {fix}, arn:aws:iam::<account>:role/<name>"
+            fix = "use the ARN of the session's role" if session else "Terraform can only assume roles"
+            yield path, f"must be the ARN of an IAM role (arn:aws:iam::<account>:role/<name>), got {arn}; {fix}"
 
 
 @error("ACCOUNT_MISMATCH")
@@ -172,13 +172,14 @@ def _account(context: Context) -> Iterator[Breach]:
     if role and role[1] != account:
         yield (
             "aws.assume_role.role_arn",
-            f"the role is in {role[1]}, and aws.account_id is {account}: Terraform refuses to work there; correct one "
-            "of them",
+            f"the role is in account {role[1]}, but aws.account_id is {account}, so Terraform refuses to run; change "
+            "one of them",
         )
     for path, policy in _policy_arns(context):
         owner = policy.split(":")[4]
         if owner not in ("aws", account):
             yield (
                 path,
-                f"the policy is in {owner}, and roles of {account} take policies of {account} or of AWS; copy it",
+                f"a policy of a role in {account} must be in that account or managed by AWS, got one in {owner}; copy "
+                f"it to {account}",
             )

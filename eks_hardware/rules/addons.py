@@ -1,4 +1,4 @@
-"""Rules about EKS add-ons: which are needed, which versions, and settings that undo what is derived."""
+"""Rules about EKS add-ons: required add-ons, versions, and settings that conflict with the strategy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _required_addon(context: Context) -> Iterator[Breach]:
     for name, addon in context.strategy.cluster.addons.items():
         fact = facts.addons()[name]
         if not addon.enabled and fact["before_nodes"]:
-            yield f"cluster.addons.{name}.enabled", f"{name} cannot be off: {fact['why']}; remove the line"
+            yield f"cluster.addons.{name}.enabled", f"{name} must be enabled: {fact['why']}; remove this line"
 
 
 @warning("ADDON_DNS_OFF")
@@ -35,8 +35,8 @@ def _dns_off(context: Context) -> Iterator[Breach]:
     if addon and not addon.enabled:
         yield (
             _path("coredns", "enabled"),
-            "without CoreDNS no pod finds a service or a host by its name, unless something else brings DNS; remove "
-            "the line, if nothing does",
+            "without CoreDNS, pods cannot resolve the names of services or hosts; remove this line, unless you run "
+            "another DNS server",
         )
 
 
@@ -44,7 +44,7 @@ def _dns_off(context: Context) -> Iterator[Breach]:
 
 
 def _pinned(context: Context) -> Iterator[tuple[str, str]]:
-    """Add-ons whose version the strategy pins."""
+    """Yield the name and version of each add-on with a pinned version."""
     for name, addon in context.strategy.cluster.addons.items():
         if addon.enabled and addon.version:
             yield str(name), addon.version
@@ -60,8 +60,8 @@ def _version(context: Context) -> Iterator[Breach]:
         if lowest and numbers(version) < numbers(lowest["version"]):
             yield (
                 _path(name, "version"),
-                f"{version} is older than {lowest['version']}, the first with {lowest['why']}; pin a later one, or "
-                "remove the line",
+                f"must be {lowest['version']} or later, the first version with {lowest['why']}, got {version}; pin a "
+                "later one, or remove this line",
             )
     behind, version = _proxy_behind(context)
     most = known["kube_proxy_minors_behind"]
@@ -69,12 +69,12 @@ def _version(context: Context) -> Iterator[Breach]:
         minor = context.strategy.cluster.kubernetes_version
         yield (
             _path("kube-proxy", "version"),
-            f"{version} does not work with Kubernetes {minor}: it may be no newer, and {most} minors older at most; "
-            f"{_OF_THE_CLUSTER}",
+            f"kube-proxy must have the control plane's minor version or be up to {most} minors older, got {version} "
+            f"for Kubernetes {minor}; {_OF_THE_CLUSTER}",
         )
 
 
-_OF_THE_CLUSTER = "pin one of the cluster's minor, or remove the line: EKS then takes the right one"
+_OF_THE_CLUSTER = "pin one with the cluster's minor version, or remove this line and EKS picks the version"
 
 
 def _has_efa_only(context: Context, node: Node) -> bool:
@@ -84,7 +84,7 @@ def _has_efa_only(context: Context, node: Node) -> bool:
 
 
 def _proxy_behind(context: Context) -> tuple[int, str]:
-    """By how many minors the pinned kube-proxy is behind the control plane, and its version; 0 if it is not pinned."""
+    """Return how many minors the pinned kube-proxy is behind the control plane, and its version; 0 if not pinned."""
     version = dict(_pinned(context)).get("kube-proxy")
     if version is None:
         return 0, ""
@@ -106,7 +106,7 @@ def _behind(context: Context) -> Iterator[Breach]:
 
 
 def _environment(context: Context) -> Mapping[str, Any]:
-    """What the strategy itself says of the CNI's environment."""
+    """Return the environment variables that the strategy sets for the CNI."""
     addon = context.strategy.cluster.addons.get("vpc-cni")
     given = addon.configuration.get("env") if addon else None
     return given if isinstance(given, Mapping) else {}
@@ -122,7 +122,7 @@ def _environment_text(context: Context) -> Iterator[Breach]:
         if not isinstance(value, str):
             yield (
                 _environment_path(str(name)),
-                f"the add-on's schema takes text here, and EKS refuses the add-on; write {_quoted(value)}, with quotes",
+                f"must be a string, or EKS rejects the add-on's configuration; write {_quoted(value)}, with quotes",
             )
 
 
@@ -137,8 +137,8 @@ def _wiring(context: Context) -> Iterator[Breach]:
     if has_pod_subnets(context.strategy.network) and switch in environment and not switched_on(environment, switch):
         yield (
             _environment_path(switch),
-            "the network has subnets for pods, and with this they stay empty; remove the line, or network.pod_cidr or "
-            "pod_subnets",
+            "the network has subnets for pods, and this setting leaves them unused; remove this line, or "
+            "network.pod_cidr or pod_subnets",
         )
     addon = context.strategy.cluster.addons.get("coredns")
     configuration = addon.configuration if addon and addon.enabled else {}
@@ -147,12 +147,12 @@ def _wiring(context: Context) -> Iterator[Breach]:
     if configuration.get("replicaCount") == 0 and not scaled:
         yield (
             _path("coredns", "configuration", "replicaCount"),
-            "without CoreDNS no pod finds a service by its name; take at least 2, or remove the line",
+            "without CoreDNS, pods cannot resolve the names of services; set at least 2, or remove this line",
         )
 
 
 def _prefixes_off(context: Context) -> Iterator[Breach]:
-    """Nodes that take more pods than they have addresses for without prefixes."""
+    """Yield a breach if nodes have a higher pod limit than they have addresses for without prefix delegation."""
     environment, switch = _environment(context), "ENABLE_PREFIX_DELEGATION"
     if switch not in environment or switched_on(environment, switch):
         return
@@ -176,8 +176,8 @@ def _prefixes_off(context: Context) -> Iterator[Breach]:
         more = f" (and {len(short) - 1} more)" if len(short) > 1 else ""
         yield (
             _environment_path(switch),
-            f"without prefixes a node of {name} has addresses for {room} pods, and takes {told}{more}: the rest stays "
-            "in ContainerCreating; remove the line, or set kubelet.max_pods on every group and pool",
+            f"without prefix delegation, a node of {name} has {room} pod addresses but a limit of {told} pods{more}, "
+            "and the rest stays in ContainerCreating; remove this line, or set kubelet.max_pods everywhere",
         )
 
 
@@ -200,8 +200,8 @@ def _repair(context: Context) -> Iterator[Breach]:
     if repaired:
         yield (
             _path("eks-node-monitoring-agent", "enabled"),
-            f"{', '.join(repaired)} would be repaired only when kubelet falls silent, not for faults of GPUs, Neuron "
-            "devices, EFA, disks or kernel; remove the line, or set node_repair: false",
+            f"without the agent, EKS repairs {', '.join(repaired)} only when the kubelet stops responding, not after "
+            "faults of GPUs, Neuron devices, EFA, disks or the kernel; remove this line, or set node_repair: false",
         )
 
 

@@ -1,4 +1,4 @@
-"""Rules about the budget: the cost at maximum size, and which prices are unknown."""
+"""Rules about the budget: the cost at maximum size, and unknown prices."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def _exceeded(context: Context) -> Iterator[Breach]:
     least = "at least " if cost.unknown("max") else ""
     yield (
         _FIELD,
-        f"with every group at its max and every pool at its limits it is {least}{_usd(most)} a month, "
-        f"{_usd(most - limit)} over the {_usd(limit)} that are allowed; most of it is {parts}; "
+        f"with all groups and pools at their maximum, the cluster costs {least}{_usd(most)} a month, "
+        f"{_usd(most - limit)} over the budget of {_usd(limit)}; the largest items are {parts}; "
         f"{_remedy(context, cost, most - limit)}, or raise the budget",
     )
 
@@ -52,13 +52,13 @@ def _unknown(context: Context) -> Iterator[Breach]:
         names = several([f"{', '.join(line.unpriced) or line.name} ({line.path})" for line in unknown], _SHOWN)
         yield (
             _FIELD,
-            f"no source has the price of {names}, so that {_usd(known)} a month is the least of what it may cost at "
-            "max; ask AWS for the price, and ignore this with the answer as its reason",
+            f"the price of {names} is unknown, so the cost at max is {_usd(known)} a month or more; ask AWS for the "
+            "price, and ignore this warning with the answer as the reason",
         )
 
 
 def _cost(context: Context) -> StrategyCost | None:
-    """What the strategy costs; None without a budget, or if the nodes to pay for are not known."""
+    """Return the strategy's cost; None without a budget, or if the number or types of nodes are unknown."""
     # Checked first: without a budget the rule reads no other section.
     if context.strategy.budget is None or not context.region_known:
         return None
@@ -70,7 +70,7 @@ def _cost(context: Context) -> StrategyCost | None:
 
 
 def _is_told(context: Context, node: Node) -> bool:
-    """Whether the types of a group or pool are known, and a pool's limits are amounts; if not, other rules say so."""
+    """Return whether the types of a group or pool are known and a pool's limits are valid; other rules report those."""
     known = len(context.types(node))
     limits = node.limits if isinstance(node, NodePoolSpec) else {}
     amounts = all(
@@ -80,14 +80,14 @@ def _is_told(context: Context, node: Node) -> bool:
 
 
 def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
-    """The first of the most expensive groups and pools that can be made small enough, and how small."""
+    """Return how to shrink the most expensive group or pool that can absorb the overrun alone."""
     by_path: dict[str, float] = {}
     for line in cost.lines:
         path = line.path.removesuffix(".disk")
         by_path[path] = by_path.get(path, 0.0) + _monthly(line)
     nodes = {node_path(node): node for node in context.nodes}
     for path in sorted(by_path.keys() & nodes.keys(), key=lambda path: by_path[path], reverse=True):
-        # One that costs no more than the overrun cannot save it alone. An unknown price counts as zero.
+        # A group that costs no more than the overrun cannot absorb it alone. An unknown price counts as zero.
         if by_path[path] <= over:
             break
         node, kept = nodes[path], 1 - over / by_path[path]
@@ -97,18 +97,18 @@ def _remedy(context: Context, cost: StrategyCost, over: float) -> str:
             lower = _lower_limits(node, context.types(node), kept)
         if lower:
             return f"lower {lower}"
-    return "no group or pool alone makes up for that: lower several"
+    return "no single group or pool can save that much: lower several"
 
 
 def _lower_max(group: NodeGroupSpec, kept: float) -> str | None:
-    """The max at which the group costs this share of what it does now; None if that is below its minimum."""
+    """Return the max at which the group costs ``kept`` of its current cost; None if that is below its minimum."""
     fits = math.floor(group.scaling.max * kept + _ROUNDING)
     least = max(1, group.scaling.min, group.scaling.desired or 0)
     return f"{node_path(group, 'scaling.max')} to {fits}" if fits >= least else None
 
 
 def _lower_limits(pool: NodePoolSpec, types: Sequence[InstanceType], kept: float) -> str | None:
-    """The limits at which the pool costs this share of what it does now; None if no node would fit."""
+    """Return the limits at which the pool costs ``kept`` of its current cost; None if no node would fit."""
     limits = {str(name): amount(given) * Fraction(max(kept, 0)) for name, given in pool.limits.items()}
     units = {"memory": GIB}
     whole = {name: math.floor(limit / units.get(name, 1)) for name, limit in limits.items()}
@@ -127,5 +127,5 @@ def _monthly(line: CostLine) -> float:
 
 
 def _usd(amount: float) -> str:
-    """``1,234 USD``; cents below 10 USD."""
+    """Format an amount as ``1,234 USD``, with cents below 10 USD."""
     return f"{amount:,.2f} USD" if amount < 10 else f"{amount:,.0f} USD"

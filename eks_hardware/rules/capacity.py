@@ -1,4 +1,4 @@
-"""Rules about how many nodes there are, how they are bought, and how they are replaced."""
+"""Rules about the number of nodes, the purchase option, and node replacement."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def _unavailable(context: Context) -> Iterator[Breach]:
         if given is not None and given > most:
             yield (
                 node_path(group, "update.max_unavailable"),
-                f"the group has {most} {'node' if most == 1 else 'nodes'} at most, and {given} may be down at once: "
-                "this holds nothing back, and an update may drain all of them together; "
-                f"set {'1' if most <= 2 else f'1 to {most - 1}'}",
+                f"max_unavailable is {given}, but the group has at most {most} {'node' if most == 1 else 'nodes'}, so "
+                f"an update may drain all of them at once; set {'1' if most <= 2 else f'1 to {most - 1}'}",
             )
 
 
@@ -34,8 +33,8 @@ def _surge(context: Context) -> Iterator[Breach]:
             given = "update.strategy" if group.update.strategy else "capacity"
             yield (
                 node_path(group, given),
-                "an update starts new nodes before old ones go, and fails where the reservation has no room for both; "
-                "set update.strategy: minimal",
+                "an update launches new nodes before it terminates old ones, and fails if the reservation has no room "
+                "for both; set update.strategy: minimal",
             )
 
 
@@ -45,8 +44,8 @@ def _repair(context: Context) -> Iterator[Breach]:
         if group.node_repair and group.capacity in _RESERVED:
             yield (
                 node_path(group, "node_repair"),
-                "a node that EKS takes away may find no room in the reservation when it comes back, and a job loses "
-                "it for good; remove this line, repair is off for reserved capacity",
+                "the reservation may have no room for a node's replacement, and then a job loses the node for good; "
+                "remove this line, because repair is off by default for reserved capacity",
             )
 
 
@@ -57,12 +56,12 @@ def _repair(context: Context) -> Iterator[Breach]:
 def _reservation_one_type(context: Context) -> Iterator[Breach]:
     for group in context.strategy.node_groups:
         reservation, count = group.reservation, len(group.instance_types)
-        # CAPACITY_BLOCK_ONE_TYPE is for capacity blocks.
+        # CAPACITY_BLOCK_ONE_TYPE covers Capacity Blocks.
         if group.capacity == "reserved" and reservation and reservation.id and count > 1:
             yield (
                 node_path(group, "instance_types"),
-                f"{reservation.id} holds one instance type, {count} are listed; keep its own, or give a resource "
-                "group of reservations (reservation.resource_group_arn)",
+                f"{reservation.id} reserves one instance type, got {count}; keep the reserved type, or set "
+                "reservation.resource_group_arn to a resource group of reservations",
             )
 
 
@@ -70,16 +69,17 @@ def _reservation_one_type(context: Context) -> Iterator[Breach]:
 def _one_type(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         kinds = context.types(node)
-        # EFA_SPOT warns if there is EFA; development can wait.
+        # EFA_SPOT covers nodes with EFA; development can wait for capacity.
         if set(capacities(node)) == {"spot"} and len(kinds) == 1 and not node.efa and node.purpose != "development":
             fix = (
                 "list more types of the same size"
                 if isinstance(node, NodeGroupSpec)
-                else "allow more types, or on-demand"
+                else "allow more types, or add on-demand"
             )
             yield (
                 node_path(node, "capacity"),
-                f"when {kinds[0].name} is short in a zone all of these nodes go at once, and none comes back; {fix}",
+                f"when a zone runs out of Spot capacity for {kinds[0].name}, all these nodes are interrupted at once "
+                f"and cannot be replaced; {fix}",
             )
 
 
@@ -95,8 +95,8 @@ def _spot_system(context: Context) -> Iterator[Breach]:
         if group.capacity == "spot" and (all_spot or group.purpose == "system"):
             yield (
                 node_path(group, "capacity"),
-                "CoreDNS and the controllers run here, and spot nodes may all go within two minutes; "
-                "use on-demand for the nodes that the cluster itself needs",
+                "CoreDNS and the controllers run here, and Spot interruptions may remove all nodes within two minutes; "
+                "use on-demand for the nodes that run the cluster's own pods",
             )
 
 
@@ -107,6 +107,6 @@ def _efa_alone(context: Context) -> Iterator[Breach]:
         if node.efa and str(most) == "1":
             yield (
                 node_path(node, "efa"),
-                "EFA is for traffic between nodes, and there is one: it costs interfaces, huge pages and the choice "
-                "of zones; set efa: false, or allow more nodes",
+                "EFA has no effect with a single node, and it uses network interfaces and huge pages and limits the "
+                "choice of zones; set efa: false, or allow more nodes",
             )

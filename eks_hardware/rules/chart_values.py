@@ -1,6 +1,7 @@
-"""Chart values that are this project's own: they tie a chart to what the strategy makes.
+"""Chart values that the strategy derives, because they connect a chart to the cluster.
 
-Another value there takes the chart away from its nodes, its cluster or its role, and nothing says so until pods wait.
+Overriding one disconnects the chart from its nodes, its cluster or its IAM role. Helm reports no error; pods stay
+pending instead.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 
 class DerivedValue(NamedTuple):
-    """A value that a strategy derives: what it is, and what to do ``instead`` of setting it."""
+    """A value that a strategy derives; ``instead`` says what to do instead of setting it."""
 
     chart: str
     path: str
@@ -18,29 +19,29 @@ class DerivedValue(NamedTuple):
     instead: str
 
 
-_NODES = "it follows the labels of the nodes that have the device"
-_TAINTS = "it follows the taints of the nodes"
+_NODES = "it follows the labels of the nodes with the device"
+_TAINTS = "it follows the nodes' taints"
 _KEEP_LABELS = "remove it"
 _KEEP_TAINTS = "set taints or accelerator_taint of the group or pool instead"
-_IDENTITY = "Pod Identity knows the controller by this account"
+_IDENTITY = "Pod Identity identifies the controller by its service account"
 _CLUSTER = "it is the strategy's cluster"
 _GATES = "it follows karpenter.feature_gates"
-_SHARING = "it follows how the nodes share their GPUs"
+_SHARING = "it follows gpu_sharing of the nodes"
 _USE_SHARING = "set gpu_sharing of the group or pool instead"
-_IMAGE = "EKS's image brings it"
-_DISCOVERY = "the operator finds its nodes by it"
+_IMAGE = "the EKS image includes it"
+_DISCOVERY = "the operator uses it to find its nodes"
 
 _ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "karpenter": (
         ("settings.clusterName", _CLUSTER, "set the strategy's name instead"),
         (
             "settings.interruptionQueue",
-            "it is the queue that the strategy makes",
+            "it is the name of the strategy's queue",
             "set karpenter.interruption_queue instead",
         ),
         ("settings.isolatedVPC", "it follows the network", "set network.private instead"),
         ("settings.enableZonalShift", "it follows the cluster", "set cluster.zonal_shift instead"),
-        ("settings.reservedENIs", "it follows the subnets of pods", "set network.pod_cidr instead"),
+        ("settings.reservedENIs", "it follows the pods' subnets", "set network.pod_cidr instead"),
         ("settings.featureGates.nodeRepair", _GATES, "set karpenter.feature_gates.node_repair instead"),
         ("settings.featureGates.nodeOverlay", _GATES, "set karpenter.feature_gates.node_overlay instead"),
         ("settings.featureGates.staticCapacity", _GATES, "set karpenter.feature_gates.static_capacity instead"),
@@ -52,23 +53,23 @@ _ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ),
         ("serviceAccount.name", _IDENTITY, "set karpenter.service_account instead"),
         ("serviceAccount.create", _IDENTITY, "remove it"),
-        ("replicas", "it is checked against the nodes there are", "set karpenter.replicas instead"),
+        ("replicas", "it is checked against the number of nodes", "set karpenter.replicas instead"),
         ("settings.featureGates.reservedCapacity", "pools with reservations need it", "remove it"),
         ("settings.clusterEndpoint", _CLUSTER, "remove it"),
-        ("controller.env", "the controller learns its region by it", "remove it"),
+        ("controller.env", "it sets the controller's region", "remove it"),
         ("affinity", "it keeps the controller off its own nodes", "remove it"),
         ("nodeSelector", "the controller runs on untainted groups", "remove it"),
     ),
     "kueue": (
         (
             "managerConfig",
-            "it says which namespaces and resources count",
+            "it lists the namespaces and resources that Kueue manages",
             "set kubernetes.teams, and the sizes of groups and pools, instead",
         ),
     ),
     "kube-prometheus-stack": (
         ("prometheus-node-exporter.tolerations", _TAINTS, "remove it"),
-        ("grafana.sidecar.dashboards", "Grafana finds the dashboards of the hardware by it", "remove it"),
+        ("grafana.sidecar.dashboards", "Grafana uses it to find the hardware dashboards", "remove it"),
     ),
     "nvidia-device-plugin": (
         ("affinity", _NODES, _KEEP_LABELS),
@@ -91,18 +92,18 @@ _ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
         ("daemonsets.tolerations", _TAINTS, _KEEP_TAINTS),
         ("node-feature-discovery.worker.tolerations", _TAINTS, _KEEP_TAINTS),
         ("nfd.enabled", _DISCOVERY, "remove it"),
-        ("gfd.enabled", "the MIG manager waits for its labels", "remove it"),
+        ("gfd.enabled", "the MIG manager needs its labels", "remove it"),
     ),
     "neuron-helm-chart": (
         ("devicePlugin.enabled", "nothing else advertises the devices", "remove it"),
         ("devicePlugin.affinity", _NODES, _KEEP_LABELS),
         ("devicePlugin.nodeSelector", _NODES, _KEEP_LABELS),
         ("devicePlugin.tolerations", _TAINTS, _KEEP_TAINTS),
-        ("draDriver.enabled", "it cannot run beside the device plugin", "remove it"),
-        ("scheduler.enabled", "it follows the number of devices of a node", "remove it"),
-        ("scheduler.defaultScheduler.enabled", "EKS's own scheduler cannot be given an extender", "remove it"),
-        ("scheduler.customScheduler.enabled", "pods with several devices name it", "remove it"),
-        ("scheduler.customScheduler.fullnameOverride", "pods with several devices name it", "remove it"),
+        ("draDriver.enabled", "it cannot run together with the device plugin", "remove it"),
+        ("scheduler.enabled", "it follows the number of devices per node", "remove it"),
+        ("scheduler.defaultScheduler.enabled", "the EKS scheduler does not support extenders", "remove it"),
+        ("scheduler.customScheduler.enabled", "pods with several devices refer to it", "remove it"),
+        ("scheduler.customScheduler.fullnameOverride", "pods with several devices refer to it", "remove it"),
     ),
     "aws-efa-k8s-device-plugin": (
         ("supportedInstanceLabels", _NODES, _KEEP_LABELS),
@@ -123,7 +124,11 @@ _ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     ),
     "cluster-autoscaler": (
         ("autoDiscovery", "EKS's tags name the strategy's cluster", "set scaling.autoscaled of a node group instead"),
-        ("autoscalingGroups", "groups are found by EKS's tags", "set scaling.autoscaled of a node group instead"),
+        (
+            "autoscalingGroups",
+            "the autoscaler finds groups by EKS's tags",
+            "set scaling.autoscaled of a node group instead",
+        ),
         ("awsRegion", "it is the strategy's region", "set the strategy's region instead"),
         ("cloudProvider", "the nodes are on AWS", "remove it"),
         ("rbac.serviceAccount.name", _IDENTITY, "remove it"),
@@ -132,11 +137,11 @@ _ROWS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
 }
 
 DERIVED: tuple[DerivedValue, ...] = tuple(DerivedValue(key, *row) for key, rows in _ROWS.items() for row in rows)
-"""One row a value, in the order in which findings name them."""
+"""One row per value, in the order in which findings list them."""
 
 
 def derived_values(chart: str, values: Mapping[str, Any]) -> Iterator[tuple[str, DerivedValue]]:
-    """Each place of ``values`` that changes a derived value, once: the value, or a parent that is not a mapping."""
+    """Yield each place in ``values`` that overrides a derived value, once: the value itself or a non-mapping parent."""
     seen: set[str] = set()
     for row in DERIVED:
         place = _place(values, row.path) if row.chart == chart else None

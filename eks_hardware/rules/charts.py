@@ -1,4 +1,4 @@
-"""Rules about the settings of charts: which there are, which are the strategy's own, and in which version."""
+"""Rules about chart settings: unknown charts, overridden values, and versions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def _not_installed(context: Context) -> Iterator[Breach]:
     for name in context.strategy.kubernetes.charts:
         if name not in installed:
             switch = f"set {wanted}, or " if (wanted := _SWITCHES.get(name)) else ""
-            yield f"kubernetes.charts.{name}", f"{name} is not installed, so that this has no effect; {switch}remove it"
+            yield f"kubernetes.charts.{name}", f"{name} is not installed, so this has no effect; {switch}remove it"
 
 
-# What installs a chart; the others follow from the hardware.
+# The setting that installs each chart; the other charts follow from the hardware.
 _SWITCHES = {
     "aws-load-balancer-controller": "kubernetes.load_balancer_controller: true",
     "cluster-autoscaler": "kubernetes.cluster_autoscaler: true",
@@ -42,14 +42,14 @@ _SWITCHES = {
 def _unknown_value(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         version = facts.chart(name)["version"]
-        # The values of other versions are not recorded.
+        # Value names are recorded for one version only.
         if chart.version not in (None, version):
             continue
         for unknown in unknown_keys(name, chart.values):
             hint = f"; {question(unknown.close)}" if unknown.close else "; remove it"
             yield (
                 f"kubernetes.charts.{name}.values.{unknown}",
-                f"{name} {version} has no value {str(unknown)!r}, so that this has no effect{hint}",
+                f"{name} {version} has no value {str(unknown)!r}, so this has no effect{hint}",
             )
 
 
@@ -59,7 +59,7 @@ def _unchecked(context: Context) -> Iterator[Breach]:
         if chart.values and chart.version not in (None, facts.chart(name)["version"]):
             yield (
                 f"kubernetes.charts.{name}.values",
-                f"the names of values of {name} {chart.version} are not recorded, so that these are not checked; use "
+                f"the value names of {name} {chart.version} are not recorded, so these values are not checked; use "
                 f"{facts.chart(name)['version']}, or compare them with `helm show values`",
             )
 
@@ -68,16 +68,16 @@ def _unchecked(context: Context) -> Iterator[Breach]:
 def _derived(context: Context) -> Iterator[Breach]:
     for name, chart in context.strategy.kubernetes.charts.items():
         for place, row in derived_values(name, chart.values):
-            lost = "" if place == row.path else f", and with it {row.path}"
+            lost = "" if place == row.path else f" (this value also removes {row.path})"
             yield (
                 f"kubernetes.charts.{name}.values.{place}",
-                f"{place} is the strategy's own{lost}: {row.reason}; {row.instead}",
+                f"{place} must not be set{lost}, because {row.reason}; {row.instead}",
             )
 
 
 # --- versions
 
-# The definitions of Karpenter's resources follow its controller.
+# The versions of Karpenter's CRDs follow its controller.
 _FOLLOWS = frozenset({"karpenter-crd"})
 
 
@@ -88,8 +88,8 @@ def _unread(context: Context) -> Iterator[Breach]:
         if name not in _FOLLOWS and chart.version and numbers(chart.version) > numbers(read):
             yield (
                 f"kubernetes.charts.{name}.version",
-                f"{name} was read up to {read}: whether {chart.version} exists, and takes what is written for it, is "
-                f"not known; use {read}, or try it first",
+                f"{name} is recorded up to {read}, so {chart.version} may not exist or may not accept the generated "
+                f"values; use {read}, or try it first",
             )
 
 
@@ -104,12 +104,12 @@ def _old(context: Context) -> Iterator[Breach]:
             )
 
 
-# Karpenter has rules of its own.
+# Karpenter has its own rules.
 _OWN_RULES = frozenset({"karpenter", "karpenter-crd"})
 
 
 def _lowest_kubernetes(context: Context) -> Iterator[tuple[str, str]]:
-    """Charts in the recorded version, with the lowest Kubernetes version that they are made for."""
+    """Yield charts in the recorded version, with the lowest Kubernetes version that they support."""
     given = {str(name): chart.version for name, chart in context.strategy.kubernetes.charts.items()}
     for key in sorted(charts(context) - _OWN_RULES):
         fact = facts.chart(key)
@@ -126,7 +126,7 @@ def _too_old(context: Context) -> Iterator[Breach]:
             yield (
                 "cluster.kubernetes_version",
                 (
-                    f"{key} needs Kubernetes {lowest} or newer, not {version}; raise it, or name an older chart in "
+                    f"{key} requires Kubernetes {lowest} or later, got {version}; raise it, or set an older chart in "
                     f"kubernetes.charts.{key}.version"
                 ),
             )

@@ -49,8 +49,8 @@ def check(
 ) -> list[Finding]:
     """Return every finding of every rule, without positions, errors first.
 
-    A warning that the strategy ignores is among them, with the reason as ``ignored``. Where the hardware of a group
-    or pool has not been chosen, that is said, and what is wrong in the rest.
+    Ignored warnings are included, with the reason in ``ignored``. If the hardware of a group or pool has not been
+    chosen, a finding says so, and the rest of the strategy is still checked.
     """
     context = Context(strategy, catalogue or load(), today or datetime.date.today())
     findings = _partly(context, frozenset(), frozenset()) if unchosen(strategy) else _all(context)
@@ -74,7 +74,7 @@ def _all(context: Context) -> list[Finding]:
 
 
 def _partly(whole: Context, sections: AbstractSet[str], lists: AbstractSet[str]) -> list[Finding]:
-    """What is found without some sections and node lists, and without nodes whose hardware has not been chosen."""
+    """Return the findings without some sections and node lists, and without nodes whose hardware is not chosen."""
     left_open = unchosen(whole.strategy)
     rest = dataclasses.replace(whole, strategy=without(whole.strategy, left_open))
     return [
@@ -84,15 +84,15 @@ def _partly(whole: Context, sections: AbstractSet[str], lists: AbstractSet[str])
 
 
 def _rest(part: Context, sections: AbstractSet[str], lists: AbstractSet[str]) -> Iterator[Finding]:
-    """What is found in a part of a strategy and does not depend on what is left out.
+    """Yield the findings in a part of a strategy that do not depend on the missing parts.
 
-    ``sections`` are left out as a whole; ``lists``, from :data:`NODE_LISTS`, lack groups or pools.
+    ``sections`` are missing as a whole; ``lists``, from :data:`NODE_LISTS`, lack groups or pools.
     """
     unread = {*lists, *map(field_paths.section, lists)}
     for each in RULES.values():
         if each.last:
             continue
-        # A context for each rule: a cached value would hide which sections the rule reads.
+        # One context per rule: a cached value would hide which sections the rule reads.
         watched = Watched(part.strategy)
         found = list(each.check(watched.context(part.catalogue, part.today)))
         if watched.read & sections:
@@ -114,17 +114,17 @@ def check_part(
 ) -> list[Finding]:
     """Like :func:`check`, for a strategy that lacks some of :data:`NODE_LISTS`.
 
-    No finding depends on missing groups or pools; each one that is present is judged by itself.
+    No finding depends on missing groups or pools; each group or pool that is present is checked on its own.
     """
     context = Context(strategy, catalogue or load(), today or datetime.date.today())
     return sorted(_partly(context, frozenset(), lists), key=_errors_first)
 
 
 def check_remains(remains: Remains, *, today: datetime.date | None = None) -> list[Finding]:
-    """What is wrong in the part of a file that could be read, if it does not depend on the rest.
+    """Return the findings in the readable part of a file that do not depend on the rest.
 
-    A rule that looked at a section that is left out says nothing. If groups or pools are left out, or their hardware
-    has not been chosen, only findings about a single other group or pool count.
+    Rules that read a missing section report nothing. If groups or pools are missing, or their hardware has not been
+    chosen, only findings about a single other group or pool are returned.
     """
     loaded = remains.loaded
     context = Context(loaded.strategy, load(), today or datetime.date.today())
@@ -132,11 +132,11 @@ def check_remains(remains: Remains, *, today: datetime.date | None = None) -> li
 
 
 def check_loaded(loaded: LoadedStrategy, *, today: datetime.date | None = None) -> list[Finding]:
-    """Like :func:`check`, with the place in the file beside each finding, in the file's order."""
+    """Like :func:`check`, with the position in the file for each finding, in file order."""
     findings = _placed(check(loaded.strategy, today=today), loaded)
     return sorted(findings, key=lambda finding: finding.position or Position(loaded.file))
 
 
 def _placed(findings: list[Finding], loaded: LoadedStrategy) -> list[Finding]:
-    """The findings with their places in the file."""
+    """Return the findings with their positions in the file."""
     return [dataclasses.replace(each, position=loaded.source.locate(each.path)) for each in findings]

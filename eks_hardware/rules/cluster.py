@@ -1,4 +1,4 @@
-"""Rules about the control plane: region, version, keys; and about the provider."""
+"""Rules about the control plane (region, version, keys) and the AWS provider."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _region(context: Context) -> Iterator[Breach]:
     region = context.strategy.region
     if not context.region_known:
         hint = did_you_mean(region, context.catalogue.regions)
-        yield "region", f"the catalogue has no data of a region {region}: what is sold there is not known; {hint}"
+        yield "region", f"the catalogue has no data for region {region}, so its instance types are unknown; {hint}"
 
 
 @error("KUBERNETES_VERSION_UNSUPPORTED")
@@ -33,13 +33,13 @@ def _version(context: Context) -> Iterator[Breach]:
     if _is_newer(version, supported):
         return
     if version not in supported:
-        yield "cluster.kubernetes_version", f"{version} is not supported by EKS; use one of {alive}"
+        yield "cluster.kubernetes_version", f"EKS does not support {version}; use one of {alive}"
     elif context.today > _date(end := supported[version]["extended_until"]):
-        yield "cluster.kubernetes_version", f"support of {version} ended on {end}; use one of {alive}"
+        yield "cluster.kubernetes_version", f"support for {version} ended on {end}; use one of {alive}"
 
 
 def _is_newer(version: str, recorded: Iterable[str]) -> bool:
-    """Whether a Kubernetes version is newer than every recorded one."""
+    """Return whether a Kubernetes version is newer than every recorded one."""
     return numbers(version) > max(map(numbers, recorded))
 
 
@@ -50,13 +50,13 @@ def _version_unread(context: Context) -> Iterator[Breach]:
         newest = max(versions["supported"], key=numbers)
         yield (
             "cluster.kubernetes_version",
-            f"{version} is newer than what was read on {versions['as_of']}; EKS may have it, nothing here was checked "
-            f"against it; {newest} was",
+            f"{version} is newer than the newest recorded version ({versions['as_of']}); EKS may support it, but "
+            f"nothing here was checked against it; use {newest}",
         )
 
 
 def _date(text: str | None) -> datetime.date:
-    """A date; the last one there is if it is not known yet."""
+    """Return the date; the latest possible date if it is not known yet."""
     return datetime.date.fromisoformat(text) if text else datetime.date.max
 
 
@@ -70,17 +70,17 @@ def _version_ending(context: Context) -> Iterator[Breach]:
     end = _date(dates["standard_until"])
     if end - _ENDING_SOON <= context.today <= _date(dates["extended_until"]):
         follows = (
-            f"EKS upgrades the control plane {'at any time' if end < context.today else 'then'} "
-            "(upgrade_policy: extended would keep it)"
+            f"EKS upgrades the control plane {'at any time' if end < context.today else 'then'} (upgrade_policy: "
+            "extended avoids this)"
             if context.strategy.cluster.upgrade_policy == "standard"
-            else "extended support costs about six times as much an hour"
+            else "extended support costs about six times as much per hour"
         )
         verb = "ended" if end < context.today else "ends"
         longer = [each for each, of in supported.items() if _date(of["standard_until"]) - _ENDING_SOON > context.today]
         default = facts.eks()["versions"]["default"]
         better = default if default in longer else next(reversed(longer), None)
-        hint = f"; {better} is supported longer (a cluster is upgraded one minor version at a time)" if better else ""
-        yield "cluster.kubernetes_version", f"standard support of {version} {verb} on {end}; {follows}{hint}"
+        hint = f"; {better} is supported longer (EKS upgrades one minor version at a time)" if better else ""
+        yield "cluster.kubernetes_version", f"standard support for {version} {verb} on {end}; {follows}{hint}"
 
 
 @error("PROVIDER_VERSION_TOO_LOW")
@@ -107,7 +107,7 @@ def _provider_range(context: Context) -> Iterator[Breach]:
         floor, _ = provider_floor(context.strategy)
         yield (
             "aws.version",
-            f"no version is {wanted!r}, all at once; write '>= {floor}, < {facts.eks()['provider_versions']['below']}'",
+            f"no version matches {wanted!r}; write '>= {floor}, < {facts.eks()['provider_versions']['below']}'",
         )
 
 
@@ -115,7 +115,7 @@ _OPERATOR_AND_VERSION = re.compile(r"(!=|>=|<=|~>|=|>|<)?\s*(\d+(?:\.\d+){0,2})"
 
 
 def _is_empty(wanted: str) -> bool:
-    """Whether no version meets every constraint."""
+    """Return whether no version meets all constraints."""
     lowest, below = (0, 0, 0), _NO_END
     excluded: set[_Version] = set()
     for operator, text in _OPERATOR_AND_VERSION.findall(wanted):
@@ -146,7 +146,7 @@ def _following(version: _Version) -> _Version:
 
 
 def kms_keys(context: Context) -> Iterator[tuple[str, str]]:
-    """Path and ARN of every KMS key, except the one of the backend."""
+    """Yield the path and ARN of every KMS key, except the backend's."""
     strategy = context.strategy
     keys = {"cluster.secrets_encryption.kms_key_arn": strategy.cluster.secrets_encryption.kms_key_arn}
     keys |= {node_path(node, "disk.kms_key_arn"): node.disk.kms_key_arn for node in context.nodes}
@@ -160,13 +160,16 @@ def _key_region(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     for path, arn in kms_keys(context):
         if arn.split(":")[3] != strategy.region:
-            yield path, f"the key is in {arn.split(':')[3]}, the cluster in {strategy.region}; use a key of that region"
+            yield (
+                path,
+                f"the key must be in {strategy.region} like the cluster, got {arn.split(':')[3]}; use a key there",
+            )
     backend = strategy.backend
     if isinstance(backend, S3BackendSpec) and backend.kms_key_arn:
         region = backend.region or strategy.region
         if backend.kms_key_arn.split(":")[3] != region:
             yield (
                 "backend.kms_key_arn",
-                f"the key is in {backend.kms_key_arn.split(':')[3]}, the bucket in {region}; use a key of that region, "
-                "or set backend.region",
+                f"the key must be in {region} like the bucket, got {backend.kms_key_arn.split(':')[3]}; use a key "
+                "there, or set backend.region",
             )

@@ -1,4 +1,4 @@
-"""Cron schedules, as Karpenter reads them (https://pkg.go.dev/github.com/robfig/cron/v3, ``ParseStandard``)."""
+"""Cron schedules as Karpenter parses them (https://pkg.go.dev/github.com/robfig/cron/v3, ``ParseStandard``)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _FIELDS: tuple[tuple[str, int, int, Mapping[str, int]], ...] = (
 
 
 def cron_fault(schedule: str) -> str | None:
-    """What is wrong with a schedule of five fields; None for a valid one, or for a name such as ``@daily``.
+    """Return the fault of a schedule with five fields; None for a valid one, or for a name such as ``@daily``.
 
     >>> cron_fault("0 8 * * mon-fri"), cron_fault("0 25 * * *")
-    (None, '25 is no hour; write 0 to 23')
+    (None, 'the hour must be 0 to 23, got 25')
     """
     if schedule.startswith("@"):
         return None
     fields = schedule.split()
     if len(fields) != len(_FIELDS):
-        return f"{schedule!r} has {len(fields)} fields; write minute, hour, day, month and day of the week"
+        return f"must have five fields (minute, hour, day, month and day of the week), got {schedule!r}"
     for text, (noun, low, high, names) in zip(fields, _FIELDS, strict=True):
         for part in text.split(","):
             if fault := _fault(part, noun, low, high, names):
@@ -37,15 +37,15 @@ def cron_fault(schedule: str) -> str | None:
 def _fault(part: str, noun: str, low: int, high: int, names: Mapping[str, int]) -> str | None:
     span, slash, step = part.partition("/")
     if slash and not (step.isdecimal() and int(step)):
-        return f"{part!r} has no step that is a whole number from 1; write for example */15"
+        return f"the step must be a whole number of at least 1, got {part!r}; write for example */15"
     if span == "*":
         return None
     ends = []
     for text in span.split("-"):
         number = names.get(text.lower(), int(text) if text.isdecimal() else None)
         if number is None or not low <= number <= high:
-            return f"{text or part!r} is no {noun}; write {low} to {high}"
+            return f"the {noun} must be {low} to {high}, got {text or part!r}"
         ends.append(number)
     if len(ends) > 2 or ends != sorted(ends):
-        return f"{part!r} is no range; write the lower end first"
+        return f"a range must start with its lower end, got {part!r}"
     return None

@@ -1,4 +1,4 @@
-"""Rules about how charts get onto the cluster."""
+"""Rules about how charts are installed on the cluster."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OR_MANIFESTS = "or set kubernetes.delivery: manifests"
 
 
 def charts(context: Context) -> frozenset[str]:
-    """Keys of the charts that the strategy installs; works even if the strategy cannot be resolved."""
+    """Return the keys of the charts that the strategy installs, even if the strategy cannot be resolved."""
     nodes = [
         NodeNeeds(node.name, kind.hardware, ami_family(node), node.efa)
         for node in context.nodes
@@ -23,7 +23,7 @@ def charts(context: Context) -> frozenset[str]:
 
 
 def helm_installs(context: Context) -> bool:
-    """Whether Terraform installs anything on the cluster."""
+    """Return whether Terraform installs anything on the cluster."""
     strategy = context.strategy
     if strategy.kubernetes.delivery != "helm":
         return False
@@ -38,10 +38,10 @@ def _api_private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.cluster.endpoint.public_cidrs or not helm_installs(context):
         return
-    why = "the API answers inside the VPC only, and Terraform installs charts through it"
+    why = "Terraform installs charts through the Kubernetes API, which is reachable only inside the VPC"
     ways = ["run Terraform in the VPC (a runner, a VPN)"]
     if strategy.network.existing is None and strategy.kubernetes.stack == "same":
-        why += ", but nobody is in a VPC that the same apply makes"
+        why += ", and that VPC does not exist before the same apply"
         ways = ["set kubernetes.stack: separate and apply the charts from inside"]
     if not strategy.network.private:
         ways.append("list your networks in cluster.endpoint.public_cidrs")
@@ -55,8 +55,8 @@ def _no_admin(context: Context) -> Iterator[Breach]:
         return
     yield (
         "cluster",
-        "nobody may install charts; set cluster.creator_is_admin: true, list the role that Terraform works as under "
-        f"cluster.admins, {_OR_MANIFESTS}",
+        "no principal has permission to install charts; set cluster.creator_is_admin: true, list Terraform's role "
+        f"under cluster.admins, {_OR_MANIFESTS}",
     )
 
 
@@ -66,8 +66,8 @@ def _external_id(context: Context) -> Iterator[Breach]:
     if role and role.external_id and helm_installs(context):
         yield (
             "aws.assume_role.external_id",
-            "the token for the Kubernetes API comes from `aws eks get-token`, which has no option for it; name a "
-            f"profile with role_arn and external_id in aws.profile instead, {_OR_MANIFESTS}",
+            "`aws eks get-token` issues the token for the Kubernetes API and has no option for an external ID; set "
+            f"aws.profile to a profile with role_arn and external_id instead, {_OR_MANIFESTS}",
         )
 
 
@@ -80,8 +80,8 @@ def _private_charts(context: Context) -> Iterator[Breach]:
     if public:
         yield (
             "network.private",
-            f"the charts {', '.join(public)} and their images come from public registries; mirror them in ECR, and set "
-            "kubernetes.charts.<name>.repository, and the images in its values",
+            f"the charts {', '.join(public)} and their images are in public registries; mirror them in ECR, and set "
+            "kubernetes.charts.<name>.repository and the images in its values",
         )
 
 
@@ -91,6 +91,6 @@ def _separate_unused(context: Context) -> Iterator[Breach]:
     if kubernetes.stack == "separate" and kubernetes.delivery == "manifests":
         yield (
             "kubernetes.stack",
-            "with delivery: manifests Terraform installs nothing on the cluster, and a second stack would be empty; "
+            "with delivery: manifests, Terraform installs nothing on the cluster and the second stack would be empty; "
             "remove this line",
         )

@@ -1,4 +1,4 @@
-"""Rules about the drivers that software takes, and those of the images and GPUs."""
+"""Rules about drivers: which the software requires, and which the images and GPUs have."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eks_hardware.versions import older
 
 @dataclass(frozen=True)
 class _Fault:
-    """A driver that is too old: the field that says so, the message, and which drivers would fit."""
+    """A driver that is too old: the field that requires a newer one, the message, and a test for other drivers."""
 
     field: str
     message: str
@@ -37,7 +37,7 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
             ("cuda", f"CUDA {needs.cuda}", software.driver_for_cuda(needs.cuda) if needs.cuda else None),
         ):
             if floor and older(driver, floor):
-                message = f"{what} takes driver {floor} or later, {where} has {driver}"
+                message = f"{what} requires driver {floor} or later, but {where} has {driver}"
                 yield _Fault(field, message, _at_least(floor))
     elif sdk := needs.neuron_sdk:
         at_boot = facts.software()["neuron_chips"]["driver_at_boot"]
@@ -45,18 +45,18 @@ def _driver_faults(node: Node, kinds: Sequence[InstanceType], driver: str, where
         if as_built and not software.sdk_fits_driver(sdk, driver):
             yield _Fault(
                 "neuron_sdk",
-                f"the runtime of Neuron {sdk} does not start on driver {driver}, which {where} has",
+                f"the runtime of Neuron {sdk} does not start with driver {driver} of {where}",
                 lambda other: software.sdk_fits_driver(sdk, other),
             )
 
 
 def _image_release(context: Context, node: Node) -> str | None:
-    """The release that a group or pool pins, named as images are; None for the newest."""
+    """Return the release that a group or pool pins, as an image name; None for the newest."""
     if isinstance(node, NodePoolSpec):
         chosen = {pool.name: release for pool, _, release in image_releases(context)}.get(node.name)
         return None if chosen == "latest" else chosen
     given = node.ami.release_version or ""
-    # 1.35.6-20260714, and on Bottlerocket 1.61.0-86a3fbfd.
+    # AL2023: 1.35.6-20260714. Bottlerocket: 1.61.0-86a3fbfd.
     found = re.search(r"-(\d{8})$", given) if ami_family(node) == "al2023" else re.match(r"(\d+\.\d+\.\d+)", given)
     return f"v{found[1]}" if found else None
 
@@ -68,7 +68,7 @@ def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fau
         if not (needs.cuda or needs.neuron_sdk or needs.nvidia_driver):
             continue
         kinds = context.types(node)
-        # Mixed groups have a rule of their own, and the contents of a user's own image are not known.
+        # Another rule covers mixed groups, and the contents of custom images are unknown.
         if not kinds or node.ami.image_id or len({kind.hardware for kind in kinds}) > 1:
             continue
         hardware = kinds[0].hardware
@@ -83,7 +83,7 @@ def _images(context: Context) -> Iterator[tuple[Node, software.ImageDriver, _Fau
 
 
 def _pin(context: Context, node: Node, fault: _Fault) -> str:
-    """The newest release that fits, as the group or pool writes it."""
+    """Return how to pin the newest release with a suitable driver, in the syntax of the group or pool."""
     family, kubernetes_version = ami_family(node), context.strategy.cluster.kubernetes_version
     hardware = context.types(node)[0].hardware
     field = "ami.version" if isinstance(node, NodePoolSpec) else "ami.release_version"
@@ -94,7 +94,7 @@ def _pin(context: Context, node: Node, fault: _Fault) -> str:
     newest = software.image_driver(hardware, family, None, kubernetes_version)
     if newest and fault.fits(newest.driver):
         return f"pin a release such as {newest.release}, with driver {newest.driver}"
-    return "no release that was read does; use an image of your own, or another version of the software"
+    return "no recorded release has one; use your own image, or another version of the software"
 
 
 @error("NEEDS_DRIVER")
@@ -110,7 +110,7 @@ def _driver_unread(context: Context) -> Iterator[Breach]:
         if not image.read:
             yield (
                 node_path(node, f"needs.{fault.field}"),
-                f"{fault.message}; the release in use is newer or not pinned, and its driver not known here: "
+                f"{fault.message}; the nodes use a newer or unpinned release, and its driver is not recorded: "
                 f"{_pin(context, node, fault)}",
             )
 
@@ -126,6 +126,6 @@ def _driver_gpu(context: Context) -> Iterator[Breach]:
         support = software.cuda_support(lack.bad[0])
         yield (
             lack.path,
-            f"the last driver for {called_all(lack.bad)} is {support.last_driver if support else None}{lack.others}; "
-            "use software for that driver, or other types",
+            f"the last driver for {called_all(lack.bad)} is {support.last_driver if support else None}, but the "
+            f"software requires {lack.value} or later{lack.others}; use software for that driver, or other types",
         )

@@ -1,4 +1,4 @@
-"""What ``validate`` says about the examples of the explanations."""
+"""The findings of ``validate`` for the examples of the explanations."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from eks_hardware.rules.explanations import BASE, EXAMPLE, Explanation, is_whole
 
 
 def found(explanation: Explanation) -> list[Finding]:
-    """What ``validate`` says about ``explanation.breaks`` under its code."""
+    """Return the findings of ``validate`` for ``explanation.breaks`` that have its code."""
     return [each for each in findings(explanation.breaks, explanation.today) if each.code == explanation.code]
 
 
 def findings(text: str, today: datetime.date | None = None) -> list[Finding]:
-    """What is found in an example."""
+    """Return the findings in an example."""
     try:
         base, over = (text, "") if is_whole(text) else (BASE, text)
         loaded = parse_strategy(base, file=EXAMPLE, over=over)
     except StrategyError as error:
         return list(error.findings)
-    # An example has no lock file beside it, which would have the hardware for its workload.
+    # Examples have no lock file, which would contain the hardware for their workload.
     return [each for each in check_loaded(loaded, today=today) if each.code != "WORKLOAD_UNCHOSEN"]

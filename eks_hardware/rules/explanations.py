@@ -1,7 +1,8 @@
-"""What is said about each code: what is wrong and why, by which source, an example, and its fix.
+"""Explanations of the codes: what is wrong and why, the source, an example, and its fix.
 
-The texts lie in ``explained/*.yaml``. An example is a fragment of a strategy, laid over :data:`BASE`; a text with a
-``version:`` of its own is a whole file. What ``validate`` says about it is not written down but found out.
+The texts are in ``explained/*.yaml``. An example is a fragment of a strategy, applied on top of :data:`BASE`, or a
+whole
+file if it has its own ``version:``. The findings for an example are computed, not stored.
 """
 
 from __future__ import annotations
@@ -29,15 +30,15 @@ node_groups:
   - {name: system, instance_types: [m6i.xlarge], scaling: {min: 2, max: 4}}
 kubernetes: {delivery: manifests}
 """
-"""What the fragments change: a strategy in which nothing is found."""
+"""The strategy that fragments change; it has no findings."""
 
 EXAMPLE = "strategy.yaml"
-"""Name of the file that examples are said to be in."""
+"""File name used for examples."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """All there is to say about a code."""
+    """The explanation of a code."""
 
     code: str
     severity: Severity
@@ -45,15 +46,15 @@ class Explanation:
     """The name of the file that explains it: ``hardware``, ``network``."""
     summary: str
     source: str
-    """Where the fact comes from: an address, or a file of this project."""
+    """The source of the fact: an address, or a file of this project."""
     why: str
     breaks: str
-    """Part of a strategy that has the mistake; empty where no strategy can show it."""
+    """Part of a strategy with the mistake; empty if no strategy can show it."""
     fixed: str
     example: str
-    """What the finding says, where no strategy can show it."""
+    """The finding's message, if no strategy can show it."""
     today: datetime.date | None
-    """The day on which ``breaks`` is wrong, where that depends on the day."""
+    """The day on which ``breaks`` is wrong, if that depends on the day."""
 
     @property
     def address(self) -> str | None:
@@ -62,13 +63,13 @@ class Explanation:
 
 
 def is_whole(text: str) -> bool:
-    """Whether an example is a file, and not a fragment."""
+    """Return whether an example is a whole file, not a fragment."""
     return not text.strip() or bool(re.search(r"^\W*version\b", text, re.MULTILINE))
 
 
 @cache
 def explanations() -> Mapping[str, Explanation]:
-    """Every code, sorted by area and code."""
+    """Return every code's explanation, sorted by area and code."""
     return {
         code: _explanation(code, entry, file.stem)
         for file in sorted(_FOLDER.glob("*.yaml"))

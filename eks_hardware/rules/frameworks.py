@@ -1,4 +1,4 @@
-"""Rules about frameworks and Neuron SDKs: which chip has which, and until when."""
+"""Rules about frameworks and Neuron SDKs: which chips support them, and in which versions."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _framework(context: Context) -> Iterator[Breach]:
         row = facts.software()["frameworks"]["by_name"][lack.value]
         names = with_capabilities(lack.bad)
         if lack.bad[0].hardware is Hardware.NVIDIA_GPU:
-            what = f"{lack.value} takes {software.shown(row.get('gate', {}))}, not {names}"
+            what = f"{lack.value} requires {software.shown(row.get('gate', {}))}, got {names}"
         else:
-            what = f"Neuron has no {row['neuron_name']} {_verb(lack.node.purpose)} on {names}"
+            what = f"Neuron does not support {row['neuron_name']} {_verb(lack.node.purpose)} on {names}"
         yield lack.path, f"{what}{lack.others}; choose other types or another framework"
 
 
 def _runs(kind: InstanceType, framework: str, node: Node) -> bool | None:
-    """Whether a framework runs on a type; None if another rule decides, or nobody knows."""
+    """Return whether a framework runs on a type; None if another rule decides, or if unknown."""
     if kind.hardware is Hardware.NVIDIA_GPU:
         gate = facts.software()["frameworks"]["by_name"][framework].get("gate", {})
         return software.passes(gate, software.capability(kind))
@@ -54,7 +54,7 @@ def _status(kind: InstanceType, node: Node, framework: str) -> str | None:
     if kind.hardware is Hardware.NVIDIA_GPU:
         tuned = facts.software()["frameworks"]["by_name"][framework].get("tuned")
         if tuned and kind.accelerator and kind.accelerator.name not in tuned["for"]:
-            return f"not tuned ({', '.join(tuned['for'])} are), and runs {tuned['others']}"
+            return f"not tuned (only {', '.join(tuned['for'])}) and runs {tuned['others']}"
         return None
     sdk = node.needs.neuron_sdk or facts.software()["frameworks"]["newest_sdk"]
     ranges = software.sdk_ranges(kind, framework, node.purpose) or () if kind.hardware.is_neuron else ()
@@ -73,30 +73,30 @@ def _sdk(context: Context) -> Iterator[Breach]:
                 continue
             last = archived.get(kind.accelerator.name)
             if last and older(last, value):
-                yield path, f"{called(kind)} is supported up to Neuron {last}, not in {value}; use {last}, or inf2"
+                yield path, f"Neuron supports {called(kind)} up to {last}, got {value}; use {last}, or inf2"
                 break
             ranges = software.sdk_ranges(kind, framework, node.purpose) if framework else None
             if framework and ranges and not any(each.has(value) for each in ranges):
                 name = facts.software()["frameworks"]["by_name"][framework]["neuron_name"]
                 yield (
                     path,
-                    f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, not in {value}; "
-                    f"use such an SDK{_successor(framework, kind, node)}",
+                    f"Neuron supports {name} {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, got {value}; "
+                    f"use one of these SDKs{_successor(framework, kind, node)}",
                 )
                 break
 
 
 def _spans(ranges: Sequence[software.SdkRange]) -> str:
     def span(each: software.SdkRange) -> str:
-        start = f"from Neuron {each.first} on" if each.first else ""
-        end = f"up to Neuron {each.last}" if each.last else ""
+        start = f"from {each.first} on" if each.first else ""
+        end = f"up to {each.last}" if each.last else ""
         return " ".join(filter(None, (start, end)))
 
     return " or ".join(dict.fromkeys(map(span, ranges)))
 
 
 def _successor(framework: str, kind: InstanceType, node: Node) -> str:
-    """The successor of PyTorch/XLA, if the chip has it."""
+    """Return the fix with PyTorch/XLA's successor, if the chip supports it."""
     if framework == "pytorch-xla" and software.sdk_ranges(kind, "pytorch", node.purpose):
         return ", or framework: pytorch (TorchNeuron)"
     return ""
@@ -115,7 +115,8 @@ def _sdk_missing(context: Context) -> Iterator[Breach]:
                 last = max((each.last for each in ranges if each.last), key=parts)
                 yield (
                     path,
-                    f"{name} is there {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest is "
-                    f'{newest}; say which one the containers have: neuron_sdk: "{last}"',
+                    f"Neuron supports {name} {_verb(node.purpose)} on {called(kind)} {_spans(ranges)}, and the newest "
+                    "SDK is "
+                    f'{newest}; state the SDK of the containers: neuron_sdk: "{last}"',
                 )
                 break

@@ -1,4 +1,4 @@
-"""Rules about GPUs: sharing, MIG, the GPU Operator, metrics, and labels that plugins select on."""
+"""Rules about GPUs: sharing, MIG, the GPU Operator, metrics, and labels that device plugins select on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eks_hardware.suggestions import close, question
 
 
 def _equipped(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], Hardware]]:
-    """Every group and pool with known types, those types, and their hardware."""
+    """Yield every group and pool with known types, those types, and their hardware."""
     for node in context.nodes:
         if kinds := context.types(node):
             yield node, kinds, kinds[0].hardware
@@ -35,7 +35,7 @@ def _has_neuron(context: Context) -> bool:
 
 
 def _mig(context: Context) -> Iterator[tuple[Node, tuple[InstanceType, ...], str]]:
-    """Groups and pools with NVIDIA GPUs and a MIG profile, their types, and the profile."""
+    """Yield groups and pools with NVIDIA GPUs and a MIG profile, their types, and the profile."""
     for node, kinds, hardware in _equipped(context):
         if hardware is Hardware.NVIDIA_GPU and node.gpu_sharing and node.gpu_sharing.mig_profile:
             yield node, kinds, node.gpu_sharing.mig_profile
@@ -47,7 +47,7 @@ def _sharing_hardware(context: Context) -> Iterator[Breach]:
         if node.gpu_sharing and hardware is not Hardware.NVIDIA_GPU:
             yield (
                 node_path(node, "gpu_sharing"),
-                f"{kinds[0].name} has no NVIDIA GPU (hardware {hardware.value}); remove this",
+                f"gpu_sharing requires NVIDIA GPUs, got {kinds[0].name} (hardware {hardware.value}); remove this",
             )
 
 
@@ -63,13 +63,18 @@ def _mig_unsupported(context: Context) -> Iterator[Breach]:
         if ami_family(node) == "bottlerocket" and unnamed:
             yield (
                 path,
-                f"Bottlerocket has no name for the GPU of {unnamed.name}; use al2023 and kubernetes.gpu_operator: true",
+                f"Bottlerocket does not support MIG on the GPU of {unnamed.name}; use al2023 and "
+                "kubernetes.gpu_operator: true",
             )
             continue
         counts = {(mig_profiles(kind) or {})[profile]: kind.name for kind in kinds}
         if len(counts) > 1:
             both = ", ".join(f"{count} on {name}" for count, name in sorted(counts.items()))
-            yield path, f"the types take different numbers of {profile} slices a GPU ({both}); make a group of each"
+            yield (
+                path,
+                f"all types must have the same number of {profile} slices per GPU, got {both}; use a separate group "
+                "for each",
+            )
 
 
 def _mig_problem(kind: InstanceType, profile: str) -> str | None:
@@ -77,14 +82,14 @@ def _mig_problem(kind: InstanceType, profile: str) -> str | None:
     gpu = kind.accelerator.name if kind.accelerator else "GPU"
     if profiles is None:
         return (
-            f"the {gpu} of {kind.name} has no Multi-Instance GPU; use time_slicing, or a type with A100, H100, H200, "
-            "B200 or RTX PRO"
+            f"the {gpu} of {kind.name} does not support Multi-Instance GPU; use time_slicing, or a type with A100, "
+            "H100, H200, B200 or RTX PRO"
         )
     if profile in profiles:
         return None
-    # A strategy takes profiles without a suffix such as +me.
+    # A strategy accepts only profiles without a suffix such as +me.
     plain = [each for each in profiles if each.endswith("gb")]
-    # First the same share of the GPU: 1g.5gb of an A100 is 1g.10gb of an H100.
+    # Suggest the same share of the GPU first: 1g.5gb of an A100 is 1g.10gb of an H100.
     same_part = [each for each in plain if each.partition(".")[0] == profile.partition(".")[0]]
     meant = same_part[:1] or close(profile, plain)
     hint = f"{question(meant)} It has" if meant else "it has"
@@ -103,8 +108,8 @@ def _mig_needs_operator(context: Context) -> Iterator[Breach]:
         if ami_family(node) == "al2023":
             yield (
                 node_path(node, "gpu_sharing.mig_profile"),
-                "on AL2023 it is the GPU Operator that cuts GPUs; set kubernetes.gpu_operator: true, or ami.family: "
-                "bottlerocket, which does it by itself",
+                "on AL2023, only the GPU Operator can partition GPUs; set kubernetes.gpu_operator: true, or "
+                "ami.family: bottlerocket, which does it without the operator",
             )
 
 
@@ -123,9 +128,8 @@ def _operator_bottlerocket(context: Context) -> Iterator[Breach]:
             stated = isinstance(node, NodeGroupSpec) and node.ami.type
             yield (
                 node_path(node, "ami.type" if stated else "ami.family"),
-                "Bottlerocket brings driver, toolkit and device plugin, and a second plugin fails, so that the GPU "
-                "Operator does nothing here: these nodes have no GPU metrics; use al2023, or "
-                "kubernetes.dcgm_exporter: true in place of gpu_operator",
+                "Bottlerocket includes driver, toolkit and device plugin, so the GPU Operator skips these nodes and "
+                "they have no GPU metrics; use al2023, or replace gpu_operator with kubernetes.dcgm_exporter: true",
             )
 
 
@@ -156,8 +160,8 @@ def _plugin_label(context: Context) -> Iterator[Breach]:
         derived = plugin_labels(hardware, efa=node.efa, bottlerocket=ami_family(node) == "bottlerocket")
         for key, value in node.labels.items():
             if key in reserved and derived.get(key) != value:
-                expected = f"it is {derived[key]!r} here" if key in derived else "these nodes must not have it"
+                expected = f"it must be {derived[key]!r} here" if key in derived else "these nodes must not have it"
                 yield (
                     label_path(node, key),
-                    f"daemonsets find the nodes that they are for by {key}, and {expected}; remove it",
+                    f"daemonsets select their nodes by {key}, and {expected}; remove it",
                 )

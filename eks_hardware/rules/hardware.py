@@ -1,4 +1,4 @@
-"""Rules about node groups, and rules that Karpenter's node pools share: types, images, EFA, capacity, zones."""
+"""Rules about node groups, and rules shared with Karpenter's node pools: types, images, EFA, capacity, zones."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from eks_hardware.suggestions import question, several
 
 
 def _each_type(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
-    """Every instance type that is listed by name, with its path; not those of a pool's families or accelerator."""
+    """Yield every instance type listed by name, with its path; not those of a pool's families or accelerator."""
     return ((node, path, kind) for node in context.nodes for path, kind in listed_types(context, node))
 
 
 def listed_types(context: Context, node: Node) -> Iterator[tuple[str, InstanceType]]:
-    """The known instance types that a group or pool lists by name, each behind its path."""
+    """Yield the path and type of each known instance type that a group or pool lists by name."""
     for path, name in field_paths.items(node_path(node, "instance_types"), node.instance_types):
         kind = context.catalogue.find(name)
         if kind is not None:
@@ -42,13 +42,13 @@ def listed_types(context: Context, node: Node) -> Iterator[tuple[str, InstanceTy
 
 
 def _type_path(node: Node, kind: InstanceType) -> str:
-    """Path of a type of a group or pool; if it is not listed by name, of the field that it comes from."""
+    """Return the path of a type in ``instance_types``, or of the field that selects it if it is not listed by name."""
     path = node_path(node, hardware_field(node))
     return field_paths.item(path, node.instance_types.index(kind.name)) if kind.name in node.instance_types else path
 
 
 def capacities(node: Node) -> tuple[str, ...]:
-    """How the nodes of a group or pool may be bought."""
+    """Return the purchase options of a group or pool."""
     return (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
 
 
@@ -68,7 +68,7 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
         if kind.withdrawn:
             current = context.catalogue.select(hardware=kind.hardware, region=context.strategy.region)
             families = list(dict.fromkeys(each.family for each in current if not each.withdrawn))
-            # Other hardware is not one kind of thing: an AMD GPU is no FPGA.
+            # Types of other hardware are not alike: an AMD GPU cannot replace an FPGA.
             alike = kind.hardware is not Hardware.OTHER and families
             hint = f"choose a current family, such as {several(families)}" if alike else "choose a current type"
             yield path, f"EC2 no longer offers {kind.name} ({kind.withdrawn}); {hint}"
@@ -77,13 +77,13 @@ def _withdrawn(context: Context) -> Iterator[Breach]:
 @error("INSTANCE_TYPE_NOT_OFFERED")
 def _not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
-        # Karpenter takes the pool's other types: see POOL_TYPE_NOT_OFFERED.
+        # Karpenter uses the pool's other types: see POOL_TYPE_NOT_OFFERED.
         if isinstance(node, NodeGroupSpec) or not any_offered(context, node):
             yield path, nowhere_near(context, kind)
 
 
 def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
-    """Instance types that are listed by name but not offered in the region, with their paths."""
+    """Yield instance types that are listed by name but not offered in the region, with their paths."""
     region = context.strategy.region
     if context.region_known:
         for node, path, kind in _each_type(context):
@@ -92,49 +92,49 @@ def not_offered(context: Context) -> Iterator[tuple[Node, str, InstanceType]]:
 
 
 def any_offered(context: Context, node: Node) -> bool:
-    """Whether the region has one of the types of a group or pool."""
+    """Return whether the region offers one of the types of a group or pool."""
     return any(context.catalogue.offered(kind.name, context.strategy.region) for kind in context.types(node))
 
 
 def nowhere_near(context: Context, kind: InstanceType) -> str:
-    """Says that the region does not offer a type, and which regions do."""
+    """Return a message that the region does not offer a type, with the regions that do."""
     region = context.strategy.region
     # Nearby regions first: those with the same prefix.
     elsewhere = sorted(
         context.catalogue.offered_regions(kind.name),
         key=lambda each: (each.partition("-")[0] != region.partition("-")[0], each),
     )
-    where = f"it is in {several(elsewhere)}" if elsewhere else "no known region offers it"
+    where = f"it is available in {several(elsewhere)}" if elsewhere else "no known region offers it"
     return f"{region} does not offer {kind.name}; {where}"
 
 
 def mixed_architecture(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
-    """Groups or pools with types of several architectures."""
+    """Yield groups or pools with types of several architectures."""
     for node, both in _mixed(context, nodes, lambda kind: kind.architecture):
-        # EKS requires it of groups; Karpenter could make nodes of both.
-        whose = "" if isinstance(node, NodeGroupSpec) else "here "
+        # EKS requires one architecture per group; Karpenter itself supports both in one pool.
+        subject = f"a {noun(node)}" if isinstance(node, NodeGroupSpec) else f"here a {noun(node)}"
         yield (
             node_path(node, hardware_field(node)),
-            f"{whose}one {noun(node)} has one architecture and one image: {both}; make a {noun(node)} of each",
+            f"{subject} must have one architecture, and so one image, got {both}; use a separate {noun(node)} for each",
         )
 
 
 def mixed_hardware(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
-    """Groups or pools with types of several kinds of hardware."""
+    """Yield groups or pools with types of several kinds of hardware."""
     for node, both in _mixed(context, nodes, lambda kind: kind.hardware.value):
         yield (
             node_path(node, hardware_field(node)),
-            f"here one {noun(node)} has one kind of hardware, with one image, taint and device plugin: {both}; make a "
-            f"{noun(node)} of each",
+            f"here a {noun(node)} must have one kind of hardware, and so one image, taint and device plugin, got "
+            f"{both}; use a separate {noun(node)} for each",
         )
 
 
 def _mixed(context: Context, nodes: Sequence[Node], of: Callable[[InstanceType], str]) -> Iterator[tuple[Node, str]]:
-    """Groups or pools whose types differ in something, and what each is: ``g5g.xlarge is arm64, ...``."""
+    """Yield groups or pools with types that differ in a property, and the values: ``g5g.xlarge (arm64), ...``."""
     for node in nodes:
         names = {of(kind): kind.name for kind in context.types(node)}
         if len(names) > 1:
-            yield node, ", ".join(f"{name} is {what}" for what, name in sorted(names.items()))
+            yield node, ", ".join(f"{name} ({what})" for what, name in sorted(names.items()))
 
 
 @error("GROUP_MIXED_ARCHITECTURE")
@@ -168,12 +168,10 @@ def _ami_mismatch(context: Context) -> Iterator[Breach]:
         misfits = [kind for kind in context.types(group) if not kind.withdrawn and wanted not in kind.ami_types]
         if wanted and misfits:
             allowed = [ami for ami in misfits[0].ami_types if ami in get_args(AmiType)]
-            takes = (
-                f"it takes {' or '.join(allowed)}" if allowed else "no image of EKS does: set ami.image_id to your own"
-            )
+            takes = f"use {' or '.join(allowed)}" if allowed else "no EKS image does: set ami.image_id to your own"
             yield (
                 node_path(group, "ami.type"),
-                f"{wanted} does not fit {type_names(misfits)}; {takes}, or remove this line",
+                f"{wanted} does not support {type_names(misfits)}; {takes}, or remove this line",
             )
 
 
@@ -185,7 +183,7 @@ def _efa_unsupported(context: Context) -> Iterator[Breach]:
                 each.name
                 for each in context.catalogue.select(family=kind.family, efa=True, region=context.strategy.region)
             )
-            fix = f"; use {several(siblings)}, or set" if siblings else f", nor has any {kind.family} type; set"
+            fix = f"; use {several(siblings)}, or set" if siblings else f", like all {kind.family} types; set"
             yield path, f"{kind.name} has no EFA{fix} efa: false"
 
 
@@ -196,7 +194,7 @@ def _pool_efa_unsupported(context: Context) -> Iterator[Breach]:
             if pool.efa and kind.efa_interfaces and kind.efa_interfaces[0].interface_type == "efa":
                 yield (
                     node_path(pool, hardware_field(pool)),
-                    f"the primary interface of {kind.name} carries EFA itself, which an EC2NodeClass cannot say; use a "
+                    f"an EC2NodeClass cannot configure EFA on the primary interface, which {kind.name} requires; use a "
                     "node group, or set efa: false",
                 )
 
@@ -208,7 +206,8 @@ def _efa_unknown(context: Context) -> Iterator[Breach]:
             if node.efa and kind.supports_efa and not kind.efa_interfaces:
                 yield (
                     _type_path(node, kind),
-                    f"the EFA layout of {kind.name} is not known, and guessing it fails at launch; set efa: false",
+                    f"the EFA interfaces of {kind.name} are not recorded, and a wrong layout fails at launch; set efa: "
+                    "false",
                 )
 
 
@@ -220,13 +219,13 @@ def _efa_one_type(context: Context) -> Iterator[Breach]:
             holder = "a launch template" if isinstance(node, NodeGroupSpec) else "an EC2NodeClass"
             yield (
                 node_path(node, hardware_field(node)),
-                f"{several(sorted(by_layout.values()))} have different EFA interfaces, and {holder} has one layout; "
-                f"make a {noun(node)} of each",
+                f"{several(sorted(by_layout.values()))} have different EFA interfaces, but {holder} has one layout; "
+                f"use a separate {noun(node)} for each",
             )
 
 
 def _pinned(context: Context, node: Node) -> tuple[str, int]:
-    """Path of the field that fixes the zones of a group or pool, and how many it names."""
+    """Return the path of the field that fixes the zones of a group or pool, and the number of these zones."""
     return node_path(node, "zones" if node.zones else "reservations"), len(set(context.demand(node).pinned))
 
 
@@ -235,16 +234,19 @@ def _efa_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
         if node.efa and count > 1:
-            yield path, f"EFA traffic does not leave a zone, but {count} are listed; keep one of them"
+            yield (
+                path,
+                f"nodes with EFA must be in one zone, because EFA traffic cannot cross zones, got {count}; keep one",
+            )
 
 
 @error("PLACEMENT_GROUP_ONE_ZONE")
 def _placement_one_zone(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         path, count = _pinned(context, node)
-        # EFA_ONE_ZONE is for nodes with EFA.
+        # EFA_ONE_ZONE covers nodes with EFA.
         if node.placement_group == "cluster" and not node.efa and count > 1:
-            yield path, f"a cluster placement group is in one zone, but {count} are listed; keep one of them"
+            yield path, f"a cluster placement group must be in one zone, got {count}; keep one"
 
 
 @warning("EFA_SPOT")
@@ -253,8 +255,8 @@ def _efa_spot(context: Context) -> Iterator[Breach]:
         if node.efa and "spot" in capacities(node):
             yield (
                 node_path(node, "capacity"),
-                "one interruption stops a whole EFA job, and a placement group narrows spot capacity; "
-                "prefer on-demand or a reservation",
+                "one Spot interruption stops a whole EFA job, and a placement group reduces the available Spot "
+                "capacity; prefer on-demand or a reservation",
             )
 
 
@@ -279,7 +281,7 @@ def _placement_reserved(context: Context) -> Iterator[Breach]:
         if node.placement_group == "cluster" and {"reserved", "capacity-block"} & set(capacities(node)):
             yield (
                 node_path(node, "placement_group"),
-                "a reservation that was not made in this placement group cannot be used from it; set it to auto, "
+                "nodes in this placement group can use only reservations that were created in it; set it to auto, "
                 "unless the reservation names the group",
             )
 
@@ -291,11 +293,11 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         for kind in context.types(node):
             if pod_interfaces(kind, efa=node.efa, custom_networking=True) == 0:
-                beside = " beside EFA" if node.efa else ""
+                other = " next to EFA" if node.efa else ""
                 yield (
                     _type_path(node, kind),
-                    f"with pod subnets no pod uses the primary interface, and the first network card of {kind.name} "
-                    f"has no other{beside}; take network.pod_cidr or pod_subnets out",
+                    "with pod subnets, pods cannot use the primary interface, and the first network card of "
+                    f"{kind.name} has no other interface{other}; remove network.pod_cidr or pod_subnets",
                 )
 
 
@@ -303,7 +305,7 @@ def _no_interface_for_pods(context: Context) -> Iterator[Breach]:
 def _instance_store(context: Context) -> Iterator[Breach]:
     for node in context.nodes:
         if ami_family(node) == "bottlerocket" and node.instance_store == "mount":
-            yield node_path(node, "instance_store"), "Bottlerocket joins local disks to one array; use raid0 or none"
+            yield node_path(node, "instance_store"), "Bottlerocket can only combine local disks; use raid0 or none"
 
 
 @error("CAPACITY_UNSUPPORTED")
@@ -315,8 +317,8 @@ def _capacity(context: Context) -> Iterator[Breach]:
             ways = " or ".join(unsold[0].usage_classes)
             yield (
                 node_path(group, "capacity"),
-                f"{type_names(unsold)} cannot be bought as {group.capacity}; set it to {ways}, or "
-                "to reserved with a reservation",
+                f"EC2 does not sell {type_names(unsold)} as {group.capacity}; set this to {ways}, or to reserved with "
+                "a reservation",
             )
 
 
@@ -326,7 +328,7 @@ def _capacity_block(context: Context) -> Iterator[Breach]:
         if group.capacity == "capacity-block" and len(group.instance_types) > 1:
             yield (
                 node_path(group, "instance_types"),
-                f"a capacity block holds one instance type, {len(group.instance_types)} are listed; keep its own",
+                f"a Capacity Block reserves one instance type, got {len(group.instance_types)}; keep the reserved type",
             )
 
 
@@ -336,15 +338,15 @@ def _capacity_block_minimum(context: Context) -> Iterator[Breach]:
         if group.capacity == "capacity-block" and group.scaling.min > 0:
             yield (
                 node_path(group, "scaling.min"),
-                f"EKS takes the nodes away before the block ends, and min {group.scaling.min} asks for them back; "
-                "set min to 0 and raise desired while the block runs",
+                "EKS removes the nodes before the block ends, and then tries to replace them because min is "
+                f"{group.scaling.min}; set min to 0 and raise desired while the block runs",
             )
 
 
 @error("ZONE_NOT_OFFERED")
 def _zone_not_offered(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=False):
-        yield path, f"{zone} does not offer {several(names)}; {', '.join(offered)} do"
+        yield path, f"{zone} does not offer {several(names)}; use {' or '.join(offered)}"
 
 
 @warning("ZONE_NOT_RECORDED")
@@ -352,27 +354,27 @@ def _zone_not_recorded(context: Context) -> Iterator[Breach]:
     for path, zone, names, offered in _zones_without_offer(context, reserved=True):
         yield (
             path,
-            f"the catalogue does not know that {several(names)} is offered in {zone} (it has {', '.join(offered)}); "
-            "check the reservation's zone id",
+            f"the catalogue lists {several(names)} in {', '.join(offered)}, but not in {zone}; check the reservation's "
+            "zone ID",
         )
 
 
 def _zones_without_offer(
     context: Context, *, reserved: bool
 ) -> Iterator[tuple[str, str, tuple[str, ...], tuple[str, ...]]]:
-    """Path and zone of each stated zone without some types, those types, and the zones that offer them.
+    """Yield the path and zone of each stated zone without some types, those types, and the zones that offer them.
 
-    ``reserved`` asks for the zones of reservations, which their owner knows better than the catalogue.
+    With ``reserved``, check only the zones of reservations. Their owner knows them better than the catalogue.
     """
     region = context.strategy.region
     known = set(context.catalogue.zone_ids(region))
     for node in context.nodes:
         names = [kind.name for kind in context.types(node)]
-        # EKS launches any type of a group in any of its zones; Karpenter picks one that the zone offers.
+        # EKS launches any type of a group in any of its zones; Karpenter picks a type that the zone offers.
         together = [(name,) for name in names] if isinstance(node, NodeGroupSpec) else [tuple(names)]
         of_reservations = _zones_of_reservations(node)
         for path, zone in zones_given(node):
-            # A pool lists the zone of its reservation in `zones` too: reported once.
+            # A pool also lists the zone of its reservation in `zones`: reported once.
             if not (path.endswith(".zone") if reserved else zone not in of_reservations):
                 continue
             for each in together:
@@ -388,7 +390,7 @@ def _zones_of_reservations(node: Node) -> set[str]:
 
 
 def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
-    """Groups or pools without a zone that offers their types."""
+    """Yield groups or pools without a zone that offers their types."""
     if not context.region_known:
         return
     region, choice = context.strategy.region, context.zone_choice()
@@ -402,7 +404,7 @@ def no_zone(context: Context, nodes: Sequence[Node]) -> Iterator[Breach]:
         if not zones.zones_of(demand, choice, region, context.catalogue):
             existing = context.strategy.network.existing
             place = "network.existing.private_subnets" if existing else "network.zones"
-            verb = "needs" if len(demand.instance_types) == 1 else "need"
+            verb = "requires" if len(demand.instance_types) == 1 else "require"
             yield (
                 node_path(node, hardware_field(node)),
                 f"the network has {', '.join(choice.zone_ids)}, but {several(demand.instance_types)} {verb} "
@@ -416,14 +418,14 @@ def _no_zone(context: Context) -> Iterator[Breach]:
 
 
 def nodes_open_to(context: Context, tolerations: Iterable[object]) -> int:
-    """On how many nodes of the groups a pod with these tolerations may run when the cluster is made."""
+    """Return the number of initial nodes in groups on which a pod with these tolerations can run."""
     given = tuple(tolerations)
     groups = [group for group in context.strategy.node_groups if is_open_to(context, group, given)]
     return sum(group.scaling.min if group.scaling.desired is None else group.scaling.desired for group in groups)
 
 
 def is_open_to(context: Context, group: NodeGroupSpec, tolerations: Sequence[object] = ()) -> bool:
-    """Whether a pod with these tolerations may run on a group; False if its taints are not known."""
+    """Return whether a pod with these tolerations can run on a group; False if the group's taints are unknown."""
     kinds = context.types(group)
     return bool(kinds) and all(
         not keeps_pods_off(taint.effect) or any(_tolerates(each, taint) for each in tolerations)
@@ -432,7 +434,7 @@ def is_open_to(context: Context, group: NodeGroupSpec, tolerations: Sequence[obj
 
 
 def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
-    """Whether a toleration, as Kubernetes writes one, matches a taint.
+    """Return whether a toleration, in Kubernetes syntax, matches a taint.
 
     Source: https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
     """
@@ -448,7 +450,7 @@ def _tolerates(toleration: object, taint: ResolvedTaint) -> bool:
 
 
 def _coredns_tolerations(context: Context) -> tuple[object, ...]:
-    """CoreDNS's own tolerations, and those that the strategy adds."""
+    """Return CoreDNS's own tolerations, and those that the strategy adds."""
     ours = tuple(facts.addons()["coredns"].get("tolerations", ()))
     addon = context.strategy.cluster.addons.get("coredns")
     given = addon.configuration.get("tolerations") if addon else None
@@ -456,7 +458,7 @@ def _coredns_tolerations(context: Context) -> tuple[object, ...]:
 
 
 def nodes_for_coredns(context: Context) -> int:
-    """On how many nodes of the groups CoreDNS may run when the cluster is made."""
+    """Return the number of initial nodes in groups on which CoreDNS can run."""
     return nodes_open_to(context, _coredns_tolerations(context))
 
 
@@ -470,12 +472,12 @@ def _all_tainted(context: Context) -> Iterator[Breach]:
     if empty:
         yield (
             node_path(empty, "scaling"),
-            f"{empty.name} is the only kind of node that CoreDNS and the other add-ons may run on, and it starts with "
-            "none; set its scaling.min to 2",
+            f"CoreDNS and the other add-ons can run only on {empty.name}, which starts without nodes; set its "
+            "scaling.min to 2",
         )
     else:
         yield (
             "node_groups",
-            "every group has a taint that keeps them off, so that CoreDNS and the other add-ons have nowhere to run; "
-            "add a CPU group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
+            "CoreDNS and the other add-ons cannot run, because they do not tolerate any group's taints; add a CPU "
+            "group such as {name: system, instance_types: [m7i.xlarge], scaling: {min: 2, max: 4}}",
         )

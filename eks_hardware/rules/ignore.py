@@ -1,4 +1,4 @@
-"""What a strategy says about the warnings of the other rules: which are accepted, and why."""
+"""Rules about the warnings that a strategy ignores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eks_hardware.suggestions import did_you_mean
 
 
 def reason(strategy: Strategy, code: str, path: str) -> str:
-    """The reason that the strategy gives for ignoring a warning; empty if it does not ignore it."""
+    """Return the strategy's reason for ignoring a warning; empty if it does not ignore it."""
     return next((each.reason for each in strategy.ignore if each.code == code and _covers(each.path, path)), "")
 
 
@@ -25,18 +25,17 @@ def _unknown(context: Context) -> Iterator[Breach]:
     warnings = [code for code, each in RULES.items() if each.severity is Severity.WARNING]
     for path, entry in field_paths.items("ignore", context.strategy.ignore):
         if entry.code not in RULES:
-            # Imported only for a wrong entry: reading the texts takes a while.
+            # Imported only for a wrong entry, because reading the texts is slow.
             from eks_hardware.rules.explanations import explanations
 
             if entry.code in explanations():
                 yield (
                     f"{path}.code",
-                    f"{entry.code} is no warning about a strategy: what the doctor finds, and what cannot be read, "
-                    "cannot be ignored; remove the entry",
+                    f"{entry.code} cannot be ignored, because it is not a warning about a strategy; remove the entry",
                 )
                 continue
             hint = did_you_mean(entry.code, warnings, "`eks-hardware rules` lists them")
-            yield f"{path}.code", f"there is no warning {entry.code}; {hint}"
+            yield f"{path}.code", f"{entry.code} is not a known warning; {hint}"
 
 
 @error("IGNORE_ERROR")
@@ -46,8 +45,7 @@ def _error(context: Context) -> Iterator[Breach]:
         if found and found.severity is Severity.ERROR:
             yield (
                 f"{path}.code",
-                f"{entry.code} is an error, and what it refuses cannot work; only warnings can be ignored, so mend "
-                "what it is about",
+                f"only warnings can be ignored, but {entry.code} is an error; fix its cause and remove the entry",
             )
 
 
@@ -58,5 +56,5 @@ def _unused(context: Context) -> Iterator[Breach]:
         found = RULES.get(entry.code)
         if not found or found.severity is Severity.ERROR or any(_covers(entry.path, place) for place in warned):
             continue
-        hint = f"it is found at {', '.join(warned)}" if warned else "remove the entry"
-        yield f"{path}.path", f"there is no {entry.code} at {entry.path}; {hint}"
+        hint = f"it is reported at {', '.join(warned)}" if warned else "remove the entry"
+        yield f"{path}.path", f"{entry.code} is not reported at {entry.path}; {hint}"

@@ -1,6 +1,6 @@
 """Rules about the images of node groups: contradictions, and the releases that a group pins.
 
-What is known of a release is shared with Karpenter's pools: :mod:`eks_hardware.rules.releases`.
+:mod:`eks_hardware.rules.releases` has the checks of releases that Karpenter's pools share.
 """
 
 from __future__ import annotations
@@ -27,20 +27,21 @@ def _conflict(context: Context) -> Iterator[Breach]:
         if pool.ami.image_id and pool.ami.version:
             yield (
                 node_path(pool, "ami.version"),
-                "ami.image_id names your own image, so ami.version has no meaning; remove one of them",
+                "ami.image_id is your own image, so ami.version has no effect; remove one of them",
             )
     for group in context.strategy.node_groups:
         for name in ("type", "release_version"):
             if group.ami.image_id and getattr(group.ami, name):
                 yield (
                     node_path(group, f"ami.{name}"),
-                    f"ami.image_id names your own image, so ami.{name} has no meaning; remove one of them",
+                    f"ami.image_id is your own image, so ami.{name} has no effect; remove one of them",
                 )
         wanted = group.ami.type
         if wanted and "family" in group.ami.model_fields_set and not wanted.lower().startswith(group.ami.family):
             yield (
                 node_path(group, "ami.family"),
-                f"ami.type {wanted} is not {group.ami.family}; remove this line, the type says it",
+                f"ami.type {wanted} is not an image of {group.ami.family}; remove this line, because the type includes "
+                "the family",
             )
 
 
@@ -48,7 +49,7 @@ def _conflict(context: Context) -> Iterator[Breach]:
 
 
 class _Release(NamedTuple):
-    """A release that a group pins, named as in an alias, such as ``v20260714``; on AL2023 with kubelet's version."""
+    """A release that a group pins, as in an alias (``v20260714``); on AL2023 with the kubelet's version."""
 
     group: NodeGroupSpec
     path: str
@@ -58,14 +59,14 @@ class _Release(NamedTuple):
 
 
 def _pins(context: Context) -> Iterator[tuple[NodeGroupSpec, str, str, str]]:
-    """Groups that pin a release of EKS's images, with its path, operating system, and text."""
+    """Yield groups that pin a release of EKS's images, with its path, operating system, and text."""
     for group in context.strategy.node_groups:
         if group.ami.release_version and not group.ami.image_id:
             yield group, node_path(group, "ami.release_version"), ami_family(group), group.ami.release_version
 
 
 def _releases(context: Context) -> Iterator[_Release]:
-    """The pinned releases with a valid format."""
+    """Yield the pinned releases with a valid format."""
     for group, path, family, text in _pins(context):
         if _format_fault(context, family, text) is None:
             if family == "al2023":
@@ -76,24 +77,24 @@ def _releases(context: Context) -> Iterator[_Release]:
 
 
 def _format_fault(context: Context, family: str, text: str) -> str | None:
-    """Why no image can be called so."""
+    """Return why the text cannot be a release; None if it can."""
     name = f"v{text.rpartition('-')[2]}"
     if family == "al2023":
         if _AL2023.fullmatch(text):
             return day_fault(name, context.today)
         other = "bottlerocket" if _BOTTLEROCKET.fullmatch(text) else None
     else:
-        # Eight digits that are a date are not a commit.
+        # Eight digits that form a date are not a commit.
         other = "al2023" if _AL2023.fullmatch(text) and day(name) else None
         if other is None and _BOTTLEROCKET.fullmatch(text):
             return None
     if other:
-        return f"{text} is a release of {other}, and these nodes have {family}"
-    return f"{text!r} is no release of {family}"
+        return f"must be a release of {family}, got {text}, a release of {other}"
+    return f"must be a release of {family}, got {text!r}"
 
 
 def _example(context: Context, family: str) -> str:
-    """A release that fits the cluster."""
+    """Return an example of a release for the cluster's version."""
     if family == "bottlerocket":
         return facts.ami_releases()["bottlerocket"]["example"]
     kubernetes, kubelets = context.strategy.cluster.kubernetes_version, facts.ami_releases()["al2023"]["kubelets"]
@@ -110,7 +111,7 @@ def _example(context: Context, family: str) -> str:
 def _format(context: Context) -> Iterator[Breach]:
     for _, path, family, text in _pins(context):
         if fault := _format_fault(context, family, text):
-            parts = "version and commit" if family == "bottlerocket" else "kubelet's version and day"
+            parts = "version and commit" if family == "bottlerocket" else "the kubelet's version and the day"
             yield path, f"{fault}; write {parts}, such as {_example(context, family)}"
 
 
@@ -121,15 +122,15 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
         if release.kubelet and not release.kubelet.startswith(f"{kubernetes}."):
             yield (
                 release.path,
-                f"kubelet {release.kubelet} is not of the cluster's version {kubernetes}, which nodes get as well; "
-                f"pin one such as {_example(context, release.family)}",
+                f"the release must have kubelet {kubernetes}, the cluster's version, got {release.kubelet}; pin one "
+                f"such as {_example(context, release.family)}",
             )
         elif fault := kubernetes_fault(release.family, release.name, kubernetes):
             yield release.path, f"{fault}; pin another release"
 
 
 def _recorded(release: _Release) -> list[str] | None:
-    """The kubelet versions of an AL2023 release; None if no release of that day is recorded."""
+    """Return the kubelet versions of an AL2023 release; None if no release of that day is recorded."""
     found = facts.ami_releases()["al2023"]["kubelets"].get(release.name[1:])
     return found.split() if found else None
 
@@ -140,12 +141,12 @@ def _unknown(context: Context) -> Iterator[Breach]:
         if release.kubelet and (kubelets := _recorded(release)) and release.kubelet not in kubelets:
             minor = release.kubelet.rpartition(".")[0]
             same = [each for each in kubelets if each.rpartition(".")[0] == minor]
-            # If there is none, AMI_RELEASE_KUBERNETES says so.
+            # If there is none, AMI_RELEASE_KUBERNETES reports it.
             if same:
                 right = f"{same[0]}-{release.name[1:]}"
                 yield (
                     release.path,
-                    f"no image of that day has kubelet {release.kubelet}, it was {same[0]}; write {right}",
+                    f"the release of that day must have kubelet {same[0]}, got {release.kubelet}; write {right}",
                 )
 
 
@@ -158,7 +159,7 @@ def _unrecorded(context: Context) -> Iterator[Breach]:
             before, after = (max(x for x in known if x < published), min(x for x in known if x > published))
             yield (
                 release.path,
-                f"no release of {published} is recorded, it may have been abandoned; there are {before} and {after}",
+                f"no release of {published} is recorded, and it may have been abandoned; use {before} or {after}",
             )
 
 
@@ -179,7 +180,7 @@ def _doubtful(context: Context) -> Iterator[Breach]:
 
 
 def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
-    """Groups and pools with the path and the name of an AL2023 release of EKS that they pin."""
+    """Yield groups and pools with the path and the name of an EKS AL2023 release that they pin."""
     for release in _releases(context):
         if release.family == "al2023":
             yield release.group, release.path, release.name
@@ -191,11 +192,11 @@ def _pinned(context: Context) -> Iterator[tuple[Node, str, str]]:
 @warning("EFA_DRIVER_MISSING")
 def _efa_driver(context: Context) -> Iterator[Breach]:
     since = facts.ami_releases()["efa_driver"]["al2023_standard_since"]
-    # Several pools may take their release from one field.
+    # Several pools can share one release field.
     older = {
         path: name
         for node, path, name in _pinned(context)
         if node.efa and variant(context.types(node)) == "standard" and numbers(name) < numbers(since)
     }
     for path, name in older.items():
-        yield path, f"images for CPU nodes have the EFA driver since {since}, {name} is older; pin a newer release"
+        yield path, f"EKS images for CPU nodes include the EFA driver since {since}, got {name}; pin a newer release"

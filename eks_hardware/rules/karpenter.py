@@ -1,4 +1,4 @@
-"""Rules about Karpenter itself: its version, room for its controller, prices, and the images of its nodes."""
+"""Rules about Karpenter itself: its version, nodes for its controller, prices, and the images of its nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _RESERVED = {"reserved", "capacity-block"}
 
 # --- versions
 
-# What a strategy may ask for -> whether it does; the versions are those of the fact file.
+# Name of the feature, and whether a strategy uses it; the fact file has the versions.
 _FEATURES: Mapping[str, tuple[str, Callable[[Context], bool]]] = {
     "reserved_capacity": ("reserved capacity", lambda context: _any_pool(context, _is_reserved)),
     "capacity_blocks": (
@@ -55,7 +55,7 @@ def _gate(context: Context, name: str) -> bool:
 
 
 def _has_overlays(context: Context) -> bool:
-    """Whether Karpenter has to be told of shared or fractional GPUs, or of huge pages."""
+    """Return whether Karpenter needs NodeOverlays for shared or fractional GPUs, or for huge pages."""
     return any(
         pool.gpu_sharing
         or has_huge_pages(pool, context.types(pool))
@@ -65,7 +65,7 @@ def _has_overlays(context: Context) -> bool:
 
 
 def _chart_version(context: Context, key: Literal["karpenter", "karpenter-crd"]) -> str | None:
-    """The version of a chart that the strategy asks for."""
+    """Return the chart version in the strategy, if any."""
     chart = context.strategy.kubernetes.charts.get(key)
     return chart.version if chart else None
 
@@ -101,14 +101,14 @@ def _kubernetes(context: Context) -> Iterator[Breach]:
     version = given or chart["version"]
     path = _VERSION_PATH if given else "cluster.kubernetes_version"
     if lowest and numbers(version) < numbers(lowest):
-        yield path, f"Karpenter {version} does not run on Kubernetes {kubernetes}; use Karpenter {lowest} or newer"
+        yield path, f"Karpenter {version} does not support Kubernetes {kubernetes}; use Karpenter {lowest} or later"
     newest = chart["kubernetes"]["max"]
-    # For a Karpenter newer than the recorded one this is not known.
+    # A newer Karpenter than the recorded one may support newer Kubernetes versions.
     if newest and numbers(version) <= numbers(chart["version"]) and numbers(kubernetes) > numbers(newest):
         yield (
             path,
-            f"Karpenter {version} runs on Kubernetes up to {newest}, not on {kubernetes}; use Kubernetes {newest}, or "
-            "name a newer Karpenter in kubernetes.charts.karpenter.version",
+            f"Karpenter {version} supports Kubernetes up to {newest}, got {kubernetes}; use Kubernetes {newest}, or "
+            "set a newer Karpenter in kubernetes.charts.karpenter.version",
         )
 
 
@@ -119,7 +119,7 @@ def _definitions(context: Context) -> Iterator[Breach]:
     if context.strategy.karpenter and crd and crd != controller:
         yield (
             "kubernetes.charts.karpenter-crd.version",
-            f"the definitions are of {crd}, Karpenter is {controller}; remove this line, they follow Karpenter",
+            f"must be Karpenter's version {controller}, got {crd}; remove this line, because the CRDs follow Karpenter",
         )
 
 
@@ -129,26 +129,26 @@ def _overlay_off(context: Context) -> Iterator[Breach]:
     if karpenter and karpenter.feature_gates.node_overlay is False and _has_overlays(context):
         yield (
             "karpenter.feature_gates.node_overlay",
-            "Karpenter counts shared and fractional GPUs, and huge pages of EFA nodes, by NodeOverlay only, and would "
-            "make no node, or too many, for the pods that ask for them; remove this line",
+            "without NodeOverlay, Karpenter cannot count shared and fractional GPUs or the huge pages of EFA nodes, "
+            "and launches no node, or too many, for pods that request them; remove this line",
         )
 
 
-# --- room and prices
+# --- nodes for the controller, and prices
 
 
 @warning("KARPENTER_NO_ROOM")
 def _room(context: Context) -> Iterator[Breach]:
     karpenter = context.strategy.karpenter
     nodes = nodes_open_to(context, facts.karpenter()["controller"]["tolerations"])
-    # If CoreDNS has no node either, NODES_ALL_TAINTED says so.
+    # If CoreDNS has no node either, NODES_ALL_TAINTED reports it.
     if karpenter and nodes < karpenter.replicas and (nodes or nodes_for_coredns(context)):
         there = "is one" if nodes == 1 else f"are {nodes or 'none'}"
         fix = f", or set this to {nodes}" if nodes else ""
         yield (
             "karpenter.replicas",
-            f"each of {karpenter.replicas} controllers wants a node to itself, of a node group without taints that "
-            f"Karpenter does not tolerate, and there {there}; raise scaling.desired of such a group{fix}",
+            f"each of the {karpenter.replicas} Karpenter replicas needs its own node, in a node group without taints "
+            f"that Karpenter does not tolerate, but there {there}; raise scaling.desired of such a group{fix}",
         )
 
 
@@ -160,15 +160,15 @@ def _no_queue(context: Context) -> Iterator[Breach]:
     if spot := [pool.name for pool in context.pools if "spot" in pool.capacity]:
         yield (
             "karpenter.interruption_queue",
-            f"pools with spot nodes ({several(spot)}) get two minutes' notice, which Karpenter reads from this queue: "
-            "without it pods are killed when the instance goes; remove this line",
+            "Karpenter reads Spot interruption notices from this queue two minutes before an interruption; without "
+            f"it, the pods of {several(spot)} are killed with the instance; remove this line",
         )
 
 
 def _without_price(context: Context, *, whole: bool) -> Iterator[tuple[str, str]]:
-    """Path of each pool with types that have no price in a private network, and these types.
+    """Yield the path of each pool with types that have no price in a private network, and these types.
 
-    ``whole``: of pools that can buy no other type; else of pools that can.
+    With ``whole``, only pools that cannot buy any other type; otherwise only pools that can.
     """
     if not context.strategy.network.private:
         return
@@ -185,7 +185,7 @@ def _private_price(context: Context) -> Iterator[Breach]:
     for path, types in _without_price(context, whole=True):
         yield (
             path,
-            f"without the pricing service Karpenter cannot buy {types} on demand; use a reservation or a node group",
+            f"without the pricing service, Karpenter cannot buy {types} On-Demand; use a reservation or a node group",
         )
 
 
@@ -194,8 +194,8 @@ def _private_price_some(context: Context) -> Iterator[Breach]:
     for path, types in _without_price(context, whole=False):
         yield (
             path,
-            f"without the pricing service Karpenter never buys {types} on demand; leave it out, or buy it from a "
-            "reservation or in a node group",
+            f"without the pricing service, Karpenter never buys {types} On-Demand; remove these types, or buy them "
+            "through a reservation or a node group",
         )
 
 
@@ -203,7 +203,7 @@ def _private_price_some(context: Context) -> Iterator[Breach]:
 
 
 def image_releases(context: Context) -> Iterator[tuple[NodePoolSpec, str, str]]:
-    """Each pool with EKS's image, and the path and the name of the image's release."""
+    """Yield each pool with an EKS image, and the path and name of the image's release."""
     karpenter = context.strategy.karpenter
     for pool in context.pools:
         if pool.ami.image_id:
@@ -228,7 +228,8 @@ def _latest(context: Context) -> Iterator[Breach]:
         suggested = facts.karpenter()["ami_aliases"]["suggested"][family]
         yield (
             path,
-            f"'latest' replaces nodes at every release, with whatever driver it has; pin one such as {suggested}",
+            "with 'latest', Karpenter replaces nodes at every release, and the driver may change; pin a release such "
+            f"as {suggested}",
         )
 
 
@@ -246,11 +247,11 @@ def _format(context: Context) -> Iterator[Breach]:
 
 
 def _format_fault(family: str, release: str, today: datetime.date) -> str | None:
-    """Why no image can be called so."""
+    """Return why the text cannot be a release; None if it can."""
     if release == "latest":
         return None
     if not re.fullmatch(facts.karpenter()["ami_aliases"]["pattern"][family], f"{family}@{release}"):
-        return f"{release!r} is no release of {family}"
+        return f"must be a release of {family}, got {release!r}"
     return day_fault(release, today) if family == "al2023" else None
 
 
@@ -259,7 +260,7 @@ def _pin_another(family: str) -> str:
 
 
 def _known_faults(context: Context, *, doubtful: bool) -> Iterator[Breach]:
-    # Several pools may take their release from one field: reported once.
+    # Several pools can share one release field: reported once.
     yield from dict.fromkeys(
         (path, f"{fault}; {_pin_another(pool.ami.family)}")
         for pool, path, release in image_releases(context)
@@ -282,7 +283,7 @@ def _ami_kubernetes(context: Context) -> Iterator[Breach]:
     kubernetes = context.strategy.cluster.kubernetes_version
     found = {path: (pool.ami.family, release) for pool, path, release in image_releases(context)}
     for path, (family, release) in found.items():
-        # POOL_AMI_FORMAT says so.
+        # POOL_AMI_FORMAT reports it.
         if _format_fault(family, release, context.today):
             continue
         if fault := kubernetes_fault(family, release, kubernetes):

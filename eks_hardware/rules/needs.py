@@ -1,6 +1,6 @@
-"""Rules about what software demands of accelerators: the right kind, number formats, kernels, CUDA.
+"""Rules about the requirements of software for accelerators: the right kind, number formats, kernels, CUDA.
 
-What it demands of drivers is in ``drivers``, of frameworks and SDKs in ``frameworks``.
+``drivers`` has the rules about drivers, ``frameworks`` those about frameworks and SDKs.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from eks_hardware.suggestions import several
 _NEURON = (Hardware.TRAINIUM, Hardware.INFERENTIA)
 
 Has = Callable[[InstanceType], bool | None]
-"""Whether an instance type has what is needed; None where that is not known."""
+"""Whether an instance type meets a need; None if unknown."""
 
 
 def called(kind: InstanceType) -> str:
-    """A type with its accelerator: ``g4dn.xlarge (T4)``."""
+    """Return a type with its accelerator: ``g4dn.xlarge (T4)``."""
     return f"{kind.name} ({kind.accelerator.name})" if kind.accelerator else kind.name
 
 
 def called_all(kinds: Iterable[InstanceType]) -> str:
-    """The first few types with their accelerators."""
+    """Return the first few types with their accelerators."""
     return several([called(kind) for kind in kinds], 3)
 
 
 def each_need(context: Context, field: str) -> Iterator[tuple[Node, str, str, tuple[InstanceType, ...]]]:
-    """Groups and pools that state a need, with the field's path, its value, and the known types."""
+    """Yield groups and pools that state a need, with the field's path, its value, and the known types."""
     for node in context.nodes:
         value = getattr(node.needs, field)
         if value is not None and (kinds := context.types(node)):
@@ -56,9 +56,9 @@ def lacks(
     meets: Callable[[InstanceType, str, Node], bool | None],
     hardware: tuple[Hardware, ...] | None = None,
 ) -> Iterator[Lack]:
-    """Groups and pools with types that do not meet a need, as far as ``meets`` knows.
+    """Yield groups and pools with types that do not meet a need, as far as ``meets`` can decide.
 
-    Other types are named if they are of some ``hardware``; by default that of the types that do not meet the need.
+    Alternatives have one of the ``hardware`` kinds, by default that of the types that do not meet the need.
     """
     for node, path, value, kinds in each_need(context, field):
 
@@ -77,11 +77,11 @@ def choices(
     has: Has,
     hardware: tuple[Hardware, ...] = (),
 ) -> str:
-    """Which of a group's types have something, and which of ``hardware`` in the region do, for the end of a message."""
+    """Return the end of a message: the group's types that meet a need, and those of ``hardware`` in the region."""
     good = [called(kind) for kind in kinds if has(kind)]
     others = [called(kind) for kind in _cheapest(context, node, kinds, has, hardware)]
-    own = f"; {several(good, 3)} {_does(good, 'fit')}" if good else ""
-    return f"{own}; in {context.strategy.region} {several(others, 3)} {_does(others, 'fit')}" if others else own
+    own = f"; {several(good, 3)} {_does(good, 'support')} it" if good else ""
+    return f"{own}; in {context.strategy.region} {several(others, 3)} {_does(others, 'support')} it" if others else own
 
 
 def _does(names: Sequence[object], verb: str) -> str:
@@ -91,7 +91,7 @@ def _does(names: Sequence[object], verb: str) -> str:
 def _cheapest(
     context: Context, node: Node, kinds: Sequence[InstanceType], has: Has, hardware: tuple[Hardware, ...]
 ) -> list[InstanceType]:
-    """The cheapest type of each other accelerator in the region that has something and could replace these."""
+    """Return the cheapest type of each other accelerator in the region that meets a need and could replace these."""
     alike = [kind.accelerator for kind in kinds if kind.accelerator and kind.hardware in hardware]
     least = min((accelerator.count for accelerator in alike), default=1)
     named = {kind.accelerator.name for kind in kinds if kind.accelerator and has(kind)}
@@ -112,9 +112,9 @@ def _cheapest(
 
 @lru_cache(maxsize=64)
 def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, str, int], ...]:
-    """Types with whole accelerators and an EKS image in a region, and the accelerators; cheapest first.
+    """Return types with whole accelerators and an EKS image in a region, and the accelerators; cheapest first.
 
-    Without those of archived software: nobody should begin with them.
+    Types with archived software are left out, because new clusters should not use them.
     """
     archived = facts.software()["neuron_chips"]["archived"]
     found: list[tuple[float, str, InstanceType, str, int]] = []
@@ -133,14 +133,14 @@ def _by_price(catalogue: Catalogue, region: str) -> tuple[tuple[InstanceType, st
 
 
 def _hardware_of(field: str, value: str) -> tuple[tuple[Hardware, ...], str]:
-    """The hardware that a need is about, and the need in words."""
+    """Return the hardware that a need requires, and the need in words."""
     if field == "framework":
         row = facts.software()["frameworks"]["by_name"][value]
         return (_NEURON if row["hardware"] == ["neuron"] else tuple(Hardware)), row["neuron_name"]
     if field == "neuron_sdk":
         return _NEURON, f"the Neuron SDK {value}"
     words = {"cuda": f"CUDA {value}", "nvidia_driver": f"NVIDIA driver {value}"}
-    return (Hardware.NVIDIA_GPU,), words.get(field, f"{value}, a CUDA kernel,")
+    return (Hardware.NVIDIA_GPU,), words.get(field, f"{value} (a CUDA kernel)")
 
 
 @error("NEEDS_HARDWARE")
@@ -155,10 +155,10 @@ def _hardware(context: Context) -> Iterator[Breach]:
             if bad := [kind for kind in kinds if kind.hardware not in hardware]:
                 what = "Trainium or Inferentia" if hardware == _NEURON else "NVIDIA GPUs"
                 names = called_all(bad)
-                is_what = "has no accelerator" if bad[0].hardware is Hardware.CPU else f"is {bad[0].hardware}"
-                # NEEDS_FRAMEWORK is about which chips have a framework.
+                got = "without accelerators" if bad[0].hardware is Hardware.CPU else f"with hardware {bad[0].hardware}"
+                # NEEDS_FRAMEWORK reports which chips have a framework.
                 others = choices(context, node, kinds, has, () if field == "framework" else hardware)
-                yield path, f"{words} is for {what}, and {names} {is_what}{others}; choose such types, or remove this"
+                yield path, f"{words} requires {what}, got {names} {got}{others}; choose such types, or remove this"
 
 
 # --- what the accelerator computes
@@ -169,16 +169,16 @@ def _precision(context: Context) -> Iterator[Breach]:
     gates = facts.software()["precision"]["nvidia"]
     for lack in lacks(context, "precision", lambda kind, value, _: software.computes(kind, value)):
         is_gpu = lack.bad[0].hardware is Hardware.NVIDIA_GPU
-        gate = f" (it takes {software.shown(gates[lack.value])})" if is_gpu else ""
+        gate = f" (requires {software.shown(gates[lack.value])})" if is_gpu else ""
         yield (
             lack.path,
-            f"{with_capabilities(lack.bad)} {_does(lack.bad, 'compute')} no {lack.value}{gate}{lack.others}; "
-            "keep types that do, or choose another precision",
+            f"{with_capabilities(lack.bad)} cannot compute in {lack.value}{gate}{lack.others}; keep only types that "
+            "can, or choose another precision",
         )
 
 
 def with_capabilities(kinds: Iterable[InstanceType]) -> str:
-    """The first few types with their accelerators and compute capabilities: ``g4dn.xlarge (T4, 7.5)``."""
+    """Return the first few types with their accelerators and compute capabilities: ``g4dn.xlarge (T4, 7.5)``."""
 
     def name(kind: InstanceType) -> str:
         capability = software.capability(kind)
@@ -188,7 +188,7 @@ def with_capabilities(kinds: Iterable[InstanceType]) -> str:
 
 
 def _attends(kind: InstanceType, kernel: str, _node: Node) -> bool | None:
-    # NEEDS_HARDWARE is about other hardware.
+    # NEEDS_HARDWARE covers other hardware.
     return software.attends(kind, kernel) if kind.hardware is Hardware.NVIDIA_GPU else None
 
 
@@ -198,8 +198,9 @@ def _attention(context: Context) -> Iterator[Breach]:
     for lack in lacks(context, "attention", _attends):
         yield (
             lack.path,
-            f"{lack.value} takes {software.shown(gates[lack.value])}, not {with_capabilities(lack.bad)}{lack.others}; "
-            "keep types that do, or take another kernel, such as PyTorch's own scaled_dot_product_attention",
+            f"{lack.value} requires {software.shown(gates[lack.value])}, got "
+            f"{with_capabilities(lack.bad)}{lack.others}; keep only types that meet this, or use another kernel, such "
+            "as PyTorch's own scaled_dot_product_attention",
         )
 
 
@@ -215,6 +216,6 @@ def _cuda(context: Context) -> Iterator[Breach]:
         known = f"CUDA {support.first}{f' to {support.last}' if support.last else ' and later'}" if support else ""
         yield (
             lack.path,
-            f"CUDA {lack.value} does not know {with_capabilities(lack.bad)}, which {known} do{lack.others}; use "
-            "containers with such a version, or other types",
+            f"{with_capabilities(lack.bad)} {_does(lack.bad, 'require')} {known}, got CUDA {lack.value}{lack.others}; "
+            "use containers with such a version, or other types",
         )

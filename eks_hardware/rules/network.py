@@ -1,4 +1,4 @@
-"""Rules about the network: zones, subnets, addresses, and the ways in and out."""
+"""Rules about the network: zones, subnets, addresses, endpoints and NAT."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _unknown_zone(context: Context) -> Iterator[Breach]:
     known = context.catalogue.zone_ids(region)
     for path, zone in _stated_zones(context):
         if zone not in known:
-            yield path, f"{zone} is not a zone of {region}; its zones are {', '.join(known)}"
+            yield path, f"must be a zone of {region} ({', '.join(known)}), got {zone}"
 
 
 def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
@@ -42,7 +42,7 @@ def _stated_zones(context: Context) -> Iterator[tuple[str, str]]:
 
 
 def _existing_subnets(context: Context) -> Iterator[tuple[str, str, str]]:
-    """Path, zone and id of each subnet that is there already."""
+    """Yield the path, zone and ID of each existing subnet."""
     existing = context.strategy.network.existing
     for field in ("private_subnets", "control_plane_subnets", "pod_subnets") if existing else ():
         for zone, subnet in getattr(existing, field).items():
@@ -71,7 +71,8 @@ def _too_few_zones(context: Context) -> Iterator[Breach]:
         base = context.zone_choice().base
         yield (
             "network.zones",
-            f"{context.strategy.region} has {len(base)} zones that EKS allows ({', '.join(base)}), not {asked}",
+            f"must be at most {len(base)}, the number of zones that EKS supports in {context.strategy.region} "
+            f"({', '.join(base)}), got {asked}",
         )
 
 
@@ -85,13 +86,13 @@ def _pod_subnets(context: Context) -> Iterator[Breach]:
         if zone in users and zone not in existing.pod_subnets:
             yield (
                 "network.existing.pod_subnets",
-                f"{zone} has a subnet for nodes and none for pods, so that pods on the nodes of "
-                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or keep them out of it with zones",
+                f"{zone} has a subnet for nodes but not for pods, so pods on the nodes of "
+                f"{', '.join(users[zone][:_SHARES])} get no address there; add one, or set zones to exclude {zone}",
             )
 
 
 def _users_of_zones(context: Context) -> dict[str, list[str]]:
-    """Zones that have nodes, with the names of their groups and pools."""
+    """Return the zones with nodes, and the names of their groups and pools."""
     users: dict[str, list[str]] = {}
     for node in context.nodes:
         region = context.strategy.region
@@ -105,7 +106,7 @@ def _subnet_twice(context: Context) -> Iterator[Breach]:
     zone_of: dict[str, str] = {}
     for path, zone, subnet in _existing_subnets(context):
         if zone_of.setdefault(subnet, zone) != zone:
-            yield path, f"{subnet} is in one zone, and is given for {zone_of[subnet]} too; write the subnet of {zone}"
+            yield path, f"must be a subnet in {zone}, got {subnet}, which is also set for {zone_of[subnet]}"
 
 
 @error("CONTROL_PLANE_ZONES")
@@ -117,7 +118,7 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
         for zone in sorted(set(network.existing.control_plane_subnets) & control_plane_excluded()):
             yield (
                 f"network.existing.control_plane_subnets.{zone}",
-                f"EKS has no control plane in {zone}; use another zone",
+                f"EKS does not support control planes in {zone}; use another zone",
             )
     elif isinstance(network.zones, int):
         return
@@ -126,11 +127,10 @@ def _control_plane_zones(context: Context) -> Iterator[Breach]:
     unusable = sorted(zone_ids & control_plane_excluded())
     count = len(zone_ids) - len(unusable)
     if count < 2:
-        without = f", and has none in {', '.join(unusable)}" if unusable else ""
+        without = f" and does not support {', '.join(unusable)}" if unusable else ""
         yield (
             path,
-            f"EKS puts the control plane in two zones{without}; there {'is' if count == 1 else 'are'} {count}; add "
-            "another",
+            f"EKS needs two zones for the control plane{without}, got {count}; add another",
         )
 
 
@@ -156,8 +156,8 @@ def _cidr_size(context: Context) -> Iterator[Breach]:
     if not cidrs.LARGEST_VPC_PREFIX <= prefix <= cidrs.SMALLEST_VPC_PREFIX:
         yield (
             "network.cidr",
-            f"{network.cidr} is a /{prefix}; AWS allows at most a /{cidrs.LARGEST_VPC_PREFIX}, and eight zones' "
-            f"subnets need at least a /{cidrs.SMALLEST_VPC_PREFIX}",
+            f"must be between /{cidrs.LARGEST_VPC_PREFIX} (the limit of AWS) and /{cidrs.SMALLEST_VPC_PREFIX} (the "
+            f"subnets of eight zones), got {network.cidr}",
         )
 
 
@@ -167,7 +167,7 @@ def _cidr_reserved(context: Context) -> Iterator[Breach]:
     given = IPv4Network(network.cidr)
     for block, what in _without_hosts().items():
         if network.existing is None and given.subnet_of(block):
-            yield "network.cidr", f"no host can have an address of {network.cidr}: {what}; use for example 10.0.0.0/16"
+            yield "network.cidr", f"hosts cannot use addresses of {network.cidr}: {what}; use for example 10.0.0.0/16"
 
 
 @warning("NETWORK_CIDR_PUBLIC")
@@ -179,8 +179,8 @@ def _cidr_public(context: Context) -> Iterator[Breach]:
     if not any(map(given.subnet_of, _private_blocks())):
         yield (
             "network.cidr",
-            f"{network.cidr} is not private: pods and nodes do not reach the hosts on the internet that have these "
-            f"addresses; use one of {', '.join(map(str, _private_blocks()))}, unless the addresses are yours",
+            f"{network.cidr} is not private, so pods and nodes cannot reach internet hosts with these addresses; use "
+            f"one of {', '.join(map(str, _private_blocks()))}, unless you own the addresses",
         )
 
 
@@ -190,8 +190,8 @@ def _cidr_docker(context: Context) -> Iterator[Breach]:
     if network.existing is None and IPv4Network(network.cidr).overlaps(IPv4Network(docker)):
         yield (
             "network.cidr",
-            f"{network.cidr} overlaps {docker}: hosts with Docker (Cloud9, SageMaker, runners) do not reach what "
-            "has these addresses; choose another, such as 10.0.0.0/16",
+            f"{network.cidr} overlaps {docker}, so hosts with Docker (Cloud9, SageMaker, runners) cannot reach these "
+            "addresses; choose another, such as 10.0.0.0/16",
         )
 
 
@@ -202,12 +202,11 @@ def _pod_cidr(context: Context) -> Iterator[Breach]:
         return
     given = IPv4Network(pod_cidr)
     if not given.subnet_of(cidrs.POD_RANGE):
-        yield "network.pod_cidr", f"{pod_cidr} is outside {cidrs.POD_RANGE}; use for example 100.64.0.0/16"
+        yield "network.pod_cidr", f"must be inside {cidrs.POD_RANGE}, got {pod_cidr}; use for example 100.64.0.0/16"
     elif not cidrs.LARGEST_VPC_PREFIX <= given.prefixlen <= cidrs.SMALLEST_POD_PREFIX:
         yield (
             "network.pod_cidr",
-            f"{pod_cidr} is a /{given.prefixlen}; it has to be between /{cidrs.LARGEST_VPC_PREFIX} and "
-            f"/{cidrs.SMALLEST_POD_PREFIX}",
+            f"must be between /{cidrs.LARGEST_VPC_PREFIX} and /{cidrs.SMALLEST_POD_PREFIX}, got {pod_cidr}",
         )
     elif given.overlaps(IPv4Network(context.strategy.network.cidr)):
         yield "network.pod_cidr", f"{pod_cidr} overlaps network.cidr {context.strategy.network.cidr}; choose another"
@@ -225,7 +224,7 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
     if not 12 <= service.prefixlen <= 24 or not any(service.subnet_of(each) for each in _SERVICE_RANGES):
         yield (
             "cluster.service_cidr",
-            f"{given} has to be between /12 and /24 and inside {', '.join(map(str, _SERVICE_RANGES))}",
+            f"must be between /12 and /24 and inside {', '.join(map(str, _SERVICE_RANGES))}, got {given}",
         )
     network = context.strategy.network
     for field in ("cidr", "pod_cidr"):
@@ -234,16 +233,16 @@ def _service_cidr(context: Context) -> Iterator[Breach]:
             yield "cluster.service_cidr", f"{given} overlaps network.{field} {other}; choose another"
 
 
-# --- ways in and out
+# --- endpoints and NAT
 
 
 @error("NETWORK_PRIVATE")
 def _private(context: Context) -> Iterator[Breach]:
     strategy = context.strategy
     if strategy.network.private and strategy.network.nat_gateways not in (None, "none"):
-        yield "network.nat_gateways", "a private network has no NAT gateways; remove this line, or set private: false"
+        yield "network.nat_gateways", "a private network has no NAT gateways; remove this, or set private: false"
     if strategy.network.private and strategy.cluster.endpoint.public_cidrs:
-        yield _PUBLIC_CIDRS, "a private network keeps the API private too; remove these, or set network.private: false"
+        yield _PUBLIC_CIDRS, "a private network has a private API only; remove these, or set network.private: false"
 
 
 @error("NETWORK_NO_WAY_OUT")
@@ -255,19 +254,19 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
         if missing := sorted(set(services) - set(endpoints)):
             yield (
                 "network.interface_endpoints",
-                f"without a NAT gateway {who} also need{'' if who == 'nodes' else 's'} {', '.join(missing)}; add "
-                f"{'it' if len(missing) == 1 else 'them'}, or leave the field out for all",
+                f"without a NAT gateway, {who} also need{'' if who == 'nodes' else 's'} {', '.join(missing)}; add "
+                f"{'it' if len(missing) == 1 else 'them'}, or remove this field to get all endpoints",
             )
 
 
 def only_endpoints(context: Context) -> tuple[str, ...] | None:
-    """The interface endpoints that the strategy lists, if they are the only way out of the network."""
+    """Return the interface endpoints that the strategy lists, if they are the only route out of the network."""
     network = context.strategy.network
     return None if network.existing or nat_mode(network) != "none" else network.interface_endpoints
 
 
 def _callers(context: Context) -> dict[str, list[str]]:
-    """Callers of AWS, each with the services that it calls."""
+    """Return the components that call AWS, each with the services that it calls."""
     strategy = context.strategy
     required = facts.eks()["interface_endpoints"]["required"]
     found: dict[str, list[str]] = {"nodes": required["nodes"]}
@@ -289,14 +288,15 @@ def _unknown_endpoint(context: Context) -> Iterator[Breach]:
     known = facts.endpoint_services()
     for path, service in field_paths.items("network.interface_endpoints", given):
         if service not in known:
-            # People copy the full name, such as com.amazonaws.us-west-2.ecr.api.
+            # Users copy the full name, such as com.amazonaws.us-west-2.ecr.api.
             bare = service.removeprefix(f"com.amazonaws.{context.strategy.region}.")
-            otherwise = "it is what comes after com.amazonaws.<region>"
+            otherwise = "write the part after com.amazonaws.<region>"
             hint = f"did you mean {bare}?" if bare in known else did_you_mean(service, known, otherwise)
-            yield path, f"no interface endpoint is known as {service!r}; {hint}"
+            yield path, f"{service!r} is not a known interface endpoint; {hint}"
 
 
-# The largest network that IANA gave to anyone: https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
+# The largest network that IANA has assigned:
+# https://www.iana.org/assignments/ipv4-address-space/ipv4-address-space.xhtml
 _LARGEST_OWN_PREFIX = 8
 
 
@@ -306,7 +306,7 @@ def _open_endpoint(context: Context) -> Iterator[Breach]:
         network = IPv4Network(cidr)
         if network.prefixlen < _LARGEST_OWN_PREFIX:
             whom = f"{network.num_addresses:,} addresses" if network.prefixlen else "the whole internet"
-            yield path, f"the Kubernetes API is open to {whom}; name your own networks"
+            yield path, f"the Kubernetes API is open to {whom}; list only your own networks"
 
 
 @error("ENDPOINT_CIDR_RESERVED")
@@ -318,9 +318,9 @@ def _reserved_cidr(context: Context) -> Iterator[Breach]:
             if given.subnet_of(IPv4Network(block)):
                 yield (
                     path,
-                    f"{cidr} is reserved ({what}), so that nobody comes from there over the internet; write the "
-                    "address that you go out with (curl https://checkip.amazonaws.com), or remove this: in the VPC and "
-                    "what is connected to it the private endpoint is always on",
+                    f"{cidr} is reserved ({what}) and never a client's address on the internet; use your public "
+                    "address (curl https://checkip.amazonaws.com), or remove this and use the private endpoint, which "
+                    "is always on",
                 )
 
 
@@ -328,14 +328,14 @@ def _reserved_cidr(context: Context) -> Iterator[Breach]:
 def _too_many_cidrs(context: Context) -> Iterator[Breach]:
     count, most = len(context.strategy.cluster.endpoint.public_cidrs), facts.eks()["public_access_cidrs"]["most"]
     if count > most:
-        yield _PUBLIC_CIDRS, f"EKS takes {most} networks, {count} are listed; join neighbours to larger ones"
+        yield _PUBLIC_CIDRS, f"must have at most {most} networks, got {count}; merge adjacent ones into larger ones"
 
 
 @warning("ENDPOINT_CIDR_OVERLAP")
 def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
     given = [IPv4Network(cidr) for cidr in context.strategy.cluster.endpoint.public_cidrs]
     for index, cidr in enumerate(given):
-        # ENDPOINT_OPEN is about 0.0.0.0/0.
+        # ENDPOINT_OPEN covers 0.0.0.0/0.
         around = [
             other
             for place, other in enumerate(given)
@@ -343,7 +343,7 @@ def _overlapping_cidrs(context: Context) -> Iterator[Breach]:
         ]
         if around:
             path = field_paths.item(_PUBLIC_CIDRS, index)
-            yield path, f"{around[0]} is listed too and holds {cidr}; remove one of them"
+            yield path, f"{around[0]} is also listed and contains {cidr}; remove one of them"
 
 
 # --- addresses
@@ -357,7 +357,7 @@ def _nodes_do_not_fit(context: Context) -> Iterator[Breach]:
         remedy = _remedy(context, budget, budget.own, pods=False)
         yield (
             _path(context, budget, groups),
-            f"{_subnet(budget)}; at max they take {_sum(budget, taken)} = {budget.own}: {remedy}",
+            f"{_subnet(budget)}, but at max the nodes need {_sum(budget, taken)} = {budget.own}; {remedy}",
         )
 
 
@@ -367,14 +367,14 @@ def _pods_do_not_fit(context: Context) -> Iterator[Breach]:
         taken = [f"{_nodes(each)} x ({each.own} + {each.pods} for pods)" for each in budget.shares]
         yield (
             _path(context, budget, budget.shares),
-            f"{_subnet(budget)}; groups and pools at their most take {_sum(budget, taken)} = {budget.total} (pods get "
-            f"/28 prefixes, and one is kept free), and then pods stay in ContainerCreating: "
+            f"{_subnet(budget)}, but at their maximum size groups and pools need {_sum(budget, taken)} = "
+            f"{budget.total} (pods get /28 prefixes, with one kept free), so some pods stay in ContainerCreating; "
             f"{_remedy(context, budget, budget.total, pods=True)}",
         )
 
 
 def _fullest(context: Context, *, own: bool) -> Iterator[SubnetBudget]:
-    """The subnet of each kind that lacks most addresses, for the nodes alone or for their pods too."""
+    """Yield the subnet of each kind that lacks most addresses, for the nodes alone or for nodes and pods."""
     if not context.region_known:
         return
     for role in (SubnetRole.PRIVATE, SubnetRole.POD):
@@ -403,7 +403,7 @@ _SHARES = 5
 
 
 def _path(context: Context, budget: SubnetBudget, shares: tuple[Share, ...] | list[Share]) -> str:
-    """Path of the network's CIDR if the strategy states it, else of the size of the largest share."""
+    """Return the path of the network's CIDR if the strategy states it, otherwise of the size of the largest share."""
     field = "pod_cidr" if budget.role is SubnetRole.POD else "cidr"
     if field in context.strategy.network.model_fields_set or not shares:
         return f"network.{field}"
@@ -417,5 +417,5 @@ def _remedy(context: Context, budget: SubnetBudget, needed: int, *, pods: bool) 
     larger = wider(given, needed, budget.cidr)
     ways = [f"use network.{'pod_cidr' if of_pods else 'cidr'}: {larger}"] if larger else []
     if pods and network.pod_cidr is None:
-        ways.append("give pods addresses of their own (network.pod_cidr: 100.64.0.0/16)")
-    return ", ".join([*ways, "or lower what is at most"]) if ways else "lower what is at most, or use more zones"
+        ways.append("give pods their own addresses (network.pod_cidr: 100.64.0.0/16)")
+    return ", ".join([*ways, "or lower maximum sizes"]) if ways else "lower maximum sizes, or use more zones"

@@ -1,6 +1,6 @@
 """Rules about Karpenter's node pools: hardware, limits, capacity, disruption, labels and tags.
 
-Rules that node groups share are in ``hardware`` and ``cluster``, under one code for both.
+``hardware`` and ``cluster`` have the rules shared with node groups, with one code for both.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def _family_unknown(context: Context) -> Iterator[Breach]:
         for path, family in field_paths.items(node_path(pool, "instance_families"), pool.instance_families):
             if family not in families:
                 hint = did_you_mean(family, families, "see 'eks-hardware instances'")
-                yield path, f"no instance family is called {family!r}; {hint}"
+                yield path, f"{family!r} is not a known instance family; {hint}"
 
 
 @warning("POOL_TYPE_NOT_OFFERED")
 def _type_not_offered(context: Context) -> Iterator[Breach]:
     for node, path, kind in not_offered(context):
         if isinstance(node, NodePoolSpec) and any_offered(context, node):
-            yield path, f"{nowhere_near(context, kind)}; Karpenter takes the pool's other types"
+            yield path, f"{nowhere_near(context, kind)}; Karpenter uses the pool's other types"
 
 
 @error("POOL_ACCELERATOR_UNKNOWN")
@@ -63,7 +63,7 @@ def _accelerator_unknown(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         if pool.accelerator and not candidates(pool, context.catalogue):
             hint = did_you_mean(pool.accelerator, context.catalogue.accelerators)
-            yield node_path(pool, "accelerator"), f"no accelerator is called {pool.accelerator!r}; {hint}"
+            yield node_path(pool, "accelerator"), f"{pool.accelerator!r} is not a known accelerator; {hint}"
 
 
 @error("POOL_SIZE_UNKNOWN")
@@ -77,12 +77,12 @@ def _size_unknown(context: Context) -> Iterator[Breach]:
 
 
 def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType]) -> str:
-    """Why types are not among the pool's, by reason: ``p5.4xlarge: no EFA``."""
+    """Return why types are not in the pool, by reason: ``p5.4xlarge: no EFA``."""
     by_reason: dict[str, list[str]] = {}
     for kind in kinds:
         if reason := left_out(pool, kind, context.strategy.region, context.catalogue):
             by_reason.setdefault(reason, []).append(kind.name)
-    # The size is named as a reason only if there is no other.
+    # The size is given as a reason only if there is no other.
     reasons = {reason: names for reason, names in by_reason.items() if reason != "another size"} or by_reason
     return "; ".join(f"{several(names)}: {reason}" for reason, names in reasons.items())
 
@@ -91,12 +91,12 @@ def _left_out(context: Context, pool: NodePoolSpec, kinds: Sequence[InstanceType
 def _no_type(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         kinds = candidates(pool, context.catalogue)
-        # If the size is unknown, POOL_SIZE_UNKNOWN says so.
+        # POOL_SIZE_UNKNOWN reports unknown sizes.
         sized = [kind for kind in kinds if not pool.instance_sizes or kind.size in pool.instance_sizes]
         if context.region_known and sized and not context.pool_types(pool):
             yield (
                 node_path(pool, hardware_field(pool)),
-                f"no instance type is left: {_left_out(context, pool, sized)}; choose other hardware or another region",
+                f"no instance type matches: {_left_out(context, pool, sized)}; choose other hardware or another region",
             )
 
 
@@ -117,8 +117,8 @@ def _type_unsupported(context: Context) -> Iterator[Breach]:
             if not known_to_karpenter(kind):
                 yield (
                     path,
-                    f"Karpenter does not know the accelerators of {kind.name}, and would give its nodes an image "
-                    "without their driver; use a node group",
+                    f"Karpenter does not recognize the accelerators of {kind.name} and would use an image without "
+                    "their driver; use a node group",
                 )
 
 
@@ -143,12 +143,12 @@ _COUNTED = ("nodes", "nvidia.com/gpu", "aws.amazon.com/neuron")
 
 
 def _negative(given: str | int) -> bool:
-    # A quantity that is written as text has no sign.
+    # A quantity that is written as text is never negative.
     return isinstance(given, int) and given < 0
 
 
 def _needs(kind: InstanceType) -> dict[str, float]:
-    """What one node of a type takes of its pool's limits, in the units of the strategy."""
+    """Return how much of its pool's limits one node of a type uses, in the units of the strategy."""
     overhead = facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]
     needs = {resource: float(count) for resource, count in node_capacity(kind).items()}
     return {**needs, "memory": needs["memory"] * (1 - overhead)}
@@ -164,19 +164,19 @@ def _limit_missing(context: Context) -> Iterator[Breach]:
         fix = f"add for example {counted}: {max(int(each.get(counted, 0)) for each in needs.values())}"
         bounds = [resource for resource in pool.limits if any(resource in each for each in needs.values())]
         if not bounds:
-            yield node_path(pool, "limits"), f"without a limit the pool grows as far as the account's quota; {fix}"
+            yield node_path(pool, "limits"), f"without a limit, the pool can grow to the account's quota; {fix}"
         elif "/" in counted and not {counted, "nodes"} & set(bounds):
             most, name = max((_allowed(each, pool.limits, counted), name) for name, each in needs.items())
             allowed = f" (up to {most} with {name})" if most else ""
             yield (
                 node_path(pool, "limits"),
-                f"{' and '.join(bounds)} {'bounds' if len(bounds) == 1 else 'bound'} the number of {counted} only "
+                f"{' and '.join(bounds)} {'limits' if len(bounds) == 1 else 'limit'} the number of {counted} only "
                 f"indirectly{allowed}; {fix}",
             )
 
 
 def _allowed(needs: Mapping[str, float], limits: Mapping[Any, str | int], counted: str) -> int:
-    """How much of a resource nodes of one type have within the limits on other resources; 0 if no limit applies."""
+    """Return how much of a resource nodes of one type can have within the other limits; 0 without such limits."""
     if any(map(_negative, limits.values())):
         return 0
     nodes = [float(amount(given)) // needs[resource] for resource, given in limits.items() if resource in needs]
@@ -197,10 +197,13 @@ def _limit_quantity(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for resource, given in pool.limits.items():
             if _negative(given):
-                yield limit_path(pool, resource), f"{given} is below zero; give the most that all nodes may have"
+                yield (
+                    limit_path(pool, resource),
+                    f"must be at least 0, got {given}; set a total for all nodes",
+                )
             elif resource in _COUNTED and not str(given).isdigit():
                 whole = max(1, round(amount(given)))
-                yield limit_path(pool, resource), f"{given} is no whole number of {resource}; write for example {whole}"
+                yield limit_path(pool, resource), f"must be a whole number, got {given}; write for example {whole}"
 
 
 @error("POOL_LIMIT_SMALL")
@@ -218,11 +221,11 @@ def _limit_small(context: Context) -> Iterator[Breach]:
             smallest = next(name for name, each in needs.items() if each.get(resource, 0.0) == least[resource])
             yield (
                 limit_path(pool, resource),
-                f"this is less than one node has: {smallest} has {_shown(resource, least[resource])}; raise it, or "
-                "choose smaller types",
+                f"must be at least {_shown(resource, least[resource])}, enough for one {smallest}; raise it, or choose "
+                "smaller types",
             )
         if not alone:
-            yield node_path(pool, "limits"), "no type of the pool fits within all these limits at once; raise them"
+            yield node_path(pool, "limits"), "no type of the pool fits within all these limits; raise them"
 
 
 def _fits(needs: Mapping[str, float], limits: Mapping[str, float]) -> bool:
@@ -237,7 +240,7 @@ def _shown(resource: str, number: float) -> str:
 
 
 def _sold(kind: InstanceType, capacity: str) -> bool:
-    # A reservation may be shared from elsewhere.
+    # Another account may share a reservation of types that are not on sale.
     return capacity == "reserved" or CAPACITY[capacity].usage_class in kind.usage_classes
 
 
@@ -248,7 +251,7 @@ def _capacity_unsold(context: Context) -> Iterator[Breach]:
         for path, capacity in field_paths.items(node_path(pool, "capacity"), pool.capacity):
             if kinds and not any(_sold(kind, capacity) for kind in kinds):
                 ways = sorted({way for kind in kinds for way in kind.usage_classes})
-                yield path, f"no type of the pool can be bought as {capacity}; they are sold as {', '.join(ways)}"
+                yield path, f"EC2 does not sell the pool's types as {capacity}; use {' or '.join(ways)}"
 
 
 @warning("POOL_TYPE_UNSOLD")
@@ -260,7 +263,7 @@ def _type_unsold(context: Context) -> Iterator[Breach]:
             if sold and kind not in sold and not kind.withdrawn:
                 yield (
                     path,
-                    f"{kind.name} is sold as {', '.join(kind.usage_classes)}, so that this pool never makes one; "
+                    f"EC2 sells {kind.name} as {' or '.join(kind.usage_classes)}, so this pool never launches one; "
                     "remove it, or add a capacity",
                 )
 
@@ -276,14 +279,15 @@ def _reservation_zone(context: Context) -> Iterator[Breach]:
             if pool.zones and reservation.zone and reservation.zone not in pool.zones:
                 yield (
                     f"{path}.zone",
-                    f"{reservation.zone} is not among the pool's zones ({', '.join(pool.zones)}), so that the "
-                    "reservation is never used; add the zone, or remove 'zones'",
+                    f"{reservation.zone} is not one of the pool's zones ({', '.join(pool.zones)}), so the reservation "
+                    "is never used; add the zone, or remove 'zones'",
                 )
-        # Otherwise the first zone that offers the type would be taken.
+        # Otherwise the pool would use the first zone that offers the type.
         if pool.efa and pool.reservations and not (pool.zones or any(each.zone for each in pool.reservations)):
             yield (
                 node_path(pool, "reservations[0]"),
-                "with EFA all nodes are in one zone, and tags do not say in which the reservation is; give its zone",
+                "with EFA all nodes are in one zone, and tags do not say which zone the reservation is in; add its "
+                "zone",
             )
 
 
@@ -293,10 +297,10 @@ def _reservation_tags(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for path, reservation in _reservations(pool):
             if len(reservation.tags) > most:
-                yield f"{path}.tags", f"Karpenter looks at {most} tags at most, and {len(reservation.tags)} are given"
+                yield f"{path}.tags", f"must have at most {most} tags for Karpenter, got {len(reservation.tags)}"
             for key, value in reservation.tags.items():
                 if not value:
-                    yield f"{path}.tags[{key}]", "an empty value is refused by Karpenter; give the tag's value"
+                    yield f"{path}.tags[{key}]", "Karpenter rejects an empty value; add the tag's value"
 
 
 @error("POOL_RESERVATION_DUPLICATE")
@@ -307,15 +311,16 @@ def _reservation_duplicate(context: Context) -> Iterator[Breach]:
         for path, reservation in _reservations(pool):
             if reservation.id is None:
                 continue
-            # Two pools may share a reservation.
+            # Several pools can use one reservation.
             where, zone = first.setdefault(reservation.id, (pool.name, reservation.zone))
             if zone != reservation.zone:
                 yield (
                     f"{path}.zone",
-                    f"a reservation is in one zone, and {reservation.id} is in {zone} in pool {where}; correct one",
+                    f"a reservation is in one zone, but pool {where} has {reservation.id} in {zone}; correct one of "
+                    "them",
                 )
             elif reservation.id in listed:
-                yield f"{path}.id", f"{reservation.id} is listed twice; remove one"
+                yield f"{path}.id", f"{reservation.id} is listed twice; remove one of them"
             listed.add(reservation.id)
 
 
@@ -327,9 +332,8 @@ def _reservation_types(context: Context) -> Iterator[Breach]:
         if only_reserved and all(each.id for each in pool.reservations) and len(kinds) > len(pool.reservations):
             yield (
                 node_path(pool, hardware_field(pool)),
-                f"a reservation holds one instance type, and {len(pool.reservations)} "
-                f"{'is' if len(pool.reservations) == 1 else 'are'} listed for {len(kinds)} types; keep those that "
-                "are reserved, list a reservation for each, or add on-demand",
+                f"a reservation is for one instance type, but the pool has {len(pool.reservations)} for {len(kinds)} "
+                "types; keep only the reserved types, list a reservation for each, or add on-demand",
             )
 
 
@@ -346,21 +350,22 @@ def _disruption(context: Context) -> Iterator[Breach]:
         if pool.disruption.consolidation == _UNDERUTILIZED:
             yield (
                 node_path(pool, "disruption.consolidation"),
-                "a job that runs on a node that is not full is stopped and loses what it did since its last "
-                "checkpoint; use when-empty",
+                "Karpenter stops jobs on nodes that are not full, and they lose their work since the last checkpoint; "
+                "use when-empty",
             )
         if pool.disruption.expire_after not in (None, "never"):
             yield (
                 node_path(pool, "disruption.expire_after"),
-                f"after {pool.disruption.expire_after} a node goes whatever runs on it, budgets or not; use never",
+                f"Karpenter removes a node after {pool.disruption.expire_after}, even if a job runs and budgets forbid "
+                "it; use never",
             )
         if pool.disruption.termination_grace_period:
             yield (
                 node_path(pool, "disruption.termination_grace_period"),
-                f"with this a node that drifted goes although its pods are marked do-not-disrupt, and they are killed "
-                f"after {pool.disruption.termination_grace_period}; remove it",
+                "Karpenter removes drifted nodes even if their pods are marked do-not-disrupt, and kills the pods "
+                f"after {pool.disruption.termination_grace_period}; remove this",
             )
-        # A budget with a schedule leaves time for maintenance on purpose.
+        # A budget with a schedule allows maintenance on purpose.
         busy = ("Drifted", *(("Underutilized",) if pool.disruption.consolidation == _UNDERUTILIZED else ()))
         held = {
             reason
@@ -372,8 +377,8 @@ def _disruption(context: Context) -> Iterator[Breach]:
         if pool.disruption.budgets is not None and loose:
             yield (
                 node_path(pool, "disruption.budgets"),
-                f"these budgets stand in place of the derived ones and let nodes go that work ({', '.join(loose)}); "
-                "add {nodes: '0', reasons: [Underutilized, Drifted]}",
+                f"these budgets replace the derived ones, so Karpenter may remove busy nodes ({', '.join(loose)}); add "
+                "{nodes: '0', reasons: [Underutilized, Drifted]}",
             )
 
 
@@ -384,7 +389,7 @@ def _labels(context: Context) -> Iterator[Breach]:
     for pool in context.pools:
         for key in pool.labels:
             if key in keys or in_domain(key, fact["restricted_domains"]):
-                yield label_path(pool, key), f"Karpenter sets {key} itself, or refuses it; use a key of your own domain"
+                yield label_path(pool, key), f"Karpenter sets or rejects {key}; use a key in your own domain"
 
 
 @error("POOL_TAG_RESTRICTED")
@@ -395,7 +400,7 @@ def _pool_tags(context: Context) -> Iterator[Breach]:
     for path, tags in given:
         for key in tags:
             if key in fact["restricted"] or key.startswith(tuple(fact["restricted_prefixes"])):
-                yield field_paths.item(path, key), f"Karpenter sets {key} itself, and refuses it here; use another key"
+                yield field_paths.item(path, key), f"Karpenter sets {key} itself and rejects it here; use another key"
 
 
 @error("POOL_BUDGET_SCHEDULE")

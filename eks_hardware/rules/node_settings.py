@@ -39,13 +39,13 @@ def _addresses(context: Context) -> Iterator[Breach]:
             for kind in context.types(node)
             if (addresses := pod_addresses(kind, efa=node.efa, custom_networking=custom)) is not None
         }
-        # If there is none, POD_NETWORK_NO_INTERFACE says so.
+        # POD_NETWORK_NO_INTERFACE reports types without one.
         if given is not None and room and 2 < min(room.values()) < given:
             smallest = min(room, key=lambda name: room[name])
             yield (
                 node_path(node, "kubelet.max_pods"),
-                f"{smallest} has addresses for {room[smallest]} pods, with prefixes; the others of {given} stay in "
-                f"ContainerCreating; set at most {room[smallest]}",
+                f"{smallest} has addresses for {room[smallest]} pods (with prefixes), got {given}, and the other pods "
+                f"stay in ContainerCreating; set at most {room[smallest]}",
             )
 
 
@@ -57,8 +57,8 @@ def _recommended(context: Context) -> Iterator[Breach]:
             small = next(kind for kind in kinds if recommended_pods(kind) == most)
             yield (
                 node_path(node, "kubelet.max_pods"),
-                f"EKS goes no further than {most} pods on a node with {small.vcpus} vCPUs such as {small.name}: "
-                f"beyond that kubelet and the network plugin may not keep up; set at most {most}",
+                f"EKS recommends at most {most} pods on a node with {small.vcpus} vCPUs such as {small.name}, because "
+                f"the kubelet and the network plugin may not handle more; set at most {most}",
             )
 
 
@@ -81,8 +81,8 @@ def _reserved_labels(context: Context) -> Iterator[Breach]:
         if taken or key in fact["set_by_kubernetes"]:
             yield (
                 path,
-                f"EKS refuses {key}, or kubelet does not start with it and the node never joins; use a domain of your "
-                f"own, or {' or '.join(fact['allowed_domains'])}",
+                f"EKS rejects {key}, or the kubelet does not start with it and the node never joins; use your own "
+                f"domain, or {' or '.join(fact['allowed_domains'])}",
             )
 
 
@@ -94,11 +94,11 @@ def _label_limit(context: Context) -> Iterator[Breach]:
             if len(key) > longest:
                 yield (
                     label_path(group, key),
-                    f"the EKS API takes keys of {longest} characters, with their domain, and this has {len(key)}; "
-                    "use a shorter one",
+                    f"the key must have at most {longest} characters with its domain (EKS API), got {len(key)}; use a "
+                    "shorter one",
                 )
             if not value:
-                yield label_path(group, key), "the EKS API takes no label without a value; give it one, such as 'true'"
+                yield label_path(group, key), "the EKS API requires a value for each label; add one, such as 'true'"
 
 
 @error("LABEL_SHARING")
@@ -113,8 +113,7 @@ def _label_sharing(context: Context) -> Iterator[Breach]:
             if node.labels.get(key, value) != value:
                 yield (
                     label_path(node, key),
-                    f"by this label the node finds how its GPUs are shared, and for gpu_sharing it is {value!r}; "
-                    "remove it",
+                    f"the node reads its GPU sharing from this label, and gpu_sharing sets it to {value!r}; remove it",
                 )
 
 
@@ -122,7 +121,7 @@ def _label_sharing(context: Context) -> Iterator[Breach]:
 
 
 def _images_volume(node: Node, kinds: tuple[InstanceType, ...]) -> BlockDevice:
-    """The volume that container images are on."""
+    """Return the volume with the container images."""
     return block_devices(node, kinds[0].hardware, bottlerocket=ami_family(node) == "bottlerocket")[-1]
 
 
@@ -136,8 +135,8 @@ def _iops(context: Context) -> Iterator[Breach]:
             if volume.iops is not None and volume.iops > most:
                 yield (
                     node_path(node, "disk.iops"),
-                    f"{volume.volume_type} has {per_gib} IOPS for a GiB at most, {most} for the {volume.size_gib} GiB "
-                    f"here; set size_gib to {-(-volume.iops // per_gib)}, or iops to {most}",
+                    f"{volume.volume_type} supports at most {per_gib} IOPS per GiB, which is {most} for "
+                    f"{volume.size_gib} GiB; set size_gib to {-(-volume.iops // per_gib)}, or iops to {most}",
                 )
 
 
@@ -148,13 +147,13 @@ def _small(context: Context) -> Iterator[Breach]:
         kinds, size = context.types(node), node.disk.size_gib
         if size is None or size >= least or not kinds or kinds[0].hardware is Hardware.CPU:
             continue
-        # Then images are on the local disks.
+        # Images are on the local disks then.
         if instance_store(node, kinds) == "raid0" and all(kind.instance_store for kind in kinds):
             continue
         yield (
             node_path(node, "disk.size_gib"),
-            f"images with CUDA or Neuron take 10 to 30 GB each, and kubelet evicts pods when {size} GiB are nearly "
-            f"full; take {least} or more, the default is 200",
+            f"images with CUDA or Neuron take 10 to 30 GB each, and the kubelet evicts pods when {size} GiB are nearly "
+            f"full; use {least} or more (the default is 200)",
         )
 
 
@@ -166,10 +165,10 @@ def _no_disks(context: Context) -> Iterator[Breach]:
         if node.instance_store in ("raid0", "mount") and without:
             verb = "has" if len(without) == 1 else "have"
             none = len(without) == len(kinds)
-            rest = "remove this line" if none else "other nodes have them, so that pods cannot rely on it"
+            rest = "remove this line" if none else "other nodes have them, so pods cannot rely on local disks"
             yield (
                 node_path(node, "instance_store"),
-                f"{type_names(without)} {verb} no local disks, and this has no effect there; {rest}",
+                f"{type_names(without)} {verb} no local disks, so this has no effect there; {rest}",
             )
 
 
@@ -182,8 +181,8 @@ def _imds(context: Context) -> Iterator[Breach]:
         if node.pods_use_imds:
             yield (
                 node_path(node, "pods_use_imds"),
-                "with a hop limit of 2 every pod reads the credentials of the node's role, which can pull all images "
-                "and change network interfaces; use Pod Identity, and remove this line",
+                "with a hop limit of 2, every pod can read the credentials of the node's role, which can pull all "
+                "images and change network interfaces; use Pod Identity, and remove this line",
             )
 
 
@@ -200,8 +199,8 @@ def _kubelet_reserved(context: Context) -> Iterator[Breach]:
                 largest = max(parts, key=lambda field: amount(parts[field]))
                 yield (
                     node_path(node, f"kubelet.{largest}.{resource}"),
-                    f"{' and '.join(parts.values())} are kept of {has} on {smallest.name}: kubelet does not start, or "
-                    "leaves nothing for pods; keep less",
+                    f"{' and '.join(parts.values())} of {has} on {smallest.name} are reserved, so the kubelet does not "
+                    "start, or leaves nothing for pods; reserve less",
                 )
 
 

@@ -1,4 +1,4 @@
-"""Rules about pools and groups that are too much alike: the same pods may land in either."""
+"""Rules about pools and groups that match the same pods."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eks_hardware.suggestions import several
 
 @dataclass(frozen=True)
 class _Place:
-    """A group or pool as its pods see it; ``for_whom`` tells them apart: workload, labels and taints."""
+    """A group or pool from the view of its pods; ``for_whom`` (workload, labels, taints) distinguishes places."""
 
     node: Node
     types: frozenset[str]
@@ -29,7 +29,7 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
     for node in nodes:
         if kinds := context.types(node):
             there = zones.zones_of(context.demand(node), choice, region, context.catalogue)
-            # PreferNoSchedule keeps no pod off.
+            # PreferNoSchedule does not keep pods off.
             hard = [each for each in taints(node, kinds[0].hardware) if keeps_pods_off(each.effect)]
             keeps_off = frozenset((each.key, each.value, each.effect) for each in hard)
             for_whom = (node.purpose, frozenset(node.labels.items()), keeps_off)
@@ -38,16 +38,16 @@ def _places(context: Context, nodes: Iterable[Node]) -> list[_Place]:
 
 
 def _alike(one: _Place, other: _Place) -> frozenset[str]:
-    """Types on which the same pods may land in both; none where taints, labels, weights or zones tell them apart."""
+    """Return the types on which the same pods fit both; none if taints, labels, weights or zones differ."""
     weights = {each.node.weight for each in (one, other) if isinstance(each.node, NodePoolSpec)}
     apart = one.for_whom != other.for_whom or one.zones.isdisjoint(other.zones) or len(weights) > 1
     return frozenset() if apart else one.types & other.types
 
 
 def _resource(node: Node) -> str:
-    """How pods get the node's GPUs: whole, shared, or under another resource name.
+    """Return how pods get the node's GPUs: whole, shared, or under another resource name.
 
-    MIG counts as shared on AL2023 too: until they are cut, such a node has whole GPUs.
+    MIG counts as shared on AL2023 too, although such a node has whole GPUs until they are partitioned.
     """
     sharing = node.gpu_sharing
     if sharing is None:
@@ -56,7 +56,7 @@ def _resource(node: Node) -> str:
 
 
 def _difference(one: Node, other: Node) -> str:
-    """A difference between two nodes of one type that matters to pods; empty if there is none."""
+    """Return a difference between two nodes of one type that matters to pods; empty if there is none."""
     if {_resource(one), _resource(other)} == {"whole", "shared"}:
         return _SHARING
     return _EFA if one.efa != other.efa else ""
@@ -78,13 +78,13 @@ def _overlap(context: Context) -> Iterator[Breach]:
             types = sorted(frozenset[str]().union(*shared.values()))
             yield (
                 node_path(place.node, hardware_field(place.node)),
-                f"{_makes(list(shared))} {several(types)} for the same pods, and Karpenter takes either; give one of "
+                f"{_makes(list(shared))} {several(types)} for the same pods, so Karpenter may use either; give one of "
                 "them a weight, a taint or a label",
             )
 
 
 def _makes(names: list[str]) -> str:
-    return f"pool {names[0]} makes" if len(names) == 1 else f"pools {several(names)} make"
+    return f"pool {names[0]} creates" if len(names) == 1 else f"pools {several(names)} create"
 
 
 @error("POOL_OVERLAP_UNLIKE")
@@ -92,8 +92,8 @@ def _overlap_unlike(context: Context) -> Iterator[Breach]:
     for path, same in _that_differ(context, _SHARING):
         yield (
             path,
-            f"{same}, and GPUs are whole in one of the two and shared in the other: what a pod gets would be chance; "
-            "give one of them a taint or a label",
+            f"{same}, but GPUs are whole in one and shared in the other, so a pod may get either; give one of them a "
+            "taint or a label",
         )
 
 
@@ -102,15 +102,15 @@ def _overlap_efa(context: Context) -> Iterator[Breach]:
     for path, same in _that_differ(context, _EFA):
         yield (
             path,
-            f"{same}, and one of the two has EFA: pods that do not ask for vpc.amazonaws.com/efa may land on either, "
-            "and fill the nodes that have it; give one of them a taint or a label",
+            f"{same}, but only one has EFA, so pods that do not request vpc.amazonaws.com/efa may fill the nodes with "
+            "EFA; give one of them a taint or a label",
         )
 
 
 def _that_differ(context: Context, difference: str) -> Iterator[tuple[str, str]]:
-    """Pools that take the same pods on the same types as a group or pool before them, but differ in one way.
+    """Yield pools that match the same pods and types as an earlier group or pool, but differ in one way.
 
-    Yields the path of the pool's hardware, and what is the same, as the beginning of a message.
+    Each item is the path of the pool's hardware, and the start of the message.
     """
     groups, pools = _places(context, context.strategy.node_groups), _places(context, context.pools)
     for index, place in enumerate(pools):
@@ -120,5 +120,5 @@ def _that_differ(context: Context, difference: str) -> Iterator[tuple[str, str]]
                     node_path(place.node, hardware_field(place.node)),
                     f"{noun(other.node)} {other.node.name} has {several(sorted(types))} for the same pods",
                 )
-                # One at a time: the same taint or label parts it from the others.
+                # One at a time: the same taint or label also separates it from the others.
                 break

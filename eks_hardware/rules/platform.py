@@ -1,4 +1,4 @@
-"""Rules about what runs on the cluster: autoscalers, job queues, teams, and the way out to AWS."""
+"""Rules about services on the cluster: autoscalers, job queues, teams, and access to AWS APIs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def _both(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and context.strategy.karpenter:
         yield (
             _AUTOSCALER_PATH,
-            "Karpenter and Cluster Autoscaler may both make nodes for the same pending pods, and the spare ones are "
-            "paid for until they are removed; once a migration is over remove this line, or the karpenter section",
+            "Karpenter and Cluster Autoscaler may both launch nodes for the same pending pods, and the extra nodes "
+            "cost money until removed; after a migration, remove this line or the karpenter section",
         )
 
 
@@ -40,8 +40,8 @@ def _no_group(context: Context) -> Iterator[Breach]:
     if context.strategy.kubernetes.cluster_autoscaler and not _autoscaled(context):
         yield (
             _AUTOSCALER_PATH,
-            "no node group has scaling.autoscaled: true, so that it runs for nothing: a group of fixed size it cannot "
-            "change, and the next apply sets any other back; set it on a group, or remove this line",
+            "no node group has scaling.autoscaled: true, so Cluster Autoscaler has no effect (it cannot change fixed "
+            "sizes, and an apply resets the others); set it on a group, or remove this line",
         )
 
 
@@ -51,8 +51,8 @@ def _missing(context: Context) -> Iterator[Breach]:
         for group in _autoscaled(context):
             yield (
                 node_path(group, "scaling.autoscaled"),
-                "nothing of this strategy scales the group (Karpenter makes nodes of its own); set "
-                "kubernetes.cluster_autoscaler: true, or run an autoscaler of your own",
+                "nothing in this strategy scales the group (Karpenter launches its own nodes); set "
+                "kubernetes.cluster_autoscaler: true, or run your own autoscaler",
             )
 
 
@@ -65,8 +65,8 @@ def _takes(context: Context) -> Iterator[Breach]:
         if not scaling.autoscaled and scaling.min < scaling.max:
             yield (
                 node_path(group, "scaling"),
-                "EKS marks every node group for Cluster Autoscaler, and the next apply sets back what it did; add "
-                "autoscaled: true, or make min and max the same",
+                "EKS tags every node group for Cluster Autoscaler, and the next apply resets the sizes that it set; "
+                "add autoscaled: true, or set min and max to the same number",
             )
 
 
@@ -80,8 +80,8 @@ def _version(context: Context) -> Iterator[Breach]:
     if not (isinstance(image, dict) and image.get("tag")):
         yield (
             _AUTOSCALER_PATH,
-            f"it simulates the scheduler of its own Kubernetes minor, and no release is known for {version}; name one "
-            "in kubernetes.charts.cluster-autoscaler.values.image.tag",
+            f"Cluster Autoscaler must match the Kubernetes minor version, and no release for {version} is recorded; "
+            "set one in kubernetes.charts.cluster-autoscaler.values.image.tag",
         )
 
 
@@ -95,9 +95,12 @@ def _no_nodes(context: Context) -> Iterator[Breach]:
         for node in context.nodes
         if node.purpose != "system" and any(kind.hardware is not Hardware.OTHER for kind in context.types(node))
     ]
-    # Unknown types are reported by another rule.
+    # Another rule reports unknown types.
     if context.strategy.kubernetes.kueue and not usable and all(context.types(node) for node in context.nodes):
-        yield "kubernetes.kueue", "jobs get no queue: every group is a system group; add a group or pool for them"
+        yield (
+            "kubernetes.kueue",
+            "jobs have no queue, because every group is a system group; add a group or pool for them",
+        )
 
 
 @error("KUEUE_TAINTS")
@@ -109,8 +112,8 @@ def _taints(context: Context) -> Iterator[Breach]:
         if len(hard) > _FLAVOR_TAINTS:
             yield (
                 node_path(node, "taints"),
-                f"Kueue refuses a flavor with more than {_FLAVOR_TAINTS} taints, and {len(hard)} are given; keep "
-                f"{_FLAVOR_TAINTS}, or make some PreferNoSchedule",
+                f"Kueue allows at most {_FLAVOR_TAINTS} taints per flavor, got {len(hard)}; keep {_FLAVOR_TAINTS}, or "
+                "change some to PreferNoSchedule",
             )
 
 
@@ -137,9 +140,9 @@ def _reserved(context: Context) -> Iterator[Breach]:
         installed.add(context.strategy.karpenter.namespace)
     for team in context.strategy.kubernetes.teams:
         if team.name in _RESERVED or team.name.startswith("kube-"):
-            yield _team_path(team, "name"), f"{team.name!r} belongs to Kubernetes; choose another name"
+            yield _team_path(team, "name"), f"{team.name!r} is reserved for Kubernetes; choose another name"
         elif team.name in installed:
-            yield _team_path(team, "name"), f"charts of this strategy run in {team.name!r}; choose another name"
+            yield _team_path(team, "name"), f"charts of this strategy use namespace {team.name!r}; choose another name"
 
 
 @warning("TEAM_QUOTA_UNUSED")
@@ -150,17 +153,17 @@ def _unused(context: Context) -> Iterator[Breach]:
             if "/" not in resource or resource in there:
                 continue
             domain = resource.partition("/")[0]
-            # The name of a GPU's resource depends on how GPUs are shared.
+            # The resource name of a GPU depends on the sharing mode.
             others = sorted(each for each in there - set(team.quota) if each.partition("/")[0] == domain)
-            what = f"its nodes call it {' and '.join(others)}" if others else "remove the line"
+            what = f"its nodes have {' and '.join(others)}" if others else "remove this line"
             yield (
                 _quota_path(team, resource),
-                f"no node of this strategy advertises {resource}, so that this limits nothing; {what}",
+                f"no node of this strategy advertises {resource}, so this has no effect; {what}",
             )
 
 
 def _advertised(context: Context, node: NodeGroupSpec | NodePoolSpec) -> set[str]:
-    """Extended resources of the nodes of a group or pool."""
+    """Return the extended resources of the nodes of a group or pool."""
     kinds = context.types(node)
     shares = gpu_shares(node, kinds, bottlerocket=ami_family(node) == "bottlerocket") if kinds else None
     return {
@@ -173,14 +176,14 @@ def _advertised(context: Context, node: NodeGroupSpec | NodePoolSpec) -> set[str
 @warning("TEAM_QUOTA_NO_DEFAULT")
 def _no_default(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
-        # A container without a request takes its limit as the request.
+        # A container without a request gets its limit as the request.
         given = {*team.container_defaults.requests, *team.container_defaults.limits}
         for resource in ("cpu", "memory"):
             if resource in team.quota and resource not in given:
                 yield (
                     _quota_path(team, resource),
-                    f"with a quota, a pod that does not say how much {resource} it asks for is refused; add "
-                    f"container_defaults: {{requests: {{{resource}: ...}}}}",
+                    f"with this quota, Kubernetes rejects pods without a {resource} request; add container_defaults: "
+                    f"{{requests: {{{resource}: ...}}}}",
                 )
 
 
@@ -193,12 +196,12 @@ def _limit_range(context: Context) -> Iterator[Breach]:
             if limit is not None and amount(request) > amount(limit):
                 yield (
                     _team_path(team, "container_defaults", "requests", resource),
-                    f"{request} is more than the limit of {limit}, and Kubernetes refuses such containers; raise the "
-                    "limit, or lower this",
+                    f"must be at most the limit of {limit}, got {request}, and Kubernetes rejects such containers; "
+                    "raise the limit, or lower this",
                 )
 
 
-# Counted in whole numbers.
+# Resources counted in whole numbers.
 _WHOLE = frozenset({"pods", "persistentvolumeclaims"})
 
 
@@ -207,17 +210,17 @@ def _quota_quantity(context: Context) -> Iterator[Breach]:
     for team in context.strategy.kubernetes.teams:
         for resource, given in team.quota.items():
             if isinstance(given, int) and given < 0:
-                yield _quota_path(team, resource), f"{given} is below zero; give the most that all pods may have"
+                yield _quota_path(team, resource), f"must be at least 0, got {given}; set a total for all pods"
             elif (resource in _WHOLE or "/" in resource) and amount(given).denominator != 1:
                 yield (
                     _quota_path(team, resource),
-                    f"{given} is no whole number of {resource}; write for example {max(1, round(amount(given)))}",
+                    f"must be a whole number, got {given}; write for example {max(1, round(amount(given)))}",
                 )
 
 
 # --- endpoints
 
-# Interface endpoints that a controller's own API calls go through if there is no other way out.
+# Interface endpoints that controllers need for their own API calls without another route out.
 _ENDPOINTS = {"cluster-autoscaler": "autoscaling", "aws-load-balancer-controller": "elasticloadbalancing"}
 
 
@@ -227,5 +230,8 @@ def _no_way_out(context: Context) -> Iterator[Breach]:
     if endpoints is None:
         return
     if keys := sorted(key for key in charts(context) & set(_ENDPOINTS) if _ENDPOINTS[key] not in endpoints):
-        calls = " and ".join(f"{key} calls {_ENDPOINTS[key]}" for key in keys)
-        yield "network.interface_endpoints", f"{calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}"
+        calls = " and ".join(f"{key} needs {_ENDPOINTS[key]}" for key in keys)
+        yield (
+            "network.interface_endpoints",
+            f"without a NAT gateway, {calls}; add {', '.join(_ENDPOINTS[key] for key in keys)}",
+        )

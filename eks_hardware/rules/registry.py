@@ -1,8 +1,7 @@
-"""What a rule is, and the list of all rules.
+"""The definition of a rule, and the list of all rules.
 
-A rule is a generator over a :class:`Context` that yields ``(path, message)`` for each place that breaks it. The
-decorator gives it a stable code and a severity. Its summary, the source of the fact behind it, and the reason are in
-``explained/*.yaml``, under its code.
+A rule is a generator over a :class:`Context` that yields ``(path, message)`` for each breach. The decorator gives it a
+stable code and a severity. ``explained/*.yaml`` has its summary, source and reason under the same code.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ Breach = tuple[str, str]
 """Path of the field at fault, and the message."""
 
 Node: TypeAlias = NodeGroupSpec | NodePoolSpec
-"""What has the settings of a node, and instance types."""
+"""A node group or node pool: node settings and instance types."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """What rules look at.
+    """The input of rules.
 
     Examples:
         >>> context = Context(strategy, load())
@@ -42,7 +41,7 @@ class Context:
     catalogue: Catalogue
     today: datetime.date = field(default_factory=datetime.date.today)
     warned: list[Breach] = field(default_factory=list)
-    """Code and path of every warning so far; whole for rules that come ``last``."""
+    """Code and path of every warning so far; complete for rules that run ``last``."""
     _types: dict[str, tuple[InstanceType, ...]] = field(default_factory=dict)
 
     @property
@@ -55,7 +54,7 @@ class Context:
         return (*self.strategy.node_groups, *self.pools)
 
     def types(self, node: Node) -> tuple[InstanceType, ...]:
-        """The known instance types of a group or pool; of a pool, those of its families too."""
+        """Return the known instance types of a group or pool, including those of a pool's families."""
         found = self._types.get(node.name)
         if found is None:
             chosen = self.pool_types(node) if isinstance(node, NodePoolSpec) else ()
@@ -64,13 +63,13 @@ class Context:
         return found
 
     def demand(self, node: Node) -> zones.Demand:
-        """What a group or pool asks of the zones."""
+        """Return the requirements of a group or pool for zones."""
         if isinstance(node, NodeGroupSpec):
             return zones.of_node_group(node)
         return zones.of_node_pool(node, self.pool_types(node))
 
     def zone_choice(self) -> zones.ZoneChoice:
-        """The zones of the network; only groups and pools whose types are all known take part."""
+        """Return the zones of the network; groups and pools with unknown types are left out."""
         return self._zone_choice
 
     @cached_property
@@ -87,11 +86,11 @@ class Context:
 
     @cached_property
     def budgets(self) -> tuple[SubnetBudget, ...]:
-        """The addresses that are taken from each subnet that the stack makes."""
+        """The addresses used in each subnet that the stack creates."""
         return strategy_budgets(self.strategy, self.catalogue)
 
     def pool_types(self, pool: NodePoolSpec) -> tuple[str, ...]:
-        """Names of the instance types that a pool can make; empty if a rule says why."""
+        """Return the names of the instance types that a pool can launch; empty if a rule reports why."""
         return self._types_of_pools[pool.name]
 
     @cached_property
@@ -100,7 +99,7 @@ class Context:
 
 
 class Watched:
-    """A strategy that remembers which of its sections were read."""
+    """A strategy that records which of its sections were read."""
 
     def __init__(self, strategy: Strategy) -> None:
         self._strategy = strategy
@@ -111,11 +110,11 @@ class Watched:
         return getattr(self._strategy, name)
 
     def context(self, catalogue: Catalogue, today: datetime.date) -> Context:
-        """What a rule looks at."""
+        """Return the input of a rule."""
         return _WatchedContext(cast(Strategy, self), catalogue, today)
 
     def node_pools(self) -> tuple[NodePoolSpec, ...]:
-        """The node pools, which are judged apart from the rest of Karpenter's section."""
+        """Return the node pools, which are checked separately from the rest of Karpenter's section."""
         self.read.add("karpenter.node_pools")
         return self._strategy.karpenter.node_pools if self._strategy.karpenter else ()
 
@@ -131,7 +130,7 @@ Check: TypeAlias = Callable[[Context], Iterator[Breach]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule; what is said about it is in :mod:`explanations`.
+    """A rule; :mod:`explanations` has its texts.
 
     Examples:
         >>> RULES["EFA_UNSUPPORTED"].severity
@@ -142,7 +141,7 @@ class Rule:
     severity: Severity
     check: Callable[[Context], Iterator[Breach]]
     last: bool = False
-    """Whether it is about what the other rules found."""
+    """Whether it checks the findings of the other rules."""
 
 
 RULES: dict[str, Rule] = {}
@@ -150,12 +149,12 @@ RULES: dict[str, Rule] = {}
 
 
 def error(code: str) -> Callable[[Check], Check]:
-    """Register a generator as the rule ``code``, whose findings are errors."""
+    """Register a generator as the rule ``code`` with severity error."""
     return partial(_register, code, Severity.ERROR, False)
 
 
 def warning(code: str, *, last: bool = False) -> Callable[[Check], Check]:
-    """Register a generator as the rule ``code``, whose findings are warnings."""
+    """Register a generator as the rule ``code`` with severity warning."""
     return partial(_register, code, Severity.WARNING, last)
 
 
@@ -167,46 +166,46 @@ def _register(code: str, severity: Severity, last: bool, check: Check) -> Check:
 
 
 def node_path(node: Node, field: str = "") -> str:
-    """Path of a node group or pool, or of one of its fields: ``node_groups[gpu].instance_types[0]``."""
+    """Return the path of a node group or pool, or of one of its fields: ``node_groups[gpu].instance_types[0]``."""
     path = field_paths.item("node_groups" if isinstance(node, NodeGroupSpec) else "karpenter.node_pools", node.name)
     return f"{path}.{field}" if field else path
 
 
 def label_path(node: Node, key: str) -> str:
-    """Path of a label: ``node_groups[gpu].labels[team]``."""
+    """Return the path of a label: ``node_groups[gpu].labels[team]``."""
     return field_paths.item(node_path(node, "labels"), key)
 
 
 def limit_path(pool: NodePoolSpec, resource: str) -> str:
-    """Path of a limit of a node pool: ``karpenter.node_pools[gpu].limits[nvidia.com/gpu]``."""
+    """Return the path of a node pool's limit: ``karpenter.node_pools[gpu].limits[nvidia.com/gpu]``."""
     return field_paths.below(node_path(pool, "limits"), resource)
 
 
 def type_names(kinds: Iterable[InstanceType]) -> str:
-    """The names of the first few types."""
+    """Return the names of the first few types."""
     return several([kind.name for kind in kinds])
 
 
 def noun(node: Node) -> str:
-    """What a message calls a node group or pool."""
+    """Return the noun for a node group or pool in messages."""
     return "group" if isinstance(node, NodeGroupSpec) else "pool"
 
 
 def in_domain(key: str, domains: Iterable[str]) -> bool:
-    """Whether a label's key belongs to one of some domains, or to a subdomain."""
+    """Return whether a label's key belongs to one of the domains, or to a subdomain."""
     domain = key.rpartition("/")[0]
     return any(f".{domain}".endswith(f".{each}") for each in domains)
 
 
 def hardware_field(node: Node) -> str:
-    """The field that says which instance types a group or pool has."""
+    """Return the field that selects the instance types of a group or pool."""
     if node.instance_types or isinstance(node, NodeGroupSpec):
         return "instance_types"
     return "instance_families" if node.instance_families else "accelerator"
 
 
 def zones_given(node: Node) -> Iterator[tuple[str, str]]:
-    """Every zone that a group or pool states, with the path of its field."""
+    """Yield every zone that a group or pool states, with the path of its field."""
     if isinstance(node, NodeGroupSpec) and node.reservation:
         yield node_path(node, "reservation.zone"), node.reservation.zone
     else:

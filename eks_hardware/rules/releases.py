@@ -1,4 +1,4 @@
-"""What is known of a release of EKS's images, by the name that an alias gives it: ``v20260810``, ``v1.67.0``."""
+"""Facts about releases of EKS's images, by alias name: ``v20260810``, ``v1.67.0``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eks_hardware.versions import numbers
 
 
 def variant(kinds: Sequence[InstanceType]) -> str:
-    """The variant of the image for some types: ``standard``, ``nvidia`` or ``neuron``."""
+    """Return the image variant for some types: ``standard``, ``nvidia`` or ``neuron``."""
     hardware = kinds[0].hardware if kinds else Hardware.CPU
     return {"nvidia.com/gpu": "nvidia", "aws.amazon.com/neuron": "neuron"}.get(
         accelerator_resource(hardware) or "", "standard"
@@ -20,7 +20,7 @@ def variant(kinds: Sequence[InstanceType]) -> str:
 
 
 def day(release: str) -> datetime.date | None:
-    """The day of an AL2023 release, ``v20260810``; None if there is no such day."""
+    """Return the day of an AL2023 release such as ``v20260810``; None if the date does not exist."""
     try:
         return datetime.datetime.strptime(release, "v%Y%m%d").date()
     except ValueError:
@@ -28,15 +28,15 @@ def day(release: str) -> datetime.date | None:
 
 
 def day_fault(release: str, today: datetime.date) -> str | None:
-    """Why there cannot be an AL2023 release of this day."""
+    """Return why there cannot be an AL2023 release of this day; None if there can."""
     published = day(release)
     if published is None:
-        return f"{release} is named after a day that is in no calendar"
-    return f"{release} lies in the future" if published > today else None
+        return f"the date of {release} does not exist"
+    return f"the date of {release} is in the future" if published > today else None
 
 
 def known_faults(family: str, release: str, kinds: Sequence[InstanceType], *, doubtful: bool) -> list[str]:
-    """What does not work with a release on nodes of some types: always, or (``doubtful``) in some cases only."""
+    """Return the known faults of a release on nodes of some types: those in all cases, or with ``doubtful`` in some."""
     return [
         f"{release}: {fact['problem']} ({'; '.join(filter(None, (fact.get('condition'), fact['source'])))})"
         for fact in facts.karpenter()["ami_aliases"]["known_bad"][family]
@@ -45,13 +45,13 @@ def known_faults(family: str, release: str, kinds: Sequence[InstanceType], *, do
 
 
 def kubernetes_fault(family: str, release: str, kubernetes: str) -> str | None:
-    """Why a release has no image for a Kubernetes version."""
+    """Return why a release has no image for a Kubernetes version; None if it may have one."""
     aliases = facts.karpenter()["ami_aliases"]
     first = aliases["first_for_kubernetes"]["by_family"][family].get(kubernetes)
     if first and release != "latest" and numbers(release) < numbers(first):
-        return f"{family} has images for {kubernetes} since {first}, {release} is older"
+        return f"{family} has images for Kubernetes {kubernetes} since {first}, got {release}"
     for fact in aliases["releases"][family]:
         published = fact.get("kubernetes", [kubernetes])
         if fact["version"] == release and kubernetes not in published:
-            return f"{family} {release} was published for {', '.join(published)}, not for {kubernetes}"
+            return f"{family} {release} has images for Kubernetes {', '.join(published)}, not for {kubernetes}"
     return None

@@ -1,4 +1,4 @@
-"""Rules about shared storage: who can mount it, and from where."""
+"""Rules about shared storage: nodes that can mount it, and zones."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from eks_hardware.rules.registry import Breach, Context, Node, error, node_path,
 def _bottlerocket(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre is None:
         return
-    # Kernels 6.1 and 6.12 have it, 5.x of old and the first 6.1 had not: bottlerocket-os/bottlerocket#3459.
-    why = "Bottlerocket's newer kernels have a Lustre client, but AWS documents none for it"
+    # Kernels 6.1 and 6.12 have it; 5.x and the first 6.1 releases did not: bottlerocket-os/bottlerocket#3459.
+    why = "Bottlerocket's newer kernels have a Lustre client, but AWS does not document it"
     training = [node for node in context.nodes if node.purpose == "training" and ami_family(node) == "bottlerocket"]
     for node in training:
         yield (
             node_path(node, "ami"),
-            f"{why}, and {node.name} is for training; mount it in a trial first, or use AL2023 here",
+            f"{why}, and {node.name} is for training; test the mount first, or use AL2023 here",
         )
     workers = _workers(context)
     if workers and all(ami_family(node) == "bottlerocket" for node in workers) and not training:
         yield (
             "storage.fsx_lustre",
-            f"{why}, and no group or pool but those of the system has AL2023; mount it in a trial first, or give one "
-            "AL2023",
+            f"{why}, and only system groups and pools have AL2023; test the mount first, or use AL2023 for another one",
         )
 
 
@@ -39,7 +38,8 @@ def _no_node(context: Context) -> Iterator[Breach]:
     if context.strategy.storage.fsx_lustre and not _workers(context):
         yield (
             "storage.fsx_lustre",
-            "there are only system nodes; add a group or pool for the pods that use it, or remove this",
+            "the strategy has only system nodes; add a group or pool for the pods that use the file system, or remove "
+            "this",
         )
 
 
@@ -62,7 +62,7 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
     if fsx is None or fsx.zone is None or not context.region_known:
         return
     region, choice = context.strategy.region, context.zone_choice()
-    # FSX_ZONE is about a zone without a subnet; other rules are about unknown types.
+    # FSX_ZONE covers a zone without a subnet; other rules cover unknown types.
     known = [each for each in context.nodes if each.efa and context.types(each)]
     known = [each for each in known if len(context.types(each)) >= len(each.instance_types)]
     found = {each.name: zones.zones_of(context.demand(each), choice, region, context.catalogue) for each in known}
@@ -70,8 +70,8 @@ def _fsx_zone_far(context: Context) -> Iterator[Breach]:
     if with_efa and fsx.zone in choice.zone_ids and fsx.zone not in with_efa:
         yield (
             "storage.fsx_lustre.zone",
-            f"the nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}: it works, "
-            "but each read takes longer and is billed as traffic between zones; remove this line",
+            f"nodes with EFA ({', '.join(found)}) are in {', '.join(with_efa)}, not in {fsx.zone}, so reads take "
+            "longer and are billed as traffic between zones; remove this line",
         )
 
 
@@ -82,5 +82,5 @@ def _addon_off(context: Context) -> Iterator[Breach]:
         if name in given and not given[name].enabled:
             yield (
                 f"cluster.addons.{name}.enabled",
-                f"pods mount what 'storage' asks for through {name}; remove this line, or that storage",
+                f"pods mount the storage in 'storage' through {name}; remove this line, or that storage",
             )

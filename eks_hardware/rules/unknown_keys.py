@@ -1,4 +1,4 @@
-"""Chart values held against the keys that a chart version really has; and other nested settings likewise."""
+"""Unknown keys in chart values and other nested settings, compared with the recorded keys."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ANY_NAME = "<name>"
 
 
 class UnknownKey(NamedTuple):
-    """The path of an unknown key, and the known keys that look ``close`` to it."""
+    """The path of an unknown key, and the known keys with similar names (``close``)."""
 
     path: tuple[str, ...]
     close: tuple[str, ...]
@@ -26,7 +26,7 @@ class UnknownKey(NamedTuple):
 
 
 def unknown_keys(key: str, values: Mapping[str, Any]) -> list[UnknownKey]:
-    """Every key of ``values`` that the recorded version of a chart lacks, in the order of the values."""
+    """Return every key of ``values`` that the recorded version of a chart lacks, in the order of the values."""
     known = {**facts.chart_keys(key)["keys"], **dict.fromkeys(_ALWAYS, _ANYTHING)}
     return list(unknown_below(values, known))
 
@@ -34,9 +34,9 @@ def unknown_keys(key: str, values: Mapping[str, Any]) -> list[UnknownKey]:
 def unknown_below(
     values: Mapping[str, Any], known: Mapping[str, Any], above: tuple[str, ...] = ()
 ) -> Iterator[UnknownKey]:
-    """Every key of ``values`` that ``known`` lacks, at any depth; ``above`` are the keys that lead here.
+    """Yield every key of ``values`` that ``known`` lacks, at any depth; ``above`` are the parent keys.
 
-    ``known`` is nested like the values: a leaf is None, ``"*"`` means anything, ``"<name>"`` a name of choice.
+    ``known`` is nested like the values: a leaf is None, ``"*"`` allows anything, ``"<name>"`` is a user-defined name.
     """
     if _ANYTHING in known:
         return
@@ -48,5 +48,5 @@ def unknown_below(
             continue
         below = known.get(name, others)
         if isinstance(value, Mapping) and below != _ANYTHING:
-            # A leaf has nothing below it.
+            # A leaf has no keys.
             yield from unknown_below(value, below or {}, path)

@@ -1,6 +1,6 @@
-"""Rules about ``user_data``: names that nobody reads, values that nobody takes, and its size.
+"""Rules about ``user_data``: unknown names, invalid values, and its size.
 
-AL2023 takes a NodeConfig, with a kubelet configuration in it, Bottlerocket its own settings: their names are in
+AL2023 reads a NodeConfig that includes a kubelet configuration; Bottlerocket has its own settings. The names are in
 ``config/facts/node_config.json`` and ``config/facts/bottlerocket_settings.json``.
 """
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 
 def setting_path(node: Node, keys: Sequence[str]) -> str:
-    """Path of a setting in a group's or pool's user data."""
+    """Return the path of a setting in a group's or pool's user data."""
     return reduce(field_paths.below, keys, node_path(node, "user_data"))
 
 
 def setting(settings: Any, keys: Sequence[str]) -> Any:
-    """A setting by its keys; None where there is none."""
+    """Return a setting by its keys; None if it is not set."""
     for key in keys:
         settings = settings.get(key) if isinstance(settings, Mapping) else None
     return settings
 
 
 def with_user_data(context: Context, family: str) -> Iterator[Node]:
-    """Groups and pools of an operating system that have user data."""
+    """Yield groups and pools with user data for an operating system."""
     for node in context.nodes:
         if node.user_data and ami_family(node) == family:
             yield node
@@ -47,7 +47,7 @@ def with_user_data(context: Context, family: str) -> Iterator[Node]:
 
 
 class _Fault(NamedTuple):
-    """A name that the operating system does not have; unless ``sure``, it may be newer than what is recorded here."""
+    """A name that the operating system does not have; unless ``sure``, it may be newer than the recorded names."""
 
     path: str
     message: str
@@ -55,7 +55,7 @@ class _Fault(NamedTuple):
 
 
 def _tree(fields: KeyTree) -> KeyTree:
-    """The names of the fields, without their types."""
+    """Return the names of the fields, without their types."""
     return {
         name: _tree(below) if isinstance(below, dict) else ("*" if below in ("map", "*") else None)
         for name, below in fields.items()
@@ -68,15 +68,15 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
     for node in with_user_data(context, "al2023"):
         for found in unknown_below(node.user_data, _tree(config)):
             *above, name = found.path
-            beside = setting(config, above)
-            # For a mapping in place of a text, USER_DATA_VALUE says so.
-            if not isinstance(beside, Mapping):
+            siblings = setting(config, above)
+            # USER_DATA_VALUE reports a mapping in place of text.
+            if not isinstance(siblings, Mapping):
                 continue
-            hint = question(found.close) if found.close else f"it has {', '.join(beside)}"
+            hint = question(found.close) if found.close else f"it has {', '.join(siblings)}"
             where = f"{'.'.join(above)} of a NodeConfig" if above else "the spec of a NodeConfig"
             yield _Fault(
                 setting_path(node, found.path),
-                f"{where} has no {name!r}, so that this has no effect; {hint}",
+                f"{where} has no {name!r}, so this has no effect; {hint}",
                 sure=True,
             )
         settings = setting(node.user_data, ("kubelet", "config"))
@@ -85,7 +85,7 @@ def _node_config_faults(context: Context) -> Iterator[_Fault]:
             hint = question([meant]) if meant else "see the KubeletConfiguration of your version"
             yield _Fault(
                 setting_path(node, ("kubelet", "config", *found.path)),
-                f"kubelet has no setting {found.path[-1]!r}, and takes no notice of it; {hint}",
+                f"the kubelet has no setting {found.path[-1]!r} and ignores it; {hint}",
                 sure=meant is not None,
             )
 
@@ -98,7 +98,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
             if found.path == ("settings",):
                 yield _Fault(
                     setting_path(node, found.path),
-                    "what stands here is written below [settings]; leave this level out",
+                    "these settings are already written under [settings]; remove this level",
                     True,
                 )
                 continue
@@ -106,7 +106,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
             hint = question([meant]) if meant else "see the settings of your version"
             yield _Fault(
                 setting_path(node, found.path),
-                f"Bottlerocket has no setting {name!r}, takes none of the user data for it, and the node never joins; "
+                f"Bottlerocket has no setting {name!r} and rejects the whole user data, so the node never joins; "
                 f"{hint}",
                 sure=meant is not None,
             )
@@ -115,8 +115,7 @@ def _bottlerocket_faults(context: Context) -> Iterator[_Fault]:
             if name in node.user_data and kinds and kinds[0].hardware is not Hardware.NVIDIA_GPU:
                 yield _Fault(
                     setting_path(node, (name,)),
-                    f"only Bottlerocket's image for NVIDIA GPUs has {name}, and {kinds[0].name} takes another one; "
-                    "remove it",
+                    f"only Bottlerocket's NVIDIA image has {name}, and {kinds[0].name} uses another image; remove it",
                     sure=True,
                 )
 
@@ -156,19 +155,19 @@ def _value(context: Context) -> Iterator[Breach]:
             if not isinstance(value, expected):
                 yield (
                     setting_path(node, keys),
-                    f"nodeadm takes {words} here, reads none of the NodeConfig otherwise, and the node never joins",
+                    f"must be {words}, or nodeadm rejects the whole NodeConfig and the node never joins",
                 )
                 continue
             allowed = fact["values"].get(".".join(keys))
             for each in value if isinstance(value, list | tuple) else (value,):
                 if allowed and each not in allowed:
-                    yield setting_path(node, keys), f"{each!r} is not one of {', '.join(allowed)}"
+                    yield setting_path(node, keys), f"must be one of {', '.join(allowed)}, got {each!r}"
 
 
 def _typed(
     values: Mapping[str, Any], fields: Mapping[str, Any], above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any, str]]:
-    """Keys, value and type of each setting that a NodeConfig knows."""
+    """Yield the keys, value and type of each known NodeConfig setting."""
     for name, value in values.items():
         kind, keys = fields.get(name), (*above, name)
         if value is None or kind is None:
@@ -195,6 +194,6 @@ def _size(context: Context) -> Iterator[Breach]:
             if (size := len(text.encode())) > most:
                 yield (
                     node_path(node, "user_data"),
-                    f"it makes {size} bytes of user data, and EC2 takes {most} before base64, with what EKS or "
-                    "Karpenter adds; fetch large files from a bucket when the node starts",
+                    f"the user data has {size} bytes, and EC2 allows {most} before base64, including the parts that "
+                    "EKS or Karpenter adds; download large files from a bucket when the node starts",
                 )

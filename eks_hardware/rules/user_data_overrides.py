@@ -1,4 +1,4 @@
-"""Rules about what does not belong in ``user_data``: what is written for a node, or has a field of its own."""
+"""Rules about settings that do not belong in ``user_data``: generated settings, and those with their own field."""
 
 from __future__ import annotations
 
@@ -30,14 +30,15 @@ def _cluster(context: Context) -> Iterator[Breach]:
         if setting(node.user_data, keys) is not None:
             yield (
                 setting_path(node, keys),
-                "which cluster a node joins is written for it, and a second answer is lost or keeps it out; remove it",
+                "the stack sets the cluster that a node joins, and another value is ignored or keeps the node out; "
+                "remove it",
             )
 
 
-# Kubelet's flags have the names of the fields, without "percent".
+# The kubelet's flags have the names of the fields, without "percent".
 _KUBELET = sorted(KUBELET_NAMES)
 _OWN_FLAGS = {f"--{field.removesuffix('_percent').replace('_', '-')}": f"kubelet.{field}" for field in _KUBELET}
-# Setting -> the field of a group or pool that says it.
+# Setting -> the field of a group or pool for it.
 _OWN_FIELDS: Mapping[str, Mapping[tuple[str, ...], str]] = {
     "al2023": {
         ("instance", "localStorage", "strategy"): "instance_store",
@@ -54,7 +55,7 @@ _RAID10 = "RAID10"
 
 
 def kubelet_flags(node: Node) -> Iterator[tuple[str, str, str]]:
-    """Path, name and value of kubelet's command-line arguments in a NodeConfig."""
+    """Yield the path, name and value of the kubelet's command-line arguments in a NodeConfig."""
     flags = setting(node.user_data, ("kubelet", "flags")) if ami_family(node) == "al2023" else None
     listed = flags if isinstance(flags, list | tuple) else ()
     for path, flag in field_paths.items(node_path(node, "user_data.kubelet.flags"), listed):
@@ -74,9 +75,9 @@ def _overrides(context: Context) -> Iterator[Breach]:
             }
             found |= {path: _OWN_FLAGS[name] for path, name, _ in kubelet_flags(node) if name in _OWN_FLAGS}
             for path, field in found.items():
-                what = "it wins over the field, unseen by what is checked and derived here"
+                what = "this overrides the field, and checks and derived values do not see it"
                 if isinstance(node, NodePoolSpec):
-                    what = "Karpenter's own value wins over it, or Karpenter reckons with another"
+                    what = "Karpenter overrides this, or calculates with another value"
                 yield path, f"{what}; set {field} of the {noun(node)} instead"
 
 
@@ -102,8 +103,7 @@ def _labels(context: Context) -> Iterator[Breach]:
         for path, what in found:
             yield (
                 path,
-                f"daemonsets, autoscalers and queues learn of the {what} in the strategy, and not of these; "
-                f"set {what} instead",
+                f"daemonsets, autoscalers and queues use the strategy's {what}, not these; set {what} instead",
             )
 
 
@@ -118,6 +118,6 @@ def _dropped(context: Context) -> Iterator[Breach]:
             if name in known - kept and ("kubernetes", name) not in _CLUSTER["bottlerocket"]:
                 yield (
                     setting_path(node, ("kubernetes", name)),
-                    f"Karpenter writes [settings.kubernetes] anew and does not know {name}; "
-                    "use a node group for nodes that need it",
+                    f"Karpenter replaces [settings.kubernetes] and drops {name}; use a node group for nodes that need "
+                    "it",
                 )

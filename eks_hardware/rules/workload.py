@@ -1,4 +1,4 @@
-"""Rules about workloads and hardware: training on inference chips, and jobs over several accelerators."""
+"""Rules about workloads and hardware: training on inference chips, and jobs on several accelerators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eks_hardware.rules.needs import called_all, choices
 from eks_hardware.rules.registry import Breach, Context, Node, error, hardware_field, node_path, warning
 from eks_hardware.suggestions import several
 
-# The Qualcomm and media accelerators of the catalogue.
+# The catalogue's kinds for Qualcomm and media accelerators.
 _INFERENCE_KINDS = ("inference", "media")
 
 
@@ -19,7 +19,7 @@ def _chip(kind: InstanceType) -> str:
 
 
 def _trains(kind: InstanceType) -> str | None:
-    """Whether a type's accelerator trains: ``supported``, ``small``, ``unsupported``; None if it has no such chip."""
+    """Return a type's support for training: ``supported``, ``small``, ``unsupported``; None if it has no such chip."""
     if kind.accelerator and kind.accelerator.kind in _INFERENCE_KINDS:
         return "unsupported"
     found: str | None = facts.software()["neuron_chips"]["training"].get(_chip(kind))
@@ -27,7 +27,7 @@ def _trains(kind: InstanceType) -> str | None:
 
 
 def _training(context: Context, verdict: str) -> Iterator[tuple[Node, str, str]]:
-    """Groups and pools for training with chips of this verdict, with the types and the alternatives."""
+    """Yield groups and pools for training with chips of this verdict, with the types and the alternatives."""
     for node in context.nodes:
         kinds = context.types(node) if node.purpose == "training" else ()
         if bad := [kind for kind in kinds if _trains(kind) == verdict]:
@@ -43,8 +43,8 @@ def _unsupported(context: Context) -> Iterator[Breach]:
     for node, names, others in _training(context, "unsupported"):
         yield (
             node_path(node, "workload"),
-            f"{names} only infers: no framework trains on it{others}; choose Trainium or NVIDIA GPUs, or workload: "
-            "inference",
+            f"{names} supports inference only, and no framework can train on it{others}; choose Trainium or NVIDIA "
+            "GPUs, or set workload: inference",
         )
 
 
@@ -53,8 +53,8 @@ def _inferentia2(context: Context) -> Iterator[Breach]:
     for node, names, others in _training(context, "small"):
         yield (
             node_path(node, "workload"),
-            f"{names} is made for inference: it has no EFA, so that a job stays on one node, and Neuron recommends "
-            f"Trainium for training{others}; choose that, or workload: inference",
+            f"{names} is designed for inference: without EFA a job cannot span nodes, and Neuron recommends Trainium "
+            f"for training{others}; choose Trainium, or set workload: inference",
         )
 
 
@@ -67,8 +67,8 @@ def _archived(context: Context) -> Iterator[Breach]:
             yield (
                 node_path(node, hardware_field(node)),
                 f"the software of {several([each.name for each in bad], 3)} is archived: containers need Neuron "
-                f"{fact['archived'][chip]} or older, and the EKS image goes back to driver "
-                f"{fact['driver_at_boot'][chip]} when it boots; use inf2",
+                f"{fact['archived'][chip]} or older, and the EKS image installs driver {fact['driver_at_boot'][chip]} "
+                "at boot; use inf2",
             )
 
 
@@ -76,7 +76,7 @@ def _archived(context: Context) -> Iterator[Breach]:
 
 
 def _reach(node: Node) -> tuple[str | None, str]:
-    """How far one job reaches, and the field that says it: training with EFA is over several nodes."""
+    """Return the reach of one job, and the field that sets it: training with EFA uses several nodes."""
     if node.needs.distributed:
         return node.needs.distributed, "needs.distributed"
     return ("multi-node" if node.purpose == "training" and node.efa else None), "efa"
@@ -93,18 +93,18 @@ def _impossible(context: Context) -> Iterator[Breach]:
 
 def _why_impossible(node: Node, reach: str, kinds: list[InstanceType]) -> str | None:
     if node.gpu_sharing and node.gpu_sharing.mig_profile:
-        return "MIG slices do not reach each other, and NCCL does not run on them; take gpu_sharing out for such jobs"
-    # A Neuron device has several cores, which are a job's ranks.
+        return "NCCL does not run on MIG slices, because they cannot reach each other; remove gpu_sharing for such jobs"
+    # A Neuron device has several cores, and each is a rank of a job.
     gpus = [kind for kind in kinds if kind.hardware is Hardware.NVIDIA_GPU]
     alone = [kind for kind in gpus if kind.accelerator and kind.accelerator.count == 1]
     if reach == "single-node" and alone:
         names = called_all(alone)
-        return f"a job over several GPUs of a node, and {names} has one; choose larger sizes"
+        return f"must have several GPUs per node for this job, got {names} with one; choose larger sizes"
     without = [kind for kind in kinds if kind.hardware.is_neuron and not (node.efa and kind.supports_efa)]
     if reach == "multi-node" and without:
         names = called_all(without)
         fix = "set efa: true" if all(each.supports_efa for each in without) else "choose trn1.32xlarge or trn2.48xlarge"
-        return f"Neuron's collectives take EFA between nodes, which {names} does not have here; {fix}"
+        return f"Neuron's collectives require EFA between nodes, which {names} does not have here; {fix}"
     return None
 
 
@@ -119,29 +119,29 @@ def _slow(context: Context) -> Iterator[Breach]:
         if small := [kind for kind in kinds if _smallness(kind)]:
             yield (
                 node_path(node, field),
-                f"{called_all(small)} {_smallness(small[0])}: a job over several nodes "
-                "takes many times the nodes, and most of them wait; choose p4d, p5 or trn1",
+                f"{called_all(small)} {_smallness(small[0])}, so a distributed job needs many times the nodes, and "
+                "most of them wait; choose p4d, p5 or trn1",
             )
         elif not node.efa:
             names = called_all(kinds)
             fix = "set efa: true" if all(each.supports_efa for each in kinds) else "choose types with it, and efa: true"
             yield (
                 node_path(node, field),
-                f"without EFA, NCCL of {names} goes over TCP, and GPUs wait for the network; {fix}",
+                f"without EFA, NCCL on {names} uses TCP, and GPUs wait for the network; {fix}",
             )
         elif slow := [kind.name for kind in kinds if kind.name in indirect]:
             yield (
                 node_path(node, field),
-                f"{several(slow, 3)} has EFA without GPUDirect RDMA: NCCL copies through host memory; for large jobs "
-                "choose p4d.24xlarge, p5.48xlarge or later",
+                f"{several(slow, 3)} has EFA without GPUDirect RDMA, so NCCL copies through host memory; for large "
+                "jobs choose p4d.24xlarge, p5.48xlarge or later",
             )
 
 
 def _smallness(kind: InstanceType) -> str | None:
-    """Why a GPU is too small for jobs over several nodes: T4 and older, and fractions of a GPU."""
+    """Return why a GPU is too small for distributed jobs: T4 and older, or a fraction of a GPU; None if it is not."""
     if kind.accelerator and kind.accelerator.fraction:
         return "has a fraction of a GPU"
-    return "computes neither in bf16 nor with FlashAttention-2" if software.computes(kind, "bf16") is False else None
+    return "supports neither bf16 nor FlashAttention-2" if software.computes(kind, "bf16") is False else None
 
 
 @warning("TIME_SLICING_TRAINING")
@@ -151,6 +151,6 @@ def _time_slicing(context: Context) -> Iterator[Breach]:
         if sliced and (node.purpose == "training" or node.needs.distributed):
             yield (
                 node_path(node, "gpu_sharing.time_slicing"),
-                "pods that share a GPU share its memory and its faults: one that takes too much stops the others' "
-                "training, and two ranks of a job may get one GPU; use whole GPUs, or MIG for jobs on one slice",
+                "time slicing isolates neither memory nor faults: one pod can stop the others' training, and two ranks "
+                "may share a GPU; use whole GPUs, or MIG for jobs on one slice",
             )

@@ -1,4 +1,4 @@
-"""From a file to a checked strategy: validate, and what was found as text, JSON and SARIF."""
+"""Validation of strategy files, and output of findings as text, JSON and SARIF."""
 
 from eks_hardware.validation.strategies import Fill, Validation, load_strategy, validate
 

@@ -11,7 +11,7 @@ _JSON_VERSION = 1
 
 
 def as_json(validation: Validation) -> dict[str, Any]:
-    """What was found, with stable keys: ``findings`` is in the order of the text, ignored warnings included."""
+    """Return the findings with stable keys: ``findings`` has the order of the text, including ignored warnings."""
     return {
         "version": _JSON_VERSION,
         "files": list(validation.files),
@@ -23,7 +23,7 @@ def as_json(validation: Validation) -> dict[str, Any]:
 
 
 def finding_as_json(finding: Finding) -> dict[str, Any]:
-    """A finding with stable keys; null without a position."""
+    """Return a finding with stable keys; file, line and column are null without a position."""
     position = finding.position
     return {
         "code": finding.code,

@@ -1,6 +1,6 @@
 """Findings as SARIF, for code scanning.
 
-SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; what GitHub reads of it:
+SARIF 2.1.0: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html; the subset that GitHub reads:
 https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning
 """
 
@@ -19,7 +19,7 @@ _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def as_sarif(validation: Validation, *, version: str) -> dict[str, Any]:
-    """One SARIF run; an ignored warning is a suppressed result, with its reason as the justification."""
+    """Return one SARIF run; ignored warnings are suppressed results, with their reason as the justification."""
     codes = sorted({finding.code for finding in validation.findings})
     return {
         "$schema": _SARIF_SCHEMA,
@@ -69,13 +69,13 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
         "ruleIndex": rule_index,
         "level": "error" if finding.severity is Severity.ERROR else "warning",
         "message": {"text": text},
-        # The same finding after lines were added above it.
+        # Recognizes the same finding after lines were added above it.
         "partialFingerprints": {
             "findingHash/v1": hashlib.sha256(f"{finding.code}\n{file}\n{finding.path}".encode()).hexdigest()
         },
     }
     if finding.position:
-        # A finding about the file as a whole is placed in its first line.
+        # SARIF requires a line: a finding about the whole file has the first one.
         region = {"startLine": max(1, finding.position.line), "startColumn": max(1, finding.position.column)}
         place = {"artifactLocation": {"uri": _uri(file)}, "region": region}
         result["locations"] = [{"physicalLocation": place}]

@@ -1,11 +1,11 @@
-"""The one way from a file to a checked strategy.
+"""Loading and checking of strategy files.
 
-``eks-hardware validate`` reports what is found here, and ``cdktf synth`` stops at its errors.
+``eks-hardware validate`` reports these findings, and ``cdktf synth`` stops at errors.
 
-    found = validate(["strategies"])                     # never raises for what is in a file
+    found = validate(["strategies"])                     # never raises for faults in a file
     loaded = load_strategy("strategies/demo.yaml")       # raises StrategyError
 
-Groups and pools with ``workload: {...}`` get the hardware that the lock file beside the strategy names.
+Groups and pools with ``workload: {...}`` get the hardware from the lock file next to the strategy.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ __all__ = ["Fill", "Validation", "load_strategy", "validate"]
 
 
 Fill = Callable[..., Filled]
-"""Puts instance types in place of ``workload: {...}``: takes the strategy and ``overlays``, their names."""
+"""Replaces ``workload: {...}`` with instance types. Arguments: the strategy, and ``overlays``, their names."""
 
 
 @dataclass(frozen=True)
 class Validation:
-    """Strategy files that were read and checked.
+    """The result of reading and checking strategy files.
 
     Attributes:
-        files: how findings name the files.
+        files: the file names in findings.
         strategies: each strategy that could be read, with its own findings.
-        findings: everything that was found, file by file, in the order of the lines; ignored warnings too.
+        findings: all findings, by file and line, including ignored warnings.
 
     Examples:
         >>> found = validate(["config/strategies/gpu-training.yaml"])
@@ -52,17 +52,17 @@ class Validation:
 
     @cached_property
     def errors(self) -> tuple[Finding, ...]:
-        """What stops everything."""
+        """Findings that stop the deployment."""
         return tuple(each for each in self.findings if each.severity is Severity.ERROR)
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
-        """What is shown, and stops nothing."""
+        """Findings that are shown but stop nothing."""
         return tuple(each for each in self.findings if each.severity is Severity.WARNING and not each.ignored)
 
     @cached_property
     def ignored(self) -> tuple[Finding, ...]:
-        """Warnings that a strategy ignores, with its reasons."""
+        """Warnings that a strategy ignores, with the reasons."""
         return tuple(each for each in self.findings if each.ignored)
 
     @property
@@ -78,14 +78,14 @@ def validate(
     today: datetime.date | None = None,
     fill: Fill | None = None,
 ) -> Validation:
-    """Read and check strategy files; raises nothing for what is in them.
+    """Read and check strategy files; faults in files raise nothing.
 
     Args:
-        files: files and folders; None for ``strategies`` in the working folder, and in a checkout of this project
-            for its own.
-        overlays: names of overlays, laid over each file in this order.
-        today: the day for rules about dates.
-        fill: puts instance types in place of ``workload: {...}``; by default those of the lock files.
+        files: files and folders; None for ``strategies`` in the working folder, or ``config/strategies`` in a checkout
+            of this project.
+        overlays: names of overlays, applied to each file in this order.
+        today: the date for rules that depend on it.
+        fill: replaces ``workload: {...}`` with instance types; by default with those of the lock files.
     """
     paths, not_there = find(files)
     reading = read_strategies(paths, overlays)
@@ -108,7 +108,7 @@ def validate(
 
 
 def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy, tuple[Finding, ...]]:
-    """A strategy with its findings; without the groups that are left open, what is wrong in the rest."""
+    """Return a strategy with its findings; groups without chosen hardware are left out of the checks."""
     if filled.left_open:
         found = check_remains(_closed(Remains(filled.loaded, frozenset(), frozenset()), filled), today=today)
     else:
@@ -117,13 +117,13 @@ def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy
 
 
 def _judged_remains(remains: Remains, filled: Filled, today: datetime.date | None) -> tuple[Finding, ...]:
-    # What seems unused may be used by the faulty part of the file.
+    # Anything that seems unused may be used by the faulty part of the file.
     errors = (each for each in filled.findings if each.severity is Severity.ERROR)
     return (*errors, *check_remains(_closed(remains, filled), today=today))
 
 
 def _closed(remains: Remains, filled: Filled) -> Remains:
-    """The same without what is left open."""
+    """Return the same without groups and pools that have no chosen hardware."""
     strategy = without(filled.loaded.strategy, filled.left_open)
     return Remains(
         replace(filled.loaded, strategy=strategy), remains.sections, remains.lists | lists_of(filled.left_open)
@@ -131,10 +131,10 @@ def _closed(remains: Remains, filled: Filled) -> Remains:
 
 
 def load_strategy(file: Path | str, *, overlays: Sequence[str] = ()) -> LoadedStrategy:
-    """Load one strategy file, with the hardware that its lock file names.
+    """Load one strategy file, with the hardware from its lock file.
 
     Raises:
-        StrategyError: with every finding that keeps the hardware from being known; rules are not run.
+        StrategyError: with every finding that leaves the hardware unknown; rules are not run.
     """
     filled = _from_lock(read_strategy(file, overlays=overlays), tuple(overlays))
     if filled.left_open:
@@ -145,14 +145,14 @@ def load_strategy(file: Path | str, *, overlays: Sequence[str] = ()) -> LoadedSt
 def _from_lock(loaded: LoadedStrategy, overlays: tuple[str, ...]) -> Filled:
     if not _has_choices(loaded):
         return Filled(loaded)
-    # Not at the top: few strategies ask for hardware, and other commands start without the recommender.
+    # Not at the top: few strategies have workload descriptions, and other commands start without the recommender.
     from eks_hardware.advisor.strategies.fill import fill
 
     return fill(loaded, overlays=overlays)
 
 
 def _has_choices(loaded: LoadedStrategy) -> bool:
-    """Whether a strategy asks for hardware, or has a lock file from when it did."""
+    """Return whether a strategy has workload descriptions, or a lock file from an earlier one."""
     if any(node.described for node in nodes_by_path(loaded.strategy).values()):
         return True
     return loaded.path is not None and loaded.path.with_suffix(LOCK_SUFFIX).is_file()

@@ -1,4 +1,4 @@
-"""Findings as text: one line that editors and CI logs can link, and the line of the file with a caret below it.
+"""Findings as text: one line that editors and CI logs can link, and the file's line with a caret below it.
 
 mixed.yaml:28:22: error EFA_UNSUPPORTED node_groups[gpu].instance_types[0]: g6.4xlarge has no EFA; use ...
    28 |     instance_types: [g6.4xlarge]
@@ -18,13 +18,13 @@ from eks_hardware.loader.yaml_files import read_text
 from eks_hardware.printable import shown
 
 _BEFORE = 50
-"""Characters of a long line that are shown before the place."""
+"""Number of characters of a long line that are shown before the finding."""
 _WIDTH = 68
 _WORD = re.compile(r'"[^"]*"?|\'[^\']*\'?|\[[^\[\]]*\]?|\{[^{}]*\}?|[^\s,\[\]{}#:]+(?::+[^\s,\[\]{}#:]+)*')
 
 
 def as_text(findings: Iterable[Finding]) -> str:
-    """The findings, each followed by its line of the file if that can be read."""
+    """Return the findings, each followed by its line of the file if it can be read."""
     return "\n".join(line for finding in findings for line in (str(finding), *_excerpt(finding.position)))
 
 
@@ -38,12 +38,12 @@ def _excerpt(position: Position | None) -> Iterator[str]:
     word = _WORD.match(line, start)
     end = word.end() if word else start + 1
     cut = max(0, start - _BEFORE) if start >= _WIDTH else 0
-    # Nobody reads a word of thousands of characters.
+    # Limit the underline for very long words.
     end = min(end, start + _WIDTH)
     before, at, after = (_plain(part) for part in (line[cut:start], line[start:end], line[end:]))
     dots = "..." if cut else ""
     number = f"{position.line:>5} | "
-    # Marks only the word, so that what follows may be cut.
+    # Marks only the word, so the rest of the line can be cut.
     text = f"{dots}{before}{at}{after}"
     limit = max(_WIDTH, len(f"{dots}{before}{at}"))
     yield f"{number}{text if len(text) <= limit else text[:limit] + '...'}".rstrip()
@@ -51,12 +51,12 @@ def _excerpt(position: Position | None) -> Iterator[str]:
 
 
 def _plain(text: str) -> str:
-    """One printable character for a tab; escapes for what would act on a terminal."""
+    """Return the text with one printable character per tab, and escapes for terminal control characters."""
     return shown(text.replace("\t", " "), limit=len(text) + 1)
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Return the number of terminal columns of the text."""
     return sum(
         0 if unicodedata.combining(each) else 2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text
     )
@@ -64,7 +64,7 @@ def _columns(text: str) -> int:
 
 @lru_cache(maxsize=16)
 def _lines(file: str) -> Sequence[str]:
-    """The lines of a file; none if it cannot be read (text from memory, an odd name, another folder)."""
+    """Return the lines of a file; none if it cannot be read (text from memory, an odd name, another folder)."""
     try:
         text = read_text(Path(file), file)
     except StrategyError:

@@ -62,7 +62,7 @@ def test_the_question() -> None:
     assert question(["a"]) == "did you mean a?"
     assert question(["a", "b", "c"]) == "did you mean a, b or c?"
     assert did_you_mean("spto", ["spot", "on-demand"]) == "did you mean spot?"
-    assert did_you_mean("x", ["spot", "on-demand"]) == "known are on-demand, spot"
+    assert did_you_mean("x", ["spot", "on-demand"]) == "use one of on-demand, spot"
     assert did_you_mean("x", ["spot"], "see the list") == "see the list"
 
 

@@ -186,7 +186,7 @@ def test_findings(text: str, expected: list[tuple[str, str, int, int]]) -> None:
         ("groups: [{name: a, kind: trainng}]", "did you mean training?"),
         ("groups: [{name: a, Taint: [x]}]", "did you mean taints?"),
         ("groups: [{name: a, scaling: {maxx: 1}}]", "did you mean max?"),
-        ("nat: singel", "needs one of single, none or a whole number"),
+        ("nat: singel", "must be one of single, none or a whole number"),
         ("nat: singel", "did you mean single?"),
         ("backend: {type: S-3}", "did you mean s3?"),
         ("days: '7'", "write 7,"),
@@ -251,16 +251,16 @@ days: 30
 """
 
 GOLDEN_FINDINGS = [
-    "f.yaml:1:10: error FIELD_VALUE version: needs the value 1, got the number 2",
+    "f.yaml:1:10: error FIELD_VALUE version: must be 1, got the number 2",
     'f.yaml:2:1: error FIELD_UNKNOWN nmae: unknown field "nmae"; did you mean name?',
-    'f.yaml:5:11: error FIELD_VALUE groups[gpu].kind: needs one of training, inference, got "trainng"; '
+    'f.yaml:5:11: error FIELD_VALUE groups[gpu].kind: must be one of training, inference, got "trainng"; '
     "did you mean training?",
     "f.yaml:6:14: error FIELD_MISSING groups[gpu].scaling.max: required field max is missing; add it",
     'f.yaml:6:23: error FIELD_UNKNOWN groups[gpu].scaling.mx: unknown field "mx"; did you mean max?',
-    'f.yaml:7:11: error NAME_DUPLICATE groups[gpu]: two items have the name "gpu", here and at f.yaml:4:11; rename one',
-    'f.yaml:8:10: error FIELD_TYPE groups[gpu].efa: needs true or false, got "on"; write true',
+    'f.yaml:7:11: error NAME_DUPLICATE groups[gpu]: the name "gpu" is used here and at f.yaml:4:11; rename one of them',
+    'f.yaml:8:10: error FIELD_TYPE groups[gpu].efa: must be true or false, got "on"; write true',
     "f.yaml:9:10: error FIELD_MISSING backend.bucket: required field bucket is missing; add it",
-    'f.yaml:11:1: error YAML_DUPLICATE_KEY: key "days" stands here and at f.yaml:10:1; keep one of them',
+    'f.yaml:11:1: error YAML_DUPLICATE_KEY: key "days" is here and at f.yaml:10:1; keep one of them',
 ]
 
 

@@ -41,7 +41,7 @@ def test_taken(schedule: str) -> None:
         ("*/ * * * *", "step"),
         ("1,,2 * * * *", "minute"),
         ("- * * * *", "minute"),
-        ("* * * *", "4 fields"),
+        ("* * * *", "must have five fields"),
     ],
 )
 def test_refused(schedule: str, says: str) -> None:

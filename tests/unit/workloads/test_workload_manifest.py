@@ -429,7 +429,7 @@ TEAMS = {"kubernetes": {"kueue": True, "teams": [{"name": "a"}, {"name": "b"}]}}
 
 REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
     ("a group", strategy(P4D), {"group": "gpus"}, "WORKLOAD_GROUP_UNKNOWN", "--group", "did you mean gpu"),
-    ("nothing like it", strategy(P4D), {"group": "zzz"}, "WORKLOAD_GROUP_UNKNOWN", "--group", "known are gpu, system"),
+    ("nothing like it", strategy(P4D), {"group": "zzz"}, "WORKLOAD_GROUP_UNKNOWN", "--group", "use one of gpu, system"),
     ("too many GPUs", strategy(P4D), {"accelerators": 9}, "WORKLOAD_ACCELERATORS", "--accelerators", "at most 8"),
     ("no GPUs", strategy(P4D), {"accelerators": 0}, "WORKLOAD_NUMBER", "--accelerators", "not from 1"),
     (
