@@ -73,6 +73,16 @@ def test_total_of_a_private_cluster_with_pools_and_storage() -> None:
     assert found.unknown("max") == ()
 
 
+def test_iops_and_throughput_of_gp3_cost_only_above_the_baseline() -> None:
+    """us-west-2: 0.08 for a GiB, 0.005 for each of the IOPS above 3000, 40.96 for each GiB/s above 125 MiB/s."""
+    sizes = {"size_gib": 100, "iops": 5000, "throughput_mibps": 381}
+    plain, fast = (
+        cost(group("g5.xlarge", scaling={"min": 1, "max": 1}, disk=disk)).usd_per_hour("max")
+        for disk in ({"size_gib": 100, "iops": 3000, "throughput_mibps": 125}, sizes)
+    )
+    assert fast - plain == pytest.approx((2000 * 0.005 + 0.25 * 40.96) / 730)
+
+
 # --- every strategy
 
 

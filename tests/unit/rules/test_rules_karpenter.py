@@ -289,6 +289,13 @@ CASES = [
     ),
     Case(
         "POOL_RESERVATION_DUPLICATE",
+        f"{POOL}.reservations[2].id",
+        gpus(**P5, **reserved(TAGGED, RESERVATION, RESERVATION)),
+        # Tags name no single reservation: two of them may be in two zones.
+        gpus(**P5, **reserved({**TAGGED, "zone": "usw2-az1"}, {"tags": {"team": "b"}, "zone": "usw2-az2"})),
+    ),
+    Case(
+        "POOL_RESERVATION_DUPLICATE",
         f"{POOL}.reservations[0].zone",
         pools(
             gpu_pool("a", **P5, **reserved()),
@@ -794,8 +801,10 @@ def message(changes: dict[str, Any], code: str) -> str:
         (gpus(**G5, limits={"cpu": 512}), "POOL_LIMIT_MISSING", "up to 128 with g5.xlarge"),
         # A limit that only one of the kinds of hardware has.
         (gpus("g5.xlarge", "inf2.xlarge", limits={"aws.amazon.com/neuron": 8}), "POOL_LIMIT_MISSING", "nvidia.com/gpu"),
-        (gpus("p5.48xlarge", limits={"nvidia.com/gpu": 1}), "POOL_LIMIT_SMALL", "at least 8, enough for one p5.48xlarge"),
+        (gpus(**P5, limits={"nvidia.com/gpu": 1}), "POOL_LIMIT_SMALL", "at least 8, enough for one p5.48xlarge"),
         (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "1.11 or newer"),
+        (version("1.6.0", gpu_pool(instance_families=["g6f"])), "KARPENTER_VERSION_FEATURE", "NodeOverlay ("),
+        (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "networkInterfaces ("),
         (gpus(**G5, ami={"version": "v20260818"}), "POOL_AMI_BAD", "issues/2790"),
     ],
 )
