@@ -66,7 +66,7 @@ types: .venv/.installed node_modules/.installed ## mypy in strict mode and pyrig
 	node_modules/.bin/pyright
 
 prose: .venv/.installed ## list sentences that are too long, and phrases that are not plain English
-	$(python) tests/prose $(PROSE_ARGS)
+	PYTHONPATH=tests $(python) -m helpers.prose $(PROSE_ARGS)
 
 synth: setup ## synthesize every strategy to cdktf.out
 	JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=20 CHECKPOINT_DISABLE=1 node_modules/.bin/cdktf synth

@@ -12,11 +12,10 @@ from typing import NamedTuple
 
 import yaml
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+from helpers.paths import TESTS
+from helpers.sentences import Sentence, files, sentences
 
-from sentences import Sentence, files, sentences  # noqa: E402
-
+PHRASES = TESTS / "docs" / "phrases.yaml"
 MOST_WORDS = 32
 
 
@@ -39,7 +38,7 @@ class Offence(NamedTuple):
 
 def phrases() -> list[Phrase]:
     """The rows of phrases.yaml."""
-    rows = yaml.safe_load((HERE / "phrases.yaml").read_text(encoding="utf-8"))
+    rows = yaml.safe_load(PHRASES.read_text(encoding="utf-8"))
     return [Phrase(re.compile(row["find"], re.IGNORECASE), row["write"]) for row in rows]
 
 

@@ -17,9 +17,10 @@ from typing import NamedTuple
 
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+from helpers.paths import ROOT
+
 # Generated from texts that are read themselves, or quoted from elsewhere.
-_LEFT_OUT = ("docs/reference/", "tests/golden/", "tests/corpus/", "tests/prose/", "LICENSE", "node_modules/")
+_LEFT_OUT = ("docs/reference/", "tests/golden/", "tests/corpus/", "tests/docs/phrases.yaml", "LICENSE", "node_modules/")
 _SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".html", ".j2", ".toml"}
 _END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(`*\[]*[A-Z0-9{`$])")
 _ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx|no|max|min)\.$", re.IGNORECASE)
@@ -60,7 +61,9 @@ def files(only: Iterable[str] = ()) -> list[str]:
 def sentences(file: str) -> Iterator[Sentence]:
     """The sentences of one file."""
     text = (ROOT / file).read_text(encoding="utf-8")
-    for line, paragraph in _READERS[Path(file).suffix](text):
+    # Strings in tests are input and expectations.
+    reader = _python_without_strings if file.startswith("tests/") and file.endswith(".py") else None
+    for line, paragraph in (reader or _READERS[Path(file).suffix])(text):
         yield from _split(file, line, paragraph)
 
 
@@ -117,15 +120,21 @@ def _paragraphs(text: str, new: str, *, cells: bool = False) -> Iterator[tuple[i
 
 
 def _python(text: str) -> Iterator[tuple[int, str]]:
+    yield from _python_without_strings(text)
+    for string, line in _strings(ast.parse(text)):
+        yield from ((line + first - 1, each) for first, each in _paragraphs(string, r"\s*[-*]\s|\s*#"))
+
+
+def _python_without_strings(text: str) -> Iterator[tuple[int, str]]:
     yield from _comments_of_python(text)
-    tree = ast.parse(text)
-    docstrings: set[int] = set()
+    for docstring in _docstrings(ast.parse(text)):
+        yield from _docstring(docstring.lineno, str(docstring.value))
+
+
+def _docstrings(tree: ast.AST) -> Iterator[ast.Constant]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
-            docstrings.add(id(node.value))
-            yield from _docstring(node.value.lineno, node.value.value)
-    for node, line in _strings(tree, docstrings):
-        yield from ((line + first - 1, each) for first, each in _paragraphs(node, r"\s*[-*]\s|\s*#"))
+            yield node.value
 
 
 def _docstring(line: int, text: str) -> Iterator[tuple[int, str]]:
@@ -135,17 +144,16 @@ def _docstring(line: int, text: str) -> Iterator[tuple[int, str]]:
         yield line + first - 1, each
 
 
-def _strings(tree: ast.AST, docstrings: set[int]) -> Iterator[tuple[str, int]]:
-    """Strings of a program that are no docstrings; what an f-string puts in is one word."""
-    inside: set[int] = set()
+def _strings(tree: ast.AST) -> Iterator[tuple[str, int]]:
+    """Strings of a program that are not docstrings; an expression in an f-string is one word."""
+    parts = {id(each) for each in _docstrings(tree)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
-            inside.update(id(each) for each in ast.walk(node) if each is not node)
-            parts = [each.value if isinstance(each, ast.Constant) else "X" for each in node.values]
-            yield "".join(map(str, parts)), node.lineno
-    known = docstrings | inside
+            parts.update(id(each) for each in ast.walk(node) if each is not node)
+            texts = (each.value if isinstance(each, ast.Constant) else "X" for each in node.values)
+            yield "".join(map(str, texts)), node.lineno
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in known:
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
             yield node.value, node.lineno
 
 

@@ -1,0 +1,51 @@
+"""Text that a person reads is plain English, as ``make prose`` checks it, and the check finds what it is for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from helpers import prose, sentences
+from helpers.cases import in_one_test
+
+BANNED = prose.phrases()
+LONG = f"The group has {'many ' * prose.MOST_WORDS}nodes."
+
+
+def test_there_is_nothing_to_rewrite() -> None:
+    assert [str(each) for each in prose.offences(sentences.files())] == []
+
+
+def test_every_kind_of_file_is_read() -> None:
+    suffixes = {Path(name).suffix for name in sentences.files()}
+    assert {".py", ".md", ".yaml", ".json", ".toml"} <= suffixes
+    for name in ("README.md", "eks_hardware/rules/gpu.py", "eks_hardware/rules/explained/gpu.yaml"):
+        assert len(list(sentences.sentences(name))) > 5
+
+
+@in_one_test(
+    ("suffix", "text", "found"),
+    [
+        (".md", "The file stands in config.", '"stands"'),
+        (".md", "Say `of which` in code only.", ""),
+        (".md", "```\nof which\n```\n", ""),
+        (".md", "| a table | has pools, of which two |", '"of which"'),
+        (".md", LONG, "words, at most"),
+        (".md", "What has no price is left out.", "starts with a clause"),
+        (".md", "What does it cost?", ""),
+        (".py", '"""Nobody reads it."""', '"Nobody"'),
+        (".py", "# It lies there.\n", '"lies"'),
+        (".py", 'x = f"a pool of which {y} are left"', '"of which"'),
+        (".py", 'x = "which"', ""),
+        (".yaml", "why: the bill tells of it\nbreaks: 'it stands: here'", '"tells"'),
+        (".yaml", "# the dearest first\na: 1", '"dearest"'),
+        (".json", '{"note": "the spot price is unknown"}', '"spot"'),
+    ],
+)
+def test_what_is_found(suffix: str, text: str, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sentences, "ROOT", tmp_path)
+    (tmp_path / f"file{suffix}").write_text(text, encoding="utf-8")
+    said = [each.what for each in prose.offences([f"file{suffix}"])]
+    assert bool(said) == bool(found), said
+    assert not found or any(found in each for each in said)
