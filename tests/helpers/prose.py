@@ -43,7 +43,7 @@ def phrases() -> list[Phrase]:
 
 
 def offences(names: Iterable[str]) -> Iterator[Offence]:
-    """What is wrong in these files."""
+    """Yield every offence in these files."""
     banned = phrases()
     for name in names:
         for each in sentences(name):

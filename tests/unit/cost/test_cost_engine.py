@@ -190,6 +190,21 @@ def test_shared_gpus_are_counted_as_gpus() -> None:
     shared = {"instance_types": ["g6.xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 4}}}
     found = line(cost(**pools(gpu_pool("pool", **shared))), "karpenter.node_pools[pool]")
     assert found.units["max"] == 8
+    several = {**shared, "instance_types": ["g6.12xlarge"]}
+    found = line(cost(**pools(gpu_pool("pool", **several))), "karpenter.node_pools[pool]")
+    assert found.units["max"] == 2
+
+
+def test_only_a_pool_of_spot_alone_is_noted_as_on_demand_at_its_limit() -> None:
+    """Its name says spot, and its limit is billed at the On-Demand price at most."""
+    notes = {}
+    for capacity in ("spot", "on-demand"):
+        of = gpu_pool("pool", instance_types=["g6.xlarge"], capacity=[capacity])
+        notes[capacity] = str(line(cost(**pools(of)), "karpenter.node_pools[pool]").note).lower()
+    assert "max" in notes["spot"]
+    assert "on demand" in notes["spot"].replace("-", " ")
+    assert notes["spot"] != notes["on-demand"]
+    assert notes["spot"].startswith(notes["on-demand"])
 
 
 def test_a_pool_with_a_type_without_a_price_is_not_wholly_known() -> None:
