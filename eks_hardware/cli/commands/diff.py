@@ -26,7 +26,7 @@ REPLACED = 3
 @click.option(
     "--fail-on",
     type=click.Choice(["replace", "destroy"]),
-    help="Exit with code 3 if a resource or node pool is replaced; destroy: also if one is only destroyed.",
+    help="replace: exit with code 3 if a resource or node pool is replaced; destroy: also if one is destroyed.",
 )
 def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: str | None) -> None:
     """Compare two strategies: hardware, capacity, cost, and which resources are replaced or updated.
