@@ -81,8 +81,8 @@ class AdoptedCluster(StrategyModel):
         Annotated[str, form(r"^sg-[0-9a-f]{8,17}$", "a security group id such as sg-0123456789abcdef0")], ...
     ] = Field(
         default=(),
-        description="Security groups of the nodes. Default: the group with the tag karpenter.sh/discovery. The construct "
-        "Karpenter adds this tag to the cluster's security group.",
+        description="Security groups of the nodes. Default: the group with the tag karpenter.sh/discovery. The "
+        "construct Karpenter adds this tag to the cluster's security group.",
     )
 
 

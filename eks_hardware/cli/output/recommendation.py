@@ -214,7 +214,7 @@ def _work(request: Request) -> str:
 
 def _table(best: Sequence[Candidate]) -> Table:
     run = any(each.usd_per_run is not None for each in best)
-    numbers = ("#", "GiB/device", "$/h", "$/run" if run else "$/M tok", "Score")
+    numbers = ("#", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
     names = (numbers[0], "Instance type", "Accelerator", *numbers[1:])
     found = table(names, right=numbers, fold=("Accelerator",))
     found.columns[2].max_width = 15
