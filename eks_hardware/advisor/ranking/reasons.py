@@ -38,7 +38,8 @@ _UNITS = (("T", 10**12), ("B", 10**9), ("M", 10**6), ("K", 10**3))
 def short(number: int) -> str:
     """Return a count in few characters.
 
-    >>> short(8_030_261_248), short(350_000_000), short(12) ('8.03B', '350M', '12')
+    >>> short(8_030_261_248), short(350_000_000), short(12)
+    ('8.03B', '350M', '12')
     """
     for unit, size in _UNITS:
         if number >= size:
