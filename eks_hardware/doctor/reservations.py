@@ -199,9 +199,8 @@ def _too_small(subject: Subject, found: Sequence[Mapping[str, Any]], wanted: _Wa
         yield subject.warning(
             "RESERVATION_TOO_SMALL",
             f"{wanted.path}.scaling.max",
-            f"max is {wanted.most}, but {', '.join(ids)} has {total} instances: further nodes never start; lower max or "
-            "enlarge "
-            "it",
+            f"max is {wanted.most}, but {', '.join(ids)} has {total} instances: further nodes never start; lower max "
+            "or enlarge it",
             subject.command("ec2", "describe-capacity-reservations", capacity_reservation_ids=ids),
         )
 
