@@ -126,7 +126,7 @@ class _Search:
             return
         offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
         if not offering:
-            # A type that does not fit in one region fits in no other.
+            # A type that does not fit in one region does not fit in any other.
             anywhere = self._fitter.on(kind)
             self.misses.append(anywhere if isinstance(anywhere, Miss) else self._not_offered(kind))
             return

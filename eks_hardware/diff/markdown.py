@@ -36,7 +36,7 @@ def as_markdown(changes: Changes) -> str:
 
 
 def code(text: str, *, in_table: bool = False) -> str:
-    r"""A code span of any text: in it nothing has a meaning but backticks and, in a table, the vertical bar.
+    r"""Return a code span of any text. Only backticks, and in tables vertical bars, need escaping.
 
     >>> code("a`b"), code("a|b", in_table=True)
     ('``a`b``', '`a\\|b`')

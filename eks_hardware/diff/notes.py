@@ -92,8 +92,8 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
     if cluster.action is Action.REPLACE:
         unless = f", unless {' and '.join(cluster.unless)}" if cluster.unless else ""
         yield (
-            f"the control plane is replaced{unless}: EKS does not delete a cluster that has node groups, and "
-            "Terraform replaces node groups, add-ons and releases only if one of their arguments changes: destroy, "
+            f"the control plane is replaced{unless}: EKS does not delete a cluster with node groups, and "
+            "Terraform replaces node groups, add-ons and releases only if their arguments change; destroy, "
             "then deploy"
         )
         return
@@ -106,8 +106,8 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
     keys = [cause for cause in cluster.causes if cause.argument == "encryption_config"]
     if any(None not in (each.before, each.after) for each in keys):
         yield (
-            "secrets_encryption names another key, but EKS keeps the current one and still needs it: the apply removes "
-            "the cluster role's access to the current key, or destroys the key; leave the key unchanged"
+            "secrets_encryption names another key, but EKS keeps and needs the current one: the apply removes the "
+            "cluster role's access to it, or destroys it; leave the key unchanged"
         )
     yield from _version_refusals(before.cluster.kubernetes_version, after.cluster.kubernetes_version)
 
@@ -128,8 +128,8 @@ def _version_refusals(before: str, after: str) -> Iterator[str]:
         )
     elif new == old - 1:
         yield (
-            f"Kubernetes {before} -> {after} is a rollback: EKS allows it within 7 days of the upgrade from {after}, "
-            f"and not while nodes run {before}; Terraform changes nodes after the control plane: roll back nodes first"
+            f"Kubernetes {before} -> {after} is a rollback: EKS allows it within 7 days of the upgrade, "
+            f"but not while nodes run {before}; Terraform changes nodes after the control plane: roll back nodes first"
         )
     elif new < old:
         yield f"Kubernetes {before} -> {after}: EKS rolls back at most one minor version"

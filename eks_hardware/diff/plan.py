@@ -73,7 +73,7 @@ class ResourceChange:
 
 
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
-    """What Terraform would do, in the order of the new ones; resources that go come last."""
+    """Return Terraform's actions in the order of the new resources. Removed resources come last."""
     return tuple(_Plan(before, after).changes())
 
 

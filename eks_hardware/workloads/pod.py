@@ -121,11 +121,11 @@ def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
 def _pins_memory(target: Target, size: Size) -> bool:
     """Return whether pods need a capability to pin memory for EFA.
 
-    A container inherits containerd's limit of locked memory, 8 MiB unless a node changes it, and a capability helps
-    only root: https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037. EKS's AL2023 AMIs set no limit
-    (nodeadm/internal/containerd/base-runtime-spec.json of https://github.com/awslabs/amazon-eks-ami). Bottlerocket
-    raises it on nodes with EFA (https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/CHANGELOG.md,
-    2.7.0).
+    A container inherits containerd's limit of locked memory: 8 MiB unless a node changes it. A capability helps only
+    root (https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037). EKS's AL2023 AMIs set no limit
+    (nodeadm/internal/containerd/base-runtime-spec.json in https://github.com/awslabs/amazon-eks-ami). Bottlerocket
+    raises it on nodes with EFA (2.7.0 in
+    https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/CHANGELOG.md).
     """
     return bool(size.efa) and target.node.ami_family == "al2023"
 

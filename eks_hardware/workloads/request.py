@@ -11,7 +11,7 @@ Check = Literal["nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CHECKS: tuple[Check, ...] = get_args(Check)
-"""Smoke tests in the order in which they run: later ones depend on what earlier ones check."""
+"""Smoke tests in the order in which they run: later ones assume that earlier ones passed."""
 
 # Names of Services and PyTorchJobs start with a letter, and a pod's name adds `-worker-` and a number:
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#rfc-1035-label-names

@@ -1,4 +1,4 @@
-"""What the devices of an instance type provide for a model: memory, cores, and ways to share a copy."""
+"""The memory and cores that an instance type's devices provide for a model, and ways to share a copy."""
 
 from __future__ import annotations
 

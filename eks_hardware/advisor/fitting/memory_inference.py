@@ -1,8 +1,8 @@
 """The memory that a device needs for inference.
 
-Formulas and their sources: ``config/facts/memory.json`` (formats, inference). In short: the weights in their format,
-the KV cache (2 x layers x key-value heads x head size x bytes x tokens x sequences; less with windows and with latent
-attention), and the activations.
+Formulas and their sources: ``config/facts/memory.json`` (formats, inference). In short, it is the sum of the
+weights in their format, the KV cache and the activations. The KV cache is 2 x layers x key-value heads x head size x
+bytes x tokens x sequences, and less with windows and with latent attention.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from eks_hardware.units import GIB
 
 
 def billions(count: float) -> str:
-    """``8.03e9`` for 8030261248."""
+    """Return ``8.03e9`` for 8030261248."""
     power = 9 if count >= 1e8 else 6
     return f"{count / 10**power:.3g}e{power}" if count < 10 ** (power + 3) else f"{count / 10**power:.0f}e{power}"
 
@@ -59,7 +59,7 @@ class Bytes(NamedTuple):
 
 
 class InferenceMemory:
-    """The memory of a serving model under any layout. What does not depend on the layout is computed once."""
+    """The memory of a serving model under any layout. Parts that do not depend on the layout are computed once."""
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving

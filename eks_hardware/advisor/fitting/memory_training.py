@@ -43,7 +43,7 @@ class Bytes(NamedTuple):
 
 
 class TrainingMemory:
-    """The memory of a training run under any layout. What does not depend on the layout is computed once."""
+    """The memory of a training run under any layout. Parts that do not depend on the layout are computed once."""
 
     def __init__(self, run: TrainingRun) -> None:
         self.run = run

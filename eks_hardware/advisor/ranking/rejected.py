@@ -25,8 +25,8 @@ def code_of(miss: Miss) -> str:
 def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Rejection, ...]:
     """Return one rejection for each family that is not ``placed``. CPU families with the same reason share one.
 
-    The type that came closest gives the reason: types that fit but are too slow or have no price come before types with
-    too little memory, and those before types that a gate refuses. Among these the most common gate counts.
+    The type that came closest gives the reason. Types that fit but are too slow or have no price come first, then types
+    with too little memory, then types that a gate refuses. Among these the most common gate counts.
     """
     families: dict[str, list[Miss]] = {}
     for miss in misses:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 _SAID = "the workload"
 
 # Accepted ratios of the count from the dimensions to the stated parameters. With width and depth of a public model the
-# ratio is 0.7 to 2.03; with one of them, and the other from the model closest in size, 0.46 to 3.5 (the configurations
-# that tests/unit/advisor/test_shape.py reads). The number and width of experts are not given.
+# ratio is 0.7 to 2.03. With one of them, and the other from the model closest in size, it is 0.46 to 3.5. Both are
+# from the configurations in tests/unit/advisor/test_shape.py. The number and width of experts are not given.
 _OF_BOTH = 0.4, 2.5
 _OF_ONE = 1 / 3, 4.0
 _OF_EXPERTS = 0.25, 4.0

@@ -34,8 +34,8 @@ def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: s
     To compare resources, the command synthesizes both strategies, which requires Node. Without Node it compares
     everything else.
 
-    Exit codes: 0 with or without changes; 1 errors in a strategy, printed as validate prints them, a strategy that
-    cannot be synthesized, or --fail-on without Node; 2 wrong usage; 3 a match of --fail-on.
+    Exit codes: 0 with or without changes; 1 errors in a strategy, a failed synthesis, or --fail-on without Node;
+    2 wrong usage; 3 a match of --fail-on.
     """
     from eks_hardware._node import start_node
 

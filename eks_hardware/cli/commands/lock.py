@@ -172,7 +172,7 @@ def _lines(choice: Choice, said: str) -> Iterator[str]:
 
 
 def _hardware(entry: Entry) -> str:
-    """``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``"""
+    """Return ``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``."""
     from eks_hardware.printable import shown
 
     chosen, then = entry.chosen, entry.at_the_time

@@ -190,7 +190,7 @@ def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 
 def _label(path: str) -> str:
-    """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``group gpu``"""
+    """Return a label: ``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``group gpu``."""
     if name := field_paths.name_of_item(path):
         return f"{'pool' if 'pool' in field_paths.list_of(path) else 'group'} {name}"
     return field_paths.section(path)

@@ -83,7 +83,7 @@ def _line(name: str, needed: str, surge: str, default: str, mark: str = "") -> s
 
 
 def _label(path: str) -> str:
-    """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``"""
+    """Return a label: ``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``."""
     name = field_paths.name_of_item(path)
     return f"{'pool ' if 'pool' in field_paths.list_of(path) else ''}{name}" if name else path
 
@@ -96,8 +96,8 @@ _NOTES = {
     "updating": "+update: extra nodes while EKS updates every node group at once; "
     "`update: {strategy: minimal}` starts none",
     "default": "default: quota of a new account; * too low. `eks-hardware doctor FILE` checks the quotas of yours",
-    "both": "a pool with Spot and On-Demand capacity counts in full toward both quotas, with its type with the most "
-    "vCPUs; Karpenter can exceed a pool's limits when it starts many nodes at once",
+    "both": "a pool with Spot and On-Demand capacity counts in full toward both quotas, with its largest type; "
+    "Karpenter can exceed a pool's limits when it starts many nodes at once",
     "?": "?: the default quota is unknown",
 }
 
