@@ -54,7 +54,7 @@ def test_costs_are_the_engine_s(file: Path) -> None:
 @every_strategy
 def test_quotas_are_the_engine_s(file: Path) -> None:
     needs = report(file).quotas
-    rows = rows_of(read_page(file), "Service quotas with every group and pool at its most")
+    rows = rows_of(read_page(file), "Service quotas with every group and pool at its maximum size")
     assert len(rows) == len(needs)
     for need, (name, needed, surge, default, to_do) in zip(needs, rows, strict=True):
         assert name.startswith(need.name)

@@ -318,13 +318,13 @@ def test_encryption(before: dict[str, Any], after: dict[str, Any], expected: str
 
 VERSIONS = {
     ("1.34", "1.35"): None,
-    ("1.33", "1.35"): "EKS upgrades one minor at a time and refuses a jump: deploy 1.34 first",
+    ("1.33", "1.35"): "EKS upgrades one minor version at a time; deploy 1.34 first",
     ("1.33", "1.36"): "refuses a jump: deploy 1.34 first",
     (
         "1.35",
         "1.34",
     ): "EKS takes it within 7 days of the upgrade from 1.34, and not while nodes run 1.35",
-    ("1.35", "1.33"): "EKS rolls back one minor at the most, and refuses more",
+    ("1.35", "1.33"): "EKS rolls back at most one minor version",
 }
 
 

@@ -189,7 +189,7 @@ def _asked(found: Recommendation) -> Iterator[str]:
     yield _work(found.request)
     branch = policy.branch(found.request.workload, found.request.shape)
     yield f'Policy: "{plain(branch.quote)}"'
-    yield f"        {branch.under.strip('*#: ')}, from: {branch.document}"
+    yield f"        {branch.under.strip('*#: ')}, {branch.document}"
 
 
 def _work(request: Request) -> str:
