@@ -144,7 +144,7 @@ def test_nodes_go_with_the_release_of_their_pools(before: dict[str, Any], after:
         "the release karpenter-resources is uninstalled: all nodes that Karpenter created are drained and terminated "
         "(burst, train), regardless of disruption budgets"
     )
-    assert "REPLACED: its nodes are drained and terminated" in str(pool_sentence(changes.pools[0]))
+    assert "REPLACED: uninstalling its release drains and terminates its nodes" in str(pool_sentence(changes.pools[0]))
 
 
 def test_without_karpenter_no_node_goes_with_a_release() -> None:
