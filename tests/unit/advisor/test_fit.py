@@ -283,8 +283,18 @@ def test_longer_texts_without_a_fused_kernel_take_more() -> None:
     ("model", "said", "name", "remedy"),
     [
         ("llama-3.1-8b", {}, "g4dn.xlarge", "it fits on 1 x T4 with int8 weights"),
-        ("llama-3.1-8b", {"context_length": 131072}, "g5.xlarge", "it fits with context_length: 16384 instead of 131072"),
-        ("llama-3.1-8b", {"concurrent_sequences": 64}, "g5.xlarge", "it fits with concurrent_sequences: 4 instead of 64"),
+        (
+            "llama-3.1-8b",
+            {"context_length": 131072},
+            "g5.xlarge",
+            "it fits with context_length: 16384 instead of 131072",
+        ),
+        (
+            "llama-3.1-8b",
+            {"concurrent_sequences": 64},
+            "g5.xlarge",
+            "it fits with concurrent_sequences: 4 instead of 64",
+        ),
         ("llama-3.1-405b", {}, "g4dn.xlarge", None),
     ],
 )

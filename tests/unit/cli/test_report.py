@@ -61,7 +61,11 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     """A FIFO without a reader would hang; a message after the page on stdout would make it invalid."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    for place, why in ((fifo, "not a regular file"), (tmp_path, "not a regular file"), (Path(os.devnull), "not a regular file")):
+    for place, why in (
+        (fifo, "not a regular file"),
+        (tmp_path, "not a regular file"),
+        (Path(os.devnull), "not a regular file"),
+    ):
         code, said, problem = run("development", "--out", str(place))
         assert (code, said) == (2, "")
         assert why in problem

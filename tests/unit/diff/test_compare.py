@@ -126,7 +126,11 @@ TWO = pools(
 )
 UNINSTALLED = {
     "manifests": (HELM, {"delivery": "manifests"}, "Terraform no longer manages the charts"),
-    "another stack's manifests": ({**HELM, "stack": "separate"}, {"delivery": "manifests"}, "Terraform no longer manages the charts"),
+    "another stack's manifests": (
+        {**HELM, "stack": "separate"},
+        {"delivery": "manifests"},
+        "Terraform no longer manages the charts",
+    ),
     "a separate stack": (HELM, {**HELM, "stack": "separate"}, "charts move to another stack"),
     "the same stack": ({**HELM, "stack": "separate"}, HELM, "charts move to another stack"),
 }

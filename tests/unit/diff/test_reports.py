@@ -165,9 +165,7 @@ def without_node() -> Changes:
 
 
 def test_without_node_the_rest_is_compared(without_node: Changes) -> None:
-    assert without_node.not_compared == (
-        "resources and replacements are not compared: node is not on the PATH"
-    )
+    assert without_node.not_compared == ("resources and replacements are not compared: node is not on the PATH")
     assert without_node.notes == (without_node.not_compared,)
     assert without_node.hardware
     assert without_node.capacity.amounts

@@ -794,7 +794,11 @@ def message(changes: dict[str, Any], code: str) -> str:
         (gpus(**G5, limits={"cpu": 512}), "POOL_LIMIT_MISSING", "up to 128 with g5.xlarge"),
         # A limit that only one of the kinds of hardware has.
         (gpus("g5.xlarge", "inf2.xlarge", limits={"aws.amazon.com/neuron": 8}), "POOL_LIMIT_MISSING", "nvidia.com/gpu"),
-        (gpus("p5.48xlarge", limits={"nvidia.com/gpu": 1}), "POOL_LIMIT_SMALL", "at least 8, enough for one p5.48xlarge"),
+        (
+            gpus("p5.48xlarge", limits={"nvidia.com/gpu": 1}),
+            "POOL_LIMIT_SMALL",
+            "at least 8, enough for one p5.48xlarge",
+        ),
         (version("1.5.0", gpu_pool(**P5, efa=True, **reserved())), "KARPENTER_VERSION_FEATURE", "1.11 or newer"),
         (gpus(**G5, ami={"version": "v20260818"}), "POOL_AMI_BAD", "issues/2790"),
     ],
