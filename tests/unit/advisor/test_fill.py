@@ -563,7 +563,7 @@ def test_the_core_says_that_nothing_is_chosen(tmp_path: Path) -> None:
         ("WORKLOAD_UNCHOSEN", "karpenter.node_pools[pool].workload"),
         UNKNOWN_TYPE,
     } == set(found)
-    with pytest.raises(ValueError, match="has not been chosen"):
+    with pytest.raises(ValueError, match="is not chosen yet"):
         resolve(strategy)
 
 
