@@ -1,4 +1,4 @@
-"""``python -m eks_hardware``: the CDKTF app, for a project that has only strategy files."""
+"""``python -m eks_hardware``: the CDKTF app for a project that contains only strategy files."""
 
 import os
 import sys
@@ -6,8 +6,8 @@ import sys
 from eks_hardware._node import start_node
 from eks_hardware._startup import short_lived
 
-# `python -m` looks for modules in the working folder first: a folder with a `constructs/__init__.py` would hide the
-# library of that name.
+# `python -m` searches the working folder first: a folder with a `constructs/__init__.py` would hide the library of
+# that name.
 if sys.path and sys.path[0] in ("", os.getcwd()):  # noqa: PTH109
     sys.path.append(sys.path.pop(0))
 short_lived()
@@ -18,5 +18,5 @@ from eks_hardware.stacks.app import main  # noqa: E402  after the lines above
 try:
     code = main()
 except KeyboardInterrupt:
-    code = 130  # as a shell says it
+    code = 130  # a shell's exit code for Ctrl-C
 raise SystemExit(code)

@@ -1,4 +1,4 @@
-"""How the toolkit's own processes start: ``eks-hardware`` and ``python -m eks_hardware``."""
+"""Process start of ``eks-hardware`` and ``python -m eks_hardware``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 from eks_hardware import __version__
 from eks_hardware._lazy_providers import is_eager
 
-# Python looks for garbage after 700 new objects, and imports make some hundred thousand that all stay.
+# Python's garbage collector runs after 700 new objects. Imports create several hundred thousand, and all of them stay.
 _OBJECTS = 100_000
 
 
 def short_lived() -> None:
-    """Look for garbage rarely, from here on: in a process that imports much, answers, and ends.
+    """Run the garbage collector rarely, for a process that imports much, answers, and exits.
 
     Source: https://docs.python.org/3/library/gc.html#gc.set_threshold
     """
@@ -23,12 +23,12 @@ def short_lived() -> None:
 
 
 def command() -> None:
-    """Run the command line; the version is answered without it, since Click alone takes three times as long."""
+    """Run the command line. Print the version without it, because importing Click takes three times as long."""
     if sys.argv[1:] == ["--version"]:
         try:
             os.write(1, f"{__version__}\n".encode())
         except OSError:
-            pass  # what cannot be written, Click reports
+            pass  # Click reports output that cannot be written
         else:
             return
     short_lived()

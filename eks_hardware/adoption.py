@@ -1,10 +1,10 @@
-"""Node pools for a cluster that someone else owns: a file like a strategy's, without node groups.
+"""Node pools for an existing cluster: a file like a strategy's, without node groups.
 
     adoption = load_adoption("pools.yaml")               # raises StrategyError, each finding with its line
     adoption = resolve_adoption(Adoption(...))           # the same from a program
 
-Only Karpenter and its pools are added. The rules that apply to a strategy apply here too, except for those that depend
-on the rest of the cluster, which is unknown.
+Only Karpenter and its pools are added. The rules for strategies apply, except for those that depend on the rest of the
+cluster, which is unknown.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
 
 _GROUPS, _ = NODE_LISTS
 
-# What a rule may find fault with; the rest of a strategy has its defaults here, which say nothing of the cluster.
+# Fields whose findings apply. Other fields have defaults here that say nothing about the cluster.
 _OURS = (
     "aws",
     "cluster.kubernetes_version",
@@ -67,7 +67,7 @@ _OF_THE_CONTROL_PLANE = "CONTROL_PLANE_ZONES"
 
 
 class AdoptedCluster(StrategyModel):
-    """What is to be known of the cluster.
+    """Facts about the cluster.
 
     Examples:
         >>> AdoptedCluster(kubernetes_version="1.35").security_group_ids
@@ -76,13 +76,13 @@ class AdoptedCluster(StrategyModel):
 
     kubernetes_version: Annotated[
         str, form(r"^1\.[0-9]{2}$", 'a Kubernetes minor version in quotes, such as "1.35"')
-    ] = Field(description="Its Kubernetes minor version, quoted; images of nodes have to go with it.")
+    ] = Field(description="Its Kubernetes minor version, quoted; node images must match it.")
     security_group_ids: tuple[
         Annotated[str, form(r"^sg-[0-9a-f]{8,17}$", "a security group id such as sg-0123456789abcdef0")], ...
     ] = Field(
         default=(),
-        description="Security groups of the nodes. Default: the one with the tag karpenter.sh/discovery, which the "
-        "construct Karpenter puts on the cluster's own.",
+        description="Security groups of the nodes. Default: the group with the tag karpenter.sh/discovery. The "
+        "construct Karpenter adds this tag to the cluster's security group.",
     )
 
 
@@ -94,12 +94,12 @@ class AdoptedSubnets(StrategyModel):
         {}
     """
 
-    vpc_id: VpcId = Field(description="Id of the VPC.")
+    vpc_id: VpcId = Field(description="VPC id.")
     private_subnets: dict[ZoneId, SubnetId] = Field(
-        min_length=1, description="Subnets for nodes, by zone id, one a zone."
+        min_length=1, description="Subnets for nodes, by zone id, one per zone."
     )
     pod_subnets: dict[ZoneId, SubnetId] = Field(
-        default_factory=dict, description="Subnets for pods, where the VPC CNI has custom networking; by zone id."
+        default_factory=dict, description="Subnets for pods, by zone id, if the VPC CNI uses custom networking."
     )
 
 
@@ -116,7 +116,7 @@ class AdoptedNetwork(StrategyModel):
 
 
 class AdoptedCharts(StrategyModel):
-    """Charts that come with the pools.
+    """Charts that are deployed with the pools.
 
     Examples:
         >>> AdoptedCharts(charts={"karpenter": {"values": {"replicas": 1}}}).charts["karpenter"].values
@@ -124,14 +124,14 @@ class AdoptedCharts(StrategyModel):
     """
 
     charts: dict[ChartName, Chart] = Field(
-        default_factory=dict, description="Version, repository or values of single charts."
+        default_factory=dict, description="Version, repository or values of individual charts."
     )
 
 
 class Adoption(StrategyModel):
-    """Karpenter's node pools for a cluster that someone else owns.
+    """Karpenter node pools for an existing cluster.
 
-    Its fields are those of a strategy, so that a pool is moved from one file to the other as it stands.
+    Its fields are those of a strategy, so a pool can be copied between both files unchanged.
 
     Examples:
         >>> existing = {"vpc_id": "vpc-01234567", "private_subnets": {"usw2-az1": "subnet-00000001"}}
@@ -150,32 +150,32 @@ class Adoption(StrategyModel):
     region: Region = Field(description="AWS region, such as us-west-2.")
     cluster: AdoptedCluster = Field(description="The cluster.")
     network: AdoptedNetwork = Field(description="Its network.")
-    karpenter: KarpenterSpec = Field(description="Karpenter, and the node pools.")
-    kubernetes: AdoptedCharts = Field(default=AdoptedCharts(), description="Charts that come with the pools.")
+    karpenter: KarpenterSpec = Field(description="Karpenter and the node pools.")
+    kubernetes: AdoptedCharts = Field(default=AdoptedCharts(), description="Charts that are deployed with the pools.")
     tags: Tags = Field(
         default_factory=dict,
         max_length=30,
-        description="Tags of the nodes and volumes that Karpenter makes; the stack's AWS provider has its own, such as "
-        "`provider.default_tags`.",
+        description="Tags of the nodes and volumes that Karpenter creates. The stack's AWS provider has its own, such "
+        "as `provider.default_tags`.",
     )
     aws: AwsProviderSpec = Field(
         default=AwsProviderSpec(),
-        description="Path and boundary of IAM roles, and how Terraform talks to AWS (`provider` of what follows).",
+        description="Path and permissions boundary of IAM roles, and how Terraform connects to AWS "
+        "(`provider` of the resolved adoption).",
     )
     ignore: tuple[Ignore, ...] = Field(
-        default=(), max_length=100, description="Warnings that are known and accepted, each with its reason."
+        default=(), max_length=100, description="Known and accepted warnings, each with its reason."
     )
 
 
 @dataclass(frozen=True)
 class ResolvedAdoption:
-    """Everything that follows from an :class:`Adoption`.
+    """Everything derived from an :class:`Adoption`.
 
     Attributes:
-        resolved: all of it as a strategy has it, without node groups. Its ``cluster`` and ``network`` are made by
-            nobody.
-        security_group_ids: groups of the nodes; empty for those that carry the discovery tag.
-        warnings: what may be wrong, and stops nothing.
+        resolved: the same as a strategy without node groups. Nothing creates its ``cluster`` and ``network``.
+        security_group_ids: security groups of the nodes; empty for those with the discovery tag.
+        warnings: findings that do not stop the deployment.
 
     Examples:
         >>> adoption = load_adoption("examples/adopted-cluster/research.yaml")
@@ -210,19 +210,19 @@ class ResolvedAdoption:
 
     @property
     def provider(self) -> ResolvedProvider:
-        """How Terraform talks to AWS, and which versions of the providers it takes."""
+        """Terraform's connection to AWS, and the provider versions that it accepts."""
         return self.resolved.provider
 
     @property
     def vpc_id(self) -> str:
-        """Id of the VPC."""
+        """VPC id."""
         existing = self.resolved.network.existing
         assert existing is not None
         return existing.vpc_id
 
     @property
     def efa_security_group_name(self) -> str | None:
-        """Name that EFA pools look for their security group by (``EfaSecurityGroup``); None without such a pool."""
+        """Name by which EFA pools find their security group (``EfaSecurityGroup``); None without EFA pools."""
         return self.resolved.efa_security_group_name
 
 
@@ -237,11 +237,11 @@ def load_adoption(file: Path | str, *, today: datetime.date | None = None) -> Re
 
 
 def resolve_adoption(adoption: Adoption, *, today: datetime.date | None = None) -> ResolvedAdoption:
-    """Check and resolve node pools for a cluster that someone else owns.
+    """Check and resolve node pools for an existing cluster.
 
     Args:
         adoption: the cluster and the pools.
-        today: the day for rules about dates.
+        today: the current day, for rules about dates.
 
     Raises:
         StrategyError: a ``ValueError`` with every finding, each with the code of its rule.
@@ -264,7 +264,7 @@ def _resolved(
 
 
 def _strategy(adoption: Adoption) -> Strategy:
-    """The same as a strategy. It has no node groups, which no strategy file may: it is built past that check."""
+    """Return the adoption as a strategy. It has no node groups, so it bypasses the check that requires one."""
     subnets = adoption.network.existing
     return Strategy.model_construct(
         version=1,

@@ -1,10 +1,10 @@
-"""How much of an account's Service Quotas a strategy needs with every group and pool at its maximum.
+"""The Service Quotas that a strategy needs with every group and pool at its maximum.
 
     for need in quota_needs(strategy, resolve(strategy)):
         print(need.code, need.name, need.needed, need.surge, need.default)
 
-A group or pool that may buy in two ways counts in full for both, and one with several instance types with the least
-favourable of them: EKS and Karpenter choose.
+A group or pool with two capacity types counts in full toward both quotas. With several instance types, the type with
+the highest need counts, because EKS and Karpenter choose the type.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _GIB_PER_TIB = 1024
 
 @dataclass(frozen=True)
 class Part:
-    """What one field of the strategy adds to the maximum need, and how much more while EKS updates the group.
+    """The need that one field of the strategy adds, at the maximum and while EKS updates the group.
 
-    The path is as findings name it (``node_groups[gpu].scaling.max``); the text says what makes it up:
+    ``path`` is the path of a field as in findings (``node_groups[gpu].scaling.max``). ``text`` is the calculation:
     ``4 x 96 (p4d.24xlarge)``.
     """
 
@@ -47,13 +47,13 @@ class Part:
 
 @dataclass(frozen=True)
 class QuotaNeed:
-    """What a strategy needs of one quota.
+    """The need of a strategy for one quota.
 
     Attributes:
-        key: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, else that of ``quotas/service_quotas.json``.
-        code: quota code; None where AWS documents none.
-        unit: what is counted; empty where the name says it.
-        default: what a new account has; None where no source was found.
+        key: ``on-demand``, ``spot`` or ``capacity-block`` for vCPUs, otherwise a key of ``quotas/service_quotas.json``.
+        code: quota code; None if AWS documents none.
+        unit: unit of the need; empty if the name includes it.
+        default: quota of a new account; None if no source was found.
     """
 
     key: str
@@ -67,31 +67,31 @@ class QuotaNeed:
 
     @property
     def needed(self) -> float:
-        """All parts together."""
+        """The sum of all parts."""
         return sum(part.needed for part in self.parts)
 
     @property
     def surge(self) -> float:
-        """What comes on top while every node group is updated at once, as an apply may do."""
+        """The additional need while EKS updates every node group at once, as an apply can do."""
         return sum(part.surge for part in self.parts)
 
     @property
     def counts_vcpus(self) -> bool:
-        """Whether it is one of the quotas on instances."""
+        """Whether it is a quota on vCPUs of instances."""
         return self.key in ("on-demand", "spot", "capacity-block")
 
 
 def quota_needs(
     strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue | None = None
 ) -> tuple[QuotaNeed, ...]:
-    """What a strategy that passed the rules needs of every quota, vCPUs first."""
+    """Return the need for every quota, vCPUs first. The strategy must have passed the rules."""
     nodes = tuple(_nodes(strategy, resolved, catalogue or load()))
     return (*_vcpus(nodes), *_others(resolved, nodes))
 
 
 @dataclass(frozen=True)
 class _Nodes:
-    """A group or pool: its types, how it buys, and how many nodes it has at most; ``count`` is the field for that."""
+    """A group or pool: types, markets, and its maximum number of nodes, which the field ``count`` limits."""
 
     path: str
     count: str
@@ -106,7 +106,7 @@ class _Nodes:
     pool: NodePoolSpec | None = None
 
     def vcpus(self, types: Sequence[InstanceType]) -> Part:
-        """vCPUs of all nodes, if all are of some of its types."""
+        """Return the vCPUs of all nodes if all are of these types."""
         largest = max(types, key=lambda kind: kind.vcpus)
         if self.pool:
             needed, text = min(_limited(self.pool, types, self.most), key=lambda bound: bound[0])
@@ -114,7 +114,7 @@ class _Nodes:
             needed = self.most * largest.vcpus
             text = f"{self.most} x {largest.vcpus} ({largest.name})"
         if self.reserved:
-            text += ", reserved: used or not"
+            text += ", reserved, whether used or not"
         return Part(self.count, needed, self.surge * largest.vcpus, text)
 
 
@@ -146,7 +146,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
             markets=tuple(dict.fromkeys(CAPACITY[each].usage_class for each in pool.capacity)),
             zone_ids=of_pool.zone_ids,
             most=_most_nodes(pool, types),
-            # Karpenter counts a node that replaces another against the pool's limits.
+            # Karpenter counts replacement nodes toward the pool's limits.
             surge=0,
             reserved="reserved" in pool.capacity and "on-demand" not in pool.capacity,
             devices=of_pool.block_devices,
@@ -156,7 +156,7 @@ def _nodes(strategy: Strategy, resolved: ResolvedStrategy, catalogue: Catalogue)
 
 
 def _surge(group: NodeGroupSpec, resolved: ResolvedNodeGroup) -> int:
-    """Nodes that EKS may start beside those that it replaces; none where a reservation is all there is."""
+    """Return how many extra nodes EKS may start during an update; 0 if a reservation is the only capacity."""
     if group.reservation is not None or resolved.update_strategy == "MINIMAL":
         return 0
     by_zone = facts.nodes()["group_update"]["nodes_per_zone"] * len(resolved.zone_ids)
@@ -172,7 +172,7 @@ _COUNTED = {"nvidia.com/gpu": "GPUs", "aws.amazon.com/neuron": "devices"}
 
 
 def _most_nodes(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int:
-    """Nodes that fit into the limits, if all are of the smallest type."""
+    """Return how many nodes of the smallest type the limits allow."""
     bounds = [
         amount(limit) // min(node_capacity(kind)[name] for kind in types)
         for name, limit in pool.limits.items()
@@ -182,7 +182,7 @@ def _most_nodes(pool: NodePoolSpec, types: Sequence[InstanceType]) -> int:
 
 
 def _limited(pool: NodePoolSpec, types: Sequence[InstanceType], most: int) -> Iterator[tuple[float, str]]:
-    """vCPUs that each limit allows, with what makes it so."""
+    """Yield the vCPUs that each limit allows, with the calculation."""
     for name, limit in pool.limits.items():
         if not all(name in node_capacity(kind) for kind in types):
             continue
@@ -219,7 +219,7 @@ def _vcpus(nodes: Iterable[_Nodes]) -> Iterator[QuotaNeed]:
 
 
 def _quota_of(market: str, kind: InstanceType) -> tuple[str, str | None, str]:
-    """Market, code, and the family where only it tells two quotas apart."""
+    """Return market, code, and the family if only the family distinguishes two quotas."""
     if market == "capacity-block":
         row = facts.service_quotas()["capacity_blocks"]["families"].get(kind.family)
         code = row["code"] if row else None
@@ -242,7 +242,7 @@ def _need(key: str, code: str | None, section: _Section, row: QuotaDefault, part
     return QuotaNeed(key, service, code, row["name"], unit, row["default"], tuple(parts), source)
 
 
-# --- what is not counted in vCPUs
+# --- quotas on other resources
 
 
 def _others(resolved: ResolvedStrategy, nodes: Sequence[_Nodes]) -> Iterator[QuotaNeed]:
@@ -260,11 +260,11 @@ def _of_network(resolved: ResolvedStrategy) -> dict[str, list[Part]]:
     endpoints = len(network.interface_endpoints)
     public = bool(network.of_role(SubnetRole.PUBLIC))
     return {
-        "vpcs": [Part("network", 1, 0, "its own VPC")],
+        "vpcs": [Part("network", 1, 0, "the cluster's VPC")],
         "internet_gateways": [Part("network", int(public), 0, "public subnets")],
-        "elastic_ips": [Part("network.nat_gateways", nat, 0, "one a NAT gateway")],
+        "elastic_ips": [Part("network.nat_gateways", nat, 0, "one per NAT gateway")],
         "nat_gateways": [Part("network.nat_gateways", min(nat, 1), 0, f"one in {', '.join(network.nat_zone_ids)}")],
-        "interface_endpoints": [Part("network.interface_endpoints", endpoints, 0, "one a service")],
+        "interface_endpoints": [Part("network.interface_endpoints", endpoints, 0, "one per service")],
     }
 
 
@@ -300,7 +300,7 @@ def _storage_parts(nodes: Iterable[_Nodes], volume_type: str) -> Iterator[Part]:
 
 
 def _interface_part(nodes: _Nodes) -> Part:
-    # All nodes may be in one zone, though EKS and Karpenter spread them.
+    # All nodes can be in one zone, although EKS and Karpenter spread them.
     text = f"{nodes.most} nodes x {nodes.interfaces}"
     return Part(nodes.count, nodes.most * nodes.interfaces, nodes.surge * nodes.interfaces, text)
 
@@ -312,9 +312,9 @@ def _interfaces(
     *,
     custom_networking: bool,
 ) -> int:
-    """Network interfaces of a node that is full of pods: those of its layout, and the VPC CNI's for addresses.
+    """Return the network interfaces of a node full of pods: its EFA layout, and those for pod addresses.
 
-    With prefix delegation each slot of an interface but the first holds 16 addresses, and one prefix stays free:
+    With prefix delegation, each slot of an interface but the first has 16 addresses. The VPC CNI keeps one prefix free:
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
     layout = resolved.efa_interfaces

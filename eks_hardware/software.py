@@ -1,4 +1,4 @@
-"""What software may ask of an accelerator, a driver or an SDK, by the facts: ``None`` where no source says."""
+"""Requirements of software on accelerators, drivers and SDKs, from the facts. ``None`` means that no source says."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def passes(gate: Gate, capability: float | None) -> bool | None:
-    """Whether GPUs of a compute capability pass a gate."""
+    """Return whether GPUs of a compute capability pass a gate."""
     if capability is None or capability in gate.get("unknown", ()):
         return None
     if "only" in gate:
@@ -27,21 +27,21 @@ def passes(gate: Gate, capability: float | None) -> bool | None:
 
 
 def shown(gate: Gate) -> str:
-    """A gate in words: ``compute capability 8.0 or later``."""
+    """Return a gate in words: ``compute capability 8.0 or later``."""
     if "only" in gate:
         *rest, last = map(str, gate["only"])
         return f"compute capability {', '.join(rest)} or {last}" if rest else f"compute capability {last}"
-    left_out = "".join(f" but {each}" for each in gate.get("except", ()))
+    left_out = "".join(f" except {each}" for each in gate.get("except", ()))
     return f"compute capability {gate.get('minimum')} or later{left_out}"
 
 
 def capability(kind: InstanceType) -> float | None:
-    """The CUDA compute capability of a type's GPUs."""
+    """Return the CUDA compute capability of a type's GPUs."""
     return kind.accelerator.compute_capability if kind.accelerator else None
 
 
 def computes(kind: InstanceType, precision: str) -> bool | None:
-    """Whether the accelerators of a type compute in a number format."""
+    """Return whether the accelerators of a type compute in a number format."""
     fact = facts.software()["precision"]
     if kind.accelerator is None:
         return None
@@ -51,7 +51,7 @@ def computes(kind: InstanceType, precision: str) -> bool | None:
 
 
 def attends(kind: InstanceType, kernel: str) -> bool | None:
-    """Whether an attention kernel runs on a type's GPUs."""
+    """Return whether an attention kernel runs on a type's GPUs."""
     return passes(facts.software()["attention"]["kernels"][kernel], capability(kind))
 
 
@@ -60,19 +60,19 @@ def attends(kind: InstanceType, kernel: str) -> bool | None:
 
 @dataclass(frozen=True)
 class CudaSupport:
-    """The oldest CUDA toolkit that knows a GPU, and its last major version and driver branch; None where it goes on."""
+    """The first CUDA toolkit that supports a GPU, and its last major version and driver branch; None if open."""
 
     first: str
     last: int | None
     last_driver: str | None
 
     def knows(self, cuda: str) -> bool:
-        """Whether a toolkit makes code for the GPU."""
+        """Return whether a toolkit generates code for the GPU."""
         return not older(cuda, self.first) and (self.last is None or parts(cuda)[0] <= self.last)
 
 
 def cuda_support(kind: InstanceType) -> CudaSupport | None:
-    """What CUDA knows of a type's GPUs."""
+    """Return the CUDA support of a type's GPUs."""
     fact = facts.software()["cuda"]
     for row in fact["architectures"]:
         if capability(kind) in row["capabilities"]:
@@ -82,7 +82,7 @@ def cuda_support(kind: InstanceType) -> CudaSupport | None:
 
 
 def driver_for_cuda(cuda: str) -> str | None:
-    """The oldest NVIDIA driver branch for a CUDA version; None for one that is newer than the facts."""
+    """Return the oldest NVIDIA driver branch for a CUDA version; None if the facts do not include it yet."""
     return facts.software()["cuda"]["driver_floor"].get(str(parts(cuda)[0]))
 
 
@@ -91,9 +91,10 @@ def driver_for_cuda(cuda: str) -> str | None:
 
 @dataclass(frozen=True)
 class SdkRange:
-    """The Neuron SDKs in which a chip has a framework for one use; None before those that were read, and with no end.
+    """The Neuron SDKs that support a framework on a chip for one use.
 
-    ``status`` says what is against it (``beta``), from the SDK ``status_from`` on.
+    ``first`` is None if support began before the SDKs in the facts; ``last`` is None if it continues. ``status`` is a
+    restriction (``beta``) from the SDK ``status_from`` on.
     """
 
     first: str | None
@@ -102,17 +103,17 @@ class SdkRange:
     status_from: str | None
 
     def has(self, sdk: str) -> bool:
-        """Whether an SDK is among them."""
+        """Return whether an SDK is in the range."""
         return _within(sdk, self.first, self.last)
 
 
 def uses(workload: str) -> tuple[str, ...]:
-    """What a workload does with a framework: training, inference, or either."""
+    """Return the uses of a framework by a workload: training, inference, or either."""
     return (workload,) if workload in ("training", "inference") else ("training", "inference")
 
 
 def sdk_ranges(kind: InstanceType, framework: str, workload: str) -> tuple[SdkRange, ...] | None:
-    """The SDKs in which a Neuron chip has a framework, by use; empty where it has it in none, None where unknown."""
+    """Return the SDKs that support a framework on a Neuron chip, by use; empty for none, None if unknown."""
     chips = facts.software()["frameworks"]["by_name"][framework]["neuron"]
     if chips is None or kind.accelerator is None:
         return None
@@ -121,7 +122,7 @@ def sdk_ranges(kind: InstanceType, framework: str, workload: str) -> tuple[SdkRa
 
 
 def sdk_fits_driver(sdk: str, driver: str) -> bool:
-    """Whether the runtime of an SDK starts on a Neuron driver; True unless it is known not to."""
+    """Return whether the runtime of an SDK starts on a Neuron driver; True unless known not to."""
     return not any(
         _within(sdk, row["sdk_from"], row["sdk_to"]) and _within(driver, row["driver_from"], row["driver_to"])
         for row in facts.software()["neuron_driver"]["conflicts"]
@@ -137,9 +138,9 @@ def _within(given: str, first: str | None, last: str | None) -> bool:
 
 @dataclass(frozen=True)
 class ImageDriver:
-    """The driver in an EKS image, as a version or a branch, and the release of the image that it was read in.
+    """The driver in an EKS image, as a version or a branch, and the image release in which it was read.
 
-    ``read`` is False where the release in question was not read: then it is the newest that was.
+    ``read`` is False if the requested release is not in the facts. ``release`` is then the newest one that is.
     """
 
     driver: str
@@ -148,9 +149,9 @@ class ImageDriver:
 
 
 def image_driver(hardware: Hardware, family: str, release: str | None, kubernetes_version: str) -> ImageDriver | None:
-    """The driver that an EKS image has for NVIDIA GPUs, Trainium or Inferentia.
+    """Return the driver of an EKS image for NVIDIA GPUs, Trainium or Inferentia.
 
-    ``release`` is ``v20260714`` or ``v1.61.0``, or None for the newest there is.
+    ``release`` is ``v20260714`` or ``v1.61.0``, or None for the newest.
     """
     fact = facts.software()["images"]["by_family"][family]
     rows = fact["nvidia" if hardware is Hardware.NVIDIA_GPU else "neuron"]
@@ -167,7 +168,7 @@ def image_driver(hardware: Hardware, family: str, release: str | None, kubernete
 
 
 def known_releases(family: str, kubernetes_version: str) -> Iterator[tuple[str, str]]:
-    """Releases that can be pinned, newest first: as a pool and as a node group writes them."""
+    """Yield releases that can be pinned, newest first: in the notation of pools and of node groups."""
     kubelets = facts.ami_releases()["al2023"]["kubelets"] if family == "al2023" else {}
     for day in sorted(kubelets, reverse=True):
         for kubelet in kubelets[day].split():

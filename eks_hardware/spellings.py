@@ -26,10 +26,10 @@ class CapacityNames(NamedTuple):
 
 CAPACITY: Mapping[str, CapacityNames] = MappingProxyType(
     {
-        "on-demand": CapacityNames("ON_DEMAND", "on-demand", "on-demand", "on demand"),
-        "spot": CapacityNames("SPOT", "spot", "spot", "spot"),
+        "on-demand": CapacityNames("ON_DEMAND", "on-demand", "on-demand", "On-Demand"),
+        "spot": CapacityNames("SPOT", "spot", "spot", "Spot"),
         "reserved": CapacityNames("ON_DEMAND", "reserved", "on-demand", "reserved"),
-        "capacity-block": CapacityNames("CAPACITY_BLOCK", "reserved", "capacity-block", "capacity block"),
+        "capacity-block": CapacityNames("CAPACITY_BLOCK", "reserved", "capacity-block", "Capacity Block"),
     }
 )
 """Names by the spelling of strategies."""

@@ -1,1 +1,1 @@
-"""Which hardware suits a workload: what fits, how fast it is, what it costs, and what to choose."""
+"""The hardware advisor: what fits a workload, how fast it is, what it costs, and what to choose."""

@@ -1,4 +1,4 @@
-"""The recommender: every instance type through gates, fit, price, speed and score, and the answer in one piece."""
+"""The recommender: gates, fit, price, speed and score for every instance type."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from eks_hardware.suggestions import close
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
 
-# How a way of buying is priced. A capacity reservation is billed at the on-demand rate, used or not
-# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html); capacity blocks
-# have prices of their own, which no source has.
+# The price of each purchasing option. A capacity reservation is billed at the On-Demand rate, used or not
+# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/capacity-reservations-pricing-billing.html). The prices of
+# Capacity Blocks are unknown.
 _PRICED_AS: Mapping[str, Purchase | None] = {
     "on-demand": "on-demand",
     "spot": "spot",
@@ -41,9 +41,9 @@ _REGIONS = 3
 
 
 def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Sequence[str] = ()) -> Recommendation:
-    """Which hardware suits a workload, best first, and why the rest does not.
+    """Return the hardware that suits a workload, best first, and why other hardware does not.
 
-    ``only`` names families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from.
+    ``only`` lists families, accelerators, kinds of hardware or instance types (or patterns of them) to choose from.
     """
     catalogue = catalogue or load()
     branch = policy.branch(request.workload, request.shape)
@@ -66,7 +66,7 @@ def recommend(request: Request, *, catalogue: Catalogue | None = None, only: Seq
 
 
 def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Words of ``only`` that mean nothing in a catalogue, each with what it may have been meant to be."""
+    """Yield words of ``only`` that match nothing in a catalogue, each with suggestions."""
     known = {*catalogue.families, *catalogue.accelerators, *(each.value for each in Hardware), *catalogue.names}
     for word in only:
         if word not in catalogue and not any(_is_meant(kind, [word.lower()]) for kind in _considered(catalogue, ())):
@@ -74,18 +74,18 @@ def unknown_of(catalogue: Catalogue, only: Sequence[str]) -> Iterator[tuple[str,
 
 
 def best_of_families(candidates: Iterable[Candidate]) -> tuple[Candidate, ...]:
-    """The best candidate of each family, in their order: one size, region and purchase of each."""
+    """Return the best candidate of each family, in their order: one size, region and purchasing option each."""
     found: dict[str, Candidate] = {}
     for each in candidates:
         found.setdefault(each.fit.kind.family, each)
     return tuple(found.values())
 
 
-# --- which types
+# --- types to try
 
 
 def _considered(catalogue: Catalogue, only: Sequence[str]) -> Iterator[InstanceType]:
-    """The types that are asked for."""
+    """Yield the requested types."""
     exact = set(only)
     patterns = [each.lower() for each in only if each not in catalogue]
     for name in catalogue.names:
@@ -100,13 +100,13 @@ def _is_meant(kind: InstanceType, patterns: Sequence[str]) -> bool:
     return any(fnmatchcase(label, each) or label == label_name(each) for label in labels for each in patterns)
 
 
-# --- one type after the other
+# --- one type at a time
 
 
 class _Search:
-    """Tries instance types, and keeps what works and what does not in the order of the trials.
+    """Tries instance types, and collects candidates and misses in the order of the trials.
 
-    With ``cpu_wanted`` it tries CPU types whatever the policy says, because nothing else was asked for.
+    With ``cpu_wanted`` it tries CPU types whatever the policy says, because the request allows nothing else.
     """
 
     def __init__(self, request: Request, catalogue: Catalogue, *, cpu_wanted: bool) -> None:
@@ -126,7 +126,7 @@ class _Search:
             return
         offering = [region for region in self._request.regions if self._catalogue.offered(kind.name, region)]
         if not offering:
-            # No other region helps a type that does not work there either.
+            # A type that does not fit in one region does not fit in any other.
             anywhere = self._fitter.on(kind)
             self.misses.append(anywhere if isinstance(anywhere, Miss) else self._not_offered(kind))
             return
@@ -138,7 +138,7 @@ class _Search:
             self._cpu_sizes[kind.family] += 1
 
     def _refused(self, kind: InstanceType) -> Miss | None:
-        """Why a type is not even tried."""
+        """Return why a type is not tried."""
         refusing = tuple(each for each in type_gates(self._request, kind) if each.passed is False)
         if refusing:
             return Miss(kind=kind, gates=refusing, text=refusing[0].text)
@@ -150,28 +150,28 @@ class _Search:
         most = rules["parameters_at_most"]
         text = None
         if parameters > most and not self._cpu_wanted:
-            text = f"CPU types are for models of up to {short(most)} parameters, this one has {short(parameters)}"
+            text = f"CPU types are for models with up to {short(most)} parameters, this one has {short(parameters)}"
         elif not any(fnmatchcase(kind.family, each) for each in rules["families"]):
-            text = f"not among the CPU families that are proposed: {rules['why']}"
+            text = f"not a recommended CPU family: {rules['why']}"
         elif kind.vcpus < rules["vcpus_at_least"]:
-            text = f"{kind.vcpus} vCPUs are fewer than {rules['vcpus_at_least']}"
+            text = f"{kind.vcpus} vCPUs are fewer than the minimum of {rules['vcpus_at_least']}"
         elif self._cpu_sizes[kind.family] >= _CPU_SIZES:
-            text = "a smaller size of the family does it"
+            text = "a smaller size of the family is enough"
         return None if text is None else _miss(kind, "CPU", text)
 
     def _not_offered(self, kind: InstanceType) -> Miss:
-        """That no region has it, and which others do."""
+        """Return that no requested region offers it, and which other regions do."""
         asked = self._request.regions
-        # Those on the same continent first.
+        # Regions on the same continent first.
         elsewhere = sorted(
             self._catalogue.offered_regions(kind.name), key=lambda each: (each[:2] != asked[0][:2], each)
         )
         more = f" and {len(elsewhere) - _REGIONS} more" if len(elsewhere) > _REGIONS else ""
-        where = f"only in {', '.join(elsewhere[:_REGIONS])}{more}" if elsewhere else "in no region that is known"
+        where = f"only in {', '.join(elsewhere[:_REGIONS])}{more}" if elsewhere else "nor in any known region"
         here = asked[0] if len(asked) == 1 else f"any of the {len(asked)} regions"
         text = f"{kind.name} is not offered in {here}, {where}"
         gate = Gate("OFFERED", False, text, "config/catalogue/offerings.json")
-        return Miss(kind=kind, gates=(gate,), text=text, remedy=f"take {elsewhere[0]}" if elsewhere else None)
+        return Miss(kind=kind, gates=(gate,), text=text, remedy=f"choose {elsewhere[0]}" if elsewhere else None)
 
     def _in_region(self, kind: InstanceType, region: str) -> list[Draft] | Miss:
         fitted = self._fitter.fit(kind, region)
@@ -184,7 +184,7 @@ class _Search:
         sold = [each for each in self._request.workload.purchase if CAPACITY[each].usage_class in kind.usage_classes]
         stands, why = maturity(self._request, kind)
         unsure = tuple(each for each in latency_gates(self._request, estimated) if each.passed is None)
-        if unsure:  # what has to answer in time is not proposed on hardware of unknown speed
+        if unsure:  # with a latency target, hardware of unknown speed is not recommended
             return Miss(kind=kind, gates=unsure, text=unsure[0].text)
         drafts = []
         for purchase in sold:
@@ -194,7 +194,7 @@ class _Search:
             if at_most:
                 figure = instance_figure(self._catalogue, kind.name, region, "on-demand")
             if figure is None and kind.hardware is Hardware.CPU:
-                continue  # there are plenty with one
+                continue  # enough other types have one
             drafts.append(
                 Draft(
                     fit=fitted,
@@ -207,7 +207,7 @@ class _Search:
                     maturity_why=why,
                 )
             )
-        return drafts or _miss(kind, "PRICE", f"no source has a price of {kind.family} in {region}")
+        return drafts or _miss(kind, "PRICE", f"the price of {kind.family} in {region} is unknown")
 
 
 def _miss(kind: InstanceType, code: str, text: str) -> Miss:
@@ -215,20 +215,20 @@ def _miss(kind: InstanceType, code: str, text: str) -> Miss:
 
 
 def _remedied(misses: Iterable[Miss], request: Request, catalogue: Catalogue) -> Iterator[Miss]:
-    """Misses of memory with what would fit: only the nearest, which are shown, because that takes longer."""
+    """Yield misses of memory with remedies, for only the closest ones that are shown, because it is slow."""
     for miss in misses:
         region = next((each for each in request.regions if catalogue.offered(miss.kind.name, each)), None)
         again = fit(request, miss.kind, region) if region and not miss.gates else miss
         yield again if isinstance(again, Miss) else miss
 
 
-# --- all together
+# --- result
 
 
 def _ranked(
     drafts: Sequence[Draft], request: Request, branch: policy.Branch, catalogue: Catalogue
 ) -> tuple[Basis, tuple[Candidate, ...]]:
-    """The figure of cost that is compared, and the candidates, best first."""
+    """Return the measure of cost, and the candidates, best first."""
     workload = request.workload
     cautions = policy.cautions(workload, request.shape)
     drafts = _on_fewest_nodes(drafts)
@@ -243,7 +243,7 @@ def _ranked(
 
 
 def _on_fewest_nodes(drafts: Sequence[Draft]) -> list[Draft]:
-    """The sizes of each family that need the fewest nodes: devices exchange data fastest within a node."""
+    """Return the sizes of each family with the fewest nodes: devices exchange data fastest within a node."""
     fewest: dict[str, int] = {}
     for each in drafts:
         family, nodes = each.fit.kind.family, each.fit.nodes

@@ -1,4 +1,4 @@
-"""The command line: ``eks-hardware``. Each command is a module in ``commands``, imported when it is named."""
+"""The command line ``eks-hardware``. Each command is a module in ``commands``, imported only when it runs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ COMMANDS = (
     "demo",
     "completion",
 )
-"""In the order of the help; each is a ``click.Command`` of its name, in a module of its name."""
+"""Commands in the order of the help. Each is a ``click.Command`` in a module of the same name."""
 
 _INTERRUPTED = 130
 
 
 class _Commands(click.Group):
-    """A group that imports only the command that is named: all of them take longer than most take to answer."""
+    """A group that imports only the command that runs. Importing all takes longer than most commands run."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -54,7 +54,7 @@ class _Commands(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The first sentence of each command, whole: Click cuts it at the end of the line."""
+        """Write the whole first sentence of each command. Click cuts it at the end of the line."""
         commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(limit=1000)) for name, each in commands if each])
@@ -69,21 +69,21 @@ class _Commands(click.Group):
 @click.group(
     "eks-hardware", cls=_Commands, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
 )
-@click.version_option(__version__, message="%(version)s", help="Print the version and stop.")
+@click.version_option(__version__, message="%(version)s", help="Print the version and exit.")
 def app() -> None:
-    """Amazon EKS clusters for AI workloads on the right hardware."""
+    """Define, check and deploy Amazon EKS clusters for AI workloads."""
 
 
 def main() -> None:
-    """Run the command line. Click ends it quietly where a pipe is closed."""
+    """Run the command line. Click exits quietly when a pipe closes."""
     try:
         app.main(prog_name="eks-hardware")
     except OSError as error:
-        # A full disk behind a redirected output, as far as a command does not know better.
+        # For example a full disk behind redirected output, unless the command reports it itself.
         if error.filename is not None:
             raise
         from eks_hardware.cli.errors import reason
 
-        click.echo(f"error: the output cannot be written: {reason(error)}", err=True)
-        sys.stdout = None  # or Python fails again when it flushes
+        click.echo(f"error: cannot write the output: {reason(error)}", err=True)
+        sys.stdout = None  # otherwise Python fails again when it flushes
         raise SystemExit(1) from None

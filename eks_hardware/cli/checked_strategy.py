@@ -1,4 +1,4 @@
-"""The one strategy that a command line names, checked and resolved."""
+"""Load, check and resolve the one strategy that a command line names."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from eks_hardware.validation import Validation
 
 _OVER_BUDGET = "BUDGET_EXCEEDED"
-"""What is too dear can be looked at all the same."""
+"""The only error with which a strategy is still shown."""
 
 
 class Checked(NamedTuple):
-    """A strategy without errors, but that it may be over its budget, and what was found in it."""
+    """A strategy without errors other than a budget that it exceeds, and its findings."""
 
     strategy: Strategy
     findings: tuple[Finding, ...]
@@ -32,7 +32,7 @@ class Checked(NamedTuple):
 
 
 def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
-    """What is found in a file, or in the strategy of that name; by default with ``EKS_HARDWARE_OVERLAY``."""
+    """Validate a file or a named strategy, by default with the overlays of ``EKS_HARDWARE_OVERLAY``."""
     from eks_hardware.loader.discovery import named_strategy, read_environment
     from eks_hardware.validation import validate
 
@@ -41,16 +41,16 @@ def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
 
 
 def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
-    """Read and check a strategy file, or the strategy of that name.
+    """Read and check a strategy file or a named strategy.
 
-    What is wrong is printed as ``validate`` prints it, on stderr, so that a report on stdout stays whole; with errors
-    the command ends with exit code 1.
+    Findings are printed on stderr as ``validate`` prints them, and a report on stdout stays intact. With errors the
+    command ends with exit code 1.
     """
     from eks_hardware.validation.terminal import as_text
 
     found = validated(name, overlays)
     if len(found.files) > 1:
-        fail(f"{name} has {len(found.files)} strategies; name one")
+        fail(f"{name} contains {len(found.files)} strategies; name one of them")
     if found.shown:
         click.echo(as_text(found.shown), err=True)
     if any(each.code != _OVER_BUDGET for each in found.errors):

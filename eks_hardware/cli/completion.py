@@ -1,4 +1,4 @@
-"""What a shell offers for the arguments and options of commands; nothing is imported before it is asked for."""
+"""Shell completion for arguments and options. Modules are imported only when the shell requests completion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 
 
 def strategies(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Files, and the names of strategies: those that would become stacks, and the shipped ones."""
+    """Complete files, and the names of strategies: those that become stacks, and the shipped ones."""
     from click.shell_completion import CompletionItem
 
     from eks_hardware.loader.discovery import DEFAULT_FOLDER, find, read_environment
@@ -26,7 +26,7 @@ def strategies(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
 
 
 def overlays(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Overlays beside the strategies that would become stacks, and the shipped ones."""
+    """Complete overlays: those next to the strategies that become stacks, and the shipped ones."""
     from eks_hardware.loader.discovery import default_folder
     from eks_hardware.loader.overlays import known_overlays, overlay_folders
 
@@ -34,14 +34,14 @@ def overlays(_: click.Context, __: click.Parameter, incomplete: str) -> list[Com
 
 
 def rule_codes(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Codes of findings, whatever case they are typed in."""
+    """Complete codes of findings, in upper or lower case."""
     from eks_hardware.rules.explanations import explanations
 
     return _beginning(incomplete.upper(), explanations())
 
 
 def from_catalogue(name: str) -> Completer:
-    """``families``, ``accelerators``, ``regions`` or ``names`` of the hardware catalogue."""
+    """Complete ``families``, ``accelerators``, ``regions`` or ``names`` of the hardware catalogue."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from eks_hardware.catalogue import load
@@ -52,7 +52,7 @@ def from_catalogue(name: str) -> Completer:
 
 
 def words_of(field: str) -> Completer:
-    """What a field of ``workload`` may be."""
+    """Complete the values of a field of ``workload``."""
 
     def complete(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from eks_hardware.models import WorkloadSpec

@@ -1,4 +1,4 @@
-"""How a command ends that cannot answer."""
+"""How a command ends with an error."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import click
 from click.exceptions import Exit
 
 FAILED = 1
-"""Exit code where something is wrong in the files or the account."""
+"""Exit code for problems in the files or the account."""
 
 WRONG_USAGE = 2
-"""Exit code for options that cannot be used; also Click's own."""
+"""Exit code for invalid options, as in Click."""
 
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
@@ -22,7 +22,7 @@ def fail(message: str, code: int = FAILED) -> NoReturn:
 
 
 def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:
-    """End the command with exit code 2 where a value of an option is not known."""
+    """End the command with exit code 2 if the value of an option is unknown."""
     if value is None or value in known:
         return
     from eks_hardware.suggestions import did_you_mean
@@ -32,5 +32,5 @@ def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:
 
 
 def reason(error: OSError) -> str:
-    """What the system says of an error, such as ``no space left on device``."""
+    """Return the operating system's message for an error, such as ``no space left on device``."""
     return (error.strerror or str(error)).lower()

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have."""
+"""Arguments and options that several commands share."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from eks_hardware.cli import completion
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 FILE = click.Path(path_type=Path)
-"""A path, which need not exist."""
+"""A path that may not exist yet."""
 
 
 def strategy(
-    name: str = "strategy", text: str = "A strategy file, or the name of one that would become a stack."
+    name: str = "strategy", text: str = "Strategy file, or the name of a strategy that becomes a stack."
 ) -> Callable[[Function], Function]:
-    """The argument for one strategy."""
+    """Return the argument for one strategy."""
     return click.argument(name, help=text, shell_complete=completion.strategies)
 
 
 def overlays(over: str) -> Callable[[Function], Function]:
-    """The option ``--overlay``; ``over`` is what the overlay is laid over, such as ``the file``."""
+    """Return the option ``--overlay``. ``over`` names the files that it applies to, such as ``the file``."""
     return click.option(
         "--overlay",
         "overlays",
         multiple=True,
         metavar="NAME",
         shell_complete=completion.overlays,
-        help=f"Name of an overlay to lay over {over}; may be repeated.",
+        help=f"Name of an overlay to apply to {over}; can be repeated.",
     )
 
 
-def output_format(*others: str, text: str = "How to print it.") -> Callable[[Function], Function]:
-    """The option ``--format``: ``text``, ``json`` and what else the command knows."""
+def output_format(*others: str, text: str = "Output format.") -> Callable[[Function], Function]:
+    """Return the option ``--format``: ``text``, ``json``, and the command's other formats."""
     return click.option(
         "--format",
         "format_",
@@ -48,12 +48,12 @@ def output_format(*others: str, text: str = "How to print it.") -> Callable[[Fun
 
 
 def force(text: str) -> Callable[[Function], Function]:
-    """The option ``--force``."""
+    """Return the option ``--force``."""
     return click.option("--force", is_flag=True, help=text)
 
 
 def model_of(said: str) -> dict[str, str]:
-    """The value of ``--model SIZE|FILE``, such as ``8B`` or a path, as the field ``model`` of a workload."""
+    """Return the value of ``--model SIZE|FILE``, such as ``8B`` or a path, as the field ``model`` of a workload."""
     if said.endswith(".json") or Path(said).exists():
         return {"hf_config": str(Path(said).absolute())}
     return {"parameters": said}

@@ -1,9 +1,9 @@
-"""What a strategy costs by the hour: instances, volumes, network, control plane.
+"""The hourly cost of a strategy: instances, volumes, network, control plane.
 
     cost = cost_of(resolve(strategy))
     cost.usd_per_month("max"), cost.unknown("max")
 
-What no source has a price of is unknown, and part of no sum.
+Totals leave out items without a known price.
 """
 
 from eks_hardware.cost.engine import cost_of

@@ -1,4 +1,4 @@
-"""From a resolved strategy to the lines of its cost."""
+"""Compute the cost lines of a resolved strategy."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def cost_of(
 ) -> StrategyCost:
     """Compute what a strategy costs per hour at its minimum, desired and maximum size.
 
-    An item without a known price is a line without a figure, and is not part of any sum.
+    An item without a known price is a line without a figure. Totals leave it out.
 
     Args:
-        resolved: what a strategy that passed the rules resolves to.
-        catalogue: the hardware catalogue; the packaged one by default.
-        today: the day, on which the price of the control plane depends.
+        resolved: a resolved strategy that passed the rules.
+        catalogue: the hardware catalogue; default: the packaged one.
+        today: the current day, which decides the price of the control plane.
     """
     catalogue = catalogue or load()
     region = resolved.region
@@ -48,7 +48,7 @@ def cost_of(
 
 
 def _line(path: str, name: str, kind: str, figure: Figure | None, units: float, note: str | None = None) -> CostLine:
-    """A line with the same number of units at every level."""
+    """Return a line with the same quantity at every level."""
     said = note or (figure.note if figure else None)
     return CostLine(path=path, name=name, kind=kind, figure=figure, units=dict.fromkeys(LEVELS, units), note=said)
 
@@ -70,22 +70,26 @@ def _of_cluster(cluster: ResolvedCluster, today: datetime.date) -> Iterator[Cost
     )
     if cluster.control_plane_tier != "standard":
         tier = rates.control_plane_tier(cluster.region, cluster.control_plane_tier)
-        name = f"provisioned control plane, {cluster.control_plane_tier}"
+        name = f"provisioned control plane, tier {cluster.control_plane_tier}"
         yield _line("cluster.control_plane_tier", name, "control-plane", tier, 1)
     if cluster.secrets_encrypted and cluster.kms_key_arn is None:
-        name = "KMS key of Kubernetes secrets"
+        name = "KMS key for Kubernetes secrets"
         yield _line("cluster.secrets_encryption", name, "keys", rates.key(cluster.region), 1)
 
 
 def _support_note(cluster: ResolvedCluster, until: datetime.date | None, *, over: bool) -> str | None:
     if until is None:
-        return f"nothing is known of the support of {cluster.kubernetes_version}"
+        return f"the support dates of Kubernetes {cluster.kubernetes_version} are unknown"
     if cluster.support_type != "EXTENDED":
-        return f"standard support ended on {until}: EKS upgrades the control plane itself" if over else None
+        return f"standard support ended on {until}: EKS upgrades the control plane automatically" if over else None
     if over:
         return f"standard support ended on {until}"
     extended = rates.control_plane(cluster.region, extended=True)
-    return f"{extended.usd_per_hour:.2f} an hour from {until} on, unless it is upgraded" if extended else None
+    return (
+        f"{extended.usd_per_hour:.2f} per hour (extended support) from {until} on, unless upgraded"
+        if extended
+        else None
+    )
 
 
 # --- network
@@ -116,27 +120,27 @@ def _of_storage(storage: ResolvedStorage, region: str) -> Iterator[CostLine]:
         yield _line("storage.fsx_lustre", name, "storage", rates.lustre(region, lustre), 1)
 
 
-# --- what is left out
+# --- not included
 
 
 def _not_counted(resolved: ResolvedStrategy, catalogue: Catalogue) -> Iterator[str]:
-    """What else is billed because of the strategy."""
+    """Yield further items that AWS bills because of the strategy."""
     network, storage, cluster = resolved.network, resolved.storage, resolved.cluster
     every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
     through = " and through NAT gateways and interface endpoints" if network.existing is None else ""
     yield f"data transfer: between zones, out of AWS{through}"
-    yield "load balancers, volumes and snapshots that pods ask for"
+    yield "load balancers, volumes and snapshots that pods request"
     if cluster.log_types or network.flow_logs or any(each.detailed_monitoring for each in every):
-        yield "CloudWatch: control-plane and flow logs, metrics"
+        yield "CloudWatch: control plane logs, flow logs, metrics"
     if network.existing:
-        yield "the VPC that exists, with its NAT gateways and endpoints"
+        yield "the existing VPC with its NAT gateways and endpoints"
     if storage.efs:
-        yield "EFS: what is stored, read and written"
+        yield "EFS: storage and throughput"
     if storage.buckets:
-        yield "S3: what is stored in the buckets, and requests"
+        yield "S3: storage and requests"
     if resolved.karpenter and resolved.karpenter.queue_name:
-        yield "SQS and EventBridge of Karpenter (cents)"
+        yield "SQS and EventBridge for Karpenter (cents)"
     if any(catalogue.get(name).burstable for each in every for name in each.instance_types):
         yield "CPU credits of burstable types"
-    yield "nodes that an update starts beside those that it replaces"
-    yield "taxes and support; discounts, such as savings plans and private pricing"
+    yield "extra nodes during updates of node groups"
+    yield "taxes and support; discounts, such as Savings Plans and private pricing"

@@ -1,4 +1,4 @@
-"""What a strategy costs: lines of units and their prices, each with its source; frozen plain data."""
+"""Data model of a strategy's cost: lines with quantities and prices, each price with its source. Frozen plain data."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 HOURS_PER_MONTH = 730
-"""Hours of a month, as AWS's own calculator has it: 365 x 24 / 12."""
+"""Hours per month, as in the AWS Pricing Calculator: 365 x 24 / 12."""
 
 Level = Literal["min", "desired", "max"]
-"""How many nodes there are: the fewest, as many as asked for, or the most; node pools count 0, 0, and their limits."""
+"""The number of nodes to count: minimum, desired or maximum. Node pools count 0, 0, and their limits."""
 
 LEVELS: tuple[Level, ...] = get_args(Level)
-"""Every level, in this order."""
+"""All levels, in this order."""
 
 Purchase = Literal["on-demand", "spot", "reserved-1y", "reserved-3y", "savings-plan-1y", "savings-plan-3y"]
-"""How an instance is bought."""
+"""A purchasing option of an instance."""
 
 PURCHASES: tuple[Purchase, ...] = get_args(Purchase)
-"""Every way, in this order."""
+"""All purchasing options, in this order."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """A price, with where it is from.
+    """A price with its source.
 
     Attributes:
-        usd_per_hour: US dollars per hour of one unit, taxes aside.
-        as_of: day, or month, that the figure is of (ISO 8601); ``undated`` where the source does not say.
+        usd_per_hour: US dollars per hour of one unit, without taxes.
+        as_of: day or month of the price (ISO 8601); ``undated`` if the source does not say.
         source: where it was read.
-        note: why it may be off, for a figure that was carried over or inferred.
+        note: why the price may be inaccurate, if it was carried over or inferred.
 
     Examples:
         >>> figure = cost_of(resolved).lines[0].figure
@@ -46,20 +46,20 @@ class Figure:
 
 @dataclass(frozen=True, kw_only=True)
 class CostLine:
-    """One thing that is paid for by the hour.
+    """One item that is billed by the hour.
 
     Attributes:
-        path: the field of the strategy behind it: ``node_groups[gpu]``, ``network.nat_gateways``, ``cluster``.
-        name: what is paid: ``p4d.24xlarge, on demand``, ``EKS control plane``.
+        path: the strategy's field that causes the cost: ``node_groups[gpu]``, ``network.nat_gateways``, ``cluster``.
+        name: the billed item: ``p4d.24xlarge, On-Demand``, ``EKS control plane``.
         kind: ``instances``, ``volumes``, ``control-plane``, ``nat``, ``addresses``, ``endpoints``, ``keys``,
             ``storage``.
-        figure: price of one unit; None where no source has it.
-        units: how many at each level. A pool's nodes may be a fraction where its limits end within a node.
-        note: what is assumed, or why there is no price.
+        figure: price of one unit; None if unknown.
+        units: quantity at each level. A pool's number of nodes is fractional if a limit ends within a node.
+        note: an assumption, or why the price is unknown.
         figure_at_max: price of one unit at ``max``, if it differs: of the most expensive instance type of a group, or
             On-Demand instead of Spot.
-        unpriced: instance types that may be launched at ``max`` and have no price.
-        instance_type: the type whose price ``figure`` is, for ``instances``; None where no type bounds the cost.
+        unpriced: instance types that can be launched at ``max`` and have no known price.
+        instance_type: for ``instances``, the type of the price in ``figure``; None if no type bounds the cost.
 
     Examples:
         >>> lines = cost_of(resolved).lines
@@ -78,11 +78,11 @@ class CostLine:
     instance_type: str | None = None
 
     def figure_at(self, level: Level) -> Figure | None:
-        """The price of one unit that counts at a level."""
+        """Return the price of one unit at a level."""
         return self.figure_at_max if level == "max" and self.figure_at_max else self.figure
 
     def usd_per_hour(self, level: Level) -> float | None:
-        """US dollars per hour of all units; None where they have no price, 0 where there are none."""
+        """Return US dollars per hour of all units; None if the price is unknown, 0 without units."""
         units = self.units[level]
         figure = self.figure_at(level)
         if not units:
@@ -90,7 +90,7 @@ class CostLine:
         return None if figure is None else units * figure.usd_per_hour
 
     def is_unknown(self, level: Level) -> bool:
-        """Whether a price is missing that counts at a level."""
+        """Return whether a price that counts at a level is missing."""
         if not self.units[level]:
             return False
         return self.figure_at(level) is None or (level == "max" and bool(self.unpriced))
@@ -98,13 +98,13 @@ class CostLine:
 
 @dataclass(frozen=True, kw_only=True)
 class StrategyCost:
-    """What a strategy costs, as far as it is paid for by the hour.
+    """The cost of a strategy, as far as AWS bills it by the hour.
 
     Attributes:
-        name: of the strategy.
-        region: AWS region that the prices are of.
-        lines: everything that is counted.
-        not_counted: what is billed by use, or not known to the strategy; one phrase each.
+        name: name of the strategy.
+        region: AWS region of the prices.
+        lines: every item that is included.
+        not_counted: items that are billed by usage or unknown to the strategy; one phrase each.
 
     Examples:
         >>> cost = cost_of(resolved)
@@ -118,13 +118,13 @@ class StrategyCost:
     not_counted: tuple[str, ...]
 
     def usd_per_hour(self, level: Level) -> float:
-        """US dollars per hour of what has a price."""
+        """Return US dollars per hour of all items with a known price."""
         return sum(line.usd_per_hour(level) or 0.0 for line in self.lines)
 
     def usd_per_month(self, level: Level) -> float:
-        """US dollars per month of 730 hours of what has a price."""
+        """Return US dollars per month of 730 hours of all items with a known price."""
         return self.usd_per_hour(level) * HOURS_PER_MONTH
 
     def unknown(self, level: Level) -> tuple[CostLine, ...]:
-        """Lines that count at a level and whose price is not, or not wholly, known."""
+        """Return lines that count at a level and have unknown or partly unknown prices."""
         return tuple(line for line in self.lines if line.is_unknown(level))

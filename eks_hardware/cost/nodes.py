@@ -1,4 +1,4 @@
-"""What node groups and node pools cost: instances, and the volumes that each of them starts with."""
+"""The cost of node groups and node pools: instances and their volumes."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from eks_hardware.resolve.pool_types import node_capacity
 from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
-_SPOT_AT_MAX = "at max on demand, which spot does not exceed"
-"""A spot instance without a maximum price of its own has that of the on-demand price.
+_SPOT_AT_MAX = "max uses the On-Demand price, which the Spot price does not exceed"
+"""The default maximum price of a Spot instance is the On-Demand price.
 
 Source: https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-requests.html
 """
 
-_RESERVED = "a reservation is billed whether it is used or not: what it holds beyond these nodes comes on top"
-_BLOCK = "a capacity block is paid for when it is bought; no source has its price"
-_POOL = "nothing is sure to run; at max all that the limits allow, of the type that makes it most expensive"
+_RESERVED = "a reservation is billed whether it is used or not: its capacity beyond these nodes costs extra"
+_BLOCK = "a Capacity Block is billed at purchase; its price is unknown"
+_POOL = "no nodes at min and desired; max fills the limits with the type that makes the pool most expensive"
 _POOL_RESERVED = f"{_RESERVED}; {_BLOCK}"
 
 
 def of_group(group: ResolvedNodeGroup, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
-    """The instances of a node group, and their volumes.
+    """Yield the instances of a node group, and their volumes.
 
-    EKS takes the first instance type of an on-demand group as long as there is capacity, so it counts at ``min`` and
-    ``desired``; at ``max`` the most expensive counts.
+    EKS launches the first instance type of an On-Demand group as long as it has capacity. That type counts at ``min``
+    and ``desired``. At ``max`` the most expensive type counts.
     https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types
     """
     path = field_paths.item("node_groups", group.name)
@@ -66,29 +66,30 @@ def _group_note(
     notes = [_RESERVED] if group.capacity == "reserved" else []
     if group.capacity == "spot" and figure is not None:
         notes.append(
-            "no source has a spot price: on demand, which spot does not exceed"
+            "the Spot price is unknown: the On-Demand price is used, which it does not exceed"
             if figure == bought[group.instance_types[0]]
-            else f"spot prices move; {_SPOT_AT_MAX}"
+            else f"Spot prices change; {_SPOT_AT_MAX}"
         )
     known = {name: each.usd_per_hour for name, each in bought.items() if each}
     if others and known:
         notes.append(
-            f"at max all {max(known, key=lambda name: known[name])}, the most expensive of its {len(bought)} types"
+            f"at max all nodes are {max(known, key=lambda name: known[name])}, "
+            f"the most expensive of the group's {len(bought)} types"
         )
     return "; ".join(notes) or None
 
 
 def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterator[CostLine]:
-    """The instances of a node pool, and their volumes: none is sure to run, and at ``max`` all that its limits allow.
+    """Yield the instances of a node pool and their volumes: none at ``min``, up to the limits at ``max``.
 
-    That is an upper bound, as if all nodes were of the type with the highest price for what a limit counts. Karpenter
-    makes cheaper nodes: it chooses the cheapest type that the pods fit on, and spot before on demand.
+    That is an upper bound, as if all nodes were of the type with the highest price per unit of a limit. In practice
+    Karpenter launches cheaper nodes: the cheapest type on which the pods fit, and Spot before On-Demand.
     """
     path = field_paths.item("karpenter.node_pools", pool.name)
     bought = " or ".join(CAPACITY[each].words for each in pool.capacity_types)
     limits = {name: amount(limit) for name, limit in pool.limits.items()}
     counted = {name: _counted(pool, catalogue.get(name)) for name in pool.instance_types}
-    # A type that is larger than the limits is never launched.
+    # Karpenter never launches a type that is larger than the limits.
     types = {
         name: each
         for name, each in counted.items()
@@ -99,7 +100,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
     most = _most(limits, types, prices, volumes)
     if most is None:
         endless: dict[Level, float] = {"min": 0, "desired": 0, "max": int(bool(types))}
-        name, note = f"nodes without a limit, {bought}", "no limit bounds what the pool may cost"
+        name, note = f"nodes without a limit, {bought}", "no limit bounds the cost of the pool"
         yield CostLine(path=path, name=name, kind="instances", figure=None, units=endless, note=note)
         return
     reserved = pool.capacity_types == ("reserved",)
@@ -121,7 +122,7 @@ def of_pool(pool: ResolvedNodePool, region: str, catalogue: Catalogue) -> Iterat
 
 
 class _Most(NamedTuple):
-    """The nodes that cost the most within the limits of a pool."""
+    """The most expensive set of nodes within the limits of a pool."""
 
     type_name: str
     nodes: float
@@ -133,11 +134,11 @@ def _most(
     prices: Mapping[str, Figure | None],
     volumes: Figure | None,
 ) -> _Most | None:
-    """An upper bound of what all nodes cost, as a number of nodes of one type; None where no limit bounds it.
+    """Return an upper bound of the cost of all nodes, as a number of nodes of one type; None if no limit bounds it.
 
-    ``types`` says what a node of each type takes of the limits. Whatever types are mixed, each limit bounds their cost
-    by the limit times the highest price of what it counts; the least of these bounds counts. With one type nodes are
-    whole. Types without a price are left out, unless none has one.
+    ``types`` has the share of each limit that a node of each type uses. For any mix of types, each limit bounds the
+    cost by the limit times the highest price per unit of the limit. The lowest of these bounds counts. With one type,
+    the number of nodes is whole. Types without a price are left out, unless no type has one.
     """
     disks = volumes.usd_per_hour if volumes else 0.0
     usd = {name: figure.usd_per_hour + disks for name, figure in prices.items() if figure}
@@ -155,7 +156,7 @@ def _most(
 
 
 def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
-    """What a node takes of each limit for Karpenter: shared GPUs, and memory less what the hypervisor keeps."""
+    """Return how much of each limit Karpenter counts for a node: shared GPUs, memory without the hypervisor's part."""
     counted: dict[str, Fraction] = node_capacity(kind)
     kept = Fraction(str(facts.karpenter()["settings"]["defaults"]["vmMemoryOverheadPercent"]))
     counted["memory"] *= 1 - kept
@@ -168,7 +169,7 @@ def _counted(pool: ResolvedNodePool, kind: InstanceType) -> dict[str, Fraction]:
 def _volumes(
     path: str, devices: Sequence[BlockDevice], units: Mapping[Level, float], figure: Figure | None
 ) -> CostLine:
-    """The volumes of all nodes; one unit is all volumes of a node."""
+    """Return the volumes of all nodes. One unit is all volumes of a node."""
     name = " + ".join(_volume_name(device) for device in devices)
     return CostLine(path=field_paths.below(path, "disk"), name=name, kind="volumes", figure=figure, units=units)
 

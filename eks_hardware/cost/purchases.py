@@ -1,4 +1,4 @@
-"""The price of an instance type, by how it is bought."""
+"""The price of an instance type by purchasing option."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from eks_hardware import facts
 from eks_hardware.catalogue import Catalogue
 from eks_hardware.cost.model import Figure, Purchase
 
-NO_SAVINGS_PLANS = "no source has their prices"
-"""Why a savings plan has no price. Reserved instances are discounted otherwise, and say nothing of it."""
+NO_SAVINGS_PLANS = "prices unknown"
+"""Why a Savings Plan has no price. The discounts of Reserved Instances differ and cannot be used instead."""
 
 
 def instance_figure(
     catalogue: Catalogue, type_name: str, region: str, purchase: Purchase = "on-demand"
 ) -> Figure | None:
-    """The price of an instance type (Linux, shared tenancy), or None where no source has it.
+    """Return the price of an instance type (Linux, shared tenancy), or None if unknown.
 
-    Reserved instances are standard ones without an upfront payment. The spot price is the median of the region's zones.
-    ``why_unknown`` says why there is none.
+    Reserved Instances are standard ones without upfront payment. The Spot price is the median of the region's zones.
+    ``why_unknown`` returns the reason for None.
     """
     if purchase == "on-demand":
         price = catalogue.price(type_name, region)
@@ -31,12 +31,12 @@ def instance_figure(
 
 
 def why_unknown(catalogue: Catalogue, type_name: str, region: str, purchase: Purchase) -> str:
-    """Why :func:`instance_figure` has no price, in a few words."""
+    """Return why :func:`instance_figure` has no price, in a few words."""
     if purchase in ("savings-plan-1y", "savings-plan-3y"):
         return NO_SAVINGS_PLANS
     if purchase in ("reserved-1y", "reserved-3y") and (changed := outdated(catalogue, type_name)):
         return changed
-    return f"no source has the price of {type_name} in {region}"
+    return f"the price of {type_name} in {region} is unknown"
 
 
 def _spot(type_name: str, region: str) -> Figure | None:
@@ -65,12 +65,12 @@ def _reserved(type_name: str, region: str, purchase: Purchase) -> Figure | None:
         usd_per_hour=usd,
         as_of=table["as_of"],
         source=table["source"],
-        note="standard, no upfront; carried: the on-demand price of that day is today's",
+        note="standard, no upfront; carried over, because the On-Demand price has not changed since",
     )
 
 
 def outdated(catalogue: Catalogue, type_name: str) -> str | None:
-    """Why the reserved prices of a type are outdated: its on-demand price has changed since; None if it has not."""
+    """Return why the reserved prices of a type are outdated: its On-Demand price has changed; None if not."""
     row = facts.reserved_prices()["types"].get(type_name)
     if row is None:
         return None
@@ -80,8 +80,8 @@ def outdated(catalogue: Catalogue, type_name: str) -> str | None:
         return None
     as_of = facts.reserved_prices()["as_of"]
     if now is None:
-        return f"the reserved price of {as_of} cannot be held against an on-demand price of today"
+        return f"the reserved price of {as_of} cannot be compared with a current On-Demand price"
     return (
-        f"the reserved price of {as_of} is outdated: on demand {type_name} was {then:g} then and is "
-        f"{now.usd_per_hour:g} since ({region})"
+        f"the reserved price of {as_of} is outdated: the On-Demand price of {type_name} was {then:g} then and is "
+        f"{now.usd_per_hour:g} now ({region})"
     )

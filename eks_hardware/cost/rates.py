@@ -1,4 +1,4 @@
-"""Prices of what is not an instance: per hour, of one unit, in a region."""
+"""Prices per hour and region of everything but instances."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MIB_PER_GIB = 1024
 
-# What a gp3 volume comes with, and above how many IOPS the next ones of an io2 volume cost less:
+# The performance included in a gp3 volume, and the tiers above which further IOPS of an io2 volume cost less:
 # https://aws.amazon.com/ebs/pricing/
 _GP3_IOPS = 3000
 _GP3_MIBPS = 125
@@ -23,45 +23,45 @@ _IO2_TIERS = ((32_000, "iops_month"), (64_000, "iops_month_tier_2"), (None, "iop
 
 
 def control_plane(region: str, *, extended: bool) -> Figure | None:
-    """The EKS control plane, in standard or in extended support."""
+    """Return the price of the EKS control plane, in standard or extended support."""
     return _listed(facts.service_prices()["control_plane"], region, "extended" if extended else "standard")
 
 
 def control_plane_tier(region: str, tier: str) -> Figure | None:
-    """What a provisioned control plane costs beside the cluster."""
+    """Return the price of a provisioned control plane in addition to the cluster."""
     return _listed(facts.service_prices()["control_plane_tiers"], region, tier)
 
 
 def nat_gateway(region: str) -> Figure | None:
-    """A NAT gateway."""
+    """Return the price of a NAT gateway."""
     prices = facts.service_prices()
     return _listed(prices["nat_gateway"], region) or _listed(prices["nat_gateway_undated"], region)
 
 
 def public_address(region: str) -> Figure | None:
-    """A public IPv4 address in use."""
+    """Return the price of a public IPv4 address in use."""
     return _listed(facts.service_prices()["public_ipv4"], region, "in-use")
 
 
 def interface_endpoint(region: str) -> Figure | None:
-    """An interface endpoint in one zone."""
+    """Return the price of an interface endpoint in one zone."""
     return _listed(facts.service_prices()["interface_endpoint"], region)
 
 
 def key(region: str) -> Figure | None:
-    """A customer-managed KMS key."""
+    """Return the price of a customer managed KMS key."""
     return _listed(facts.service_prices()["kms_key"], region, "customer-managed", units_per_month=1)
 
 
 def lustre(region: str, file_system: ResolvedFsxLustre) -> Figure | None:
-    """An FSx for Lustre file system, by its size, type and throughput."""
+    """Return the price of an FSx for Lustre file system, by size, type and throughput."""
     throughput = file_system.throughput_mibps_per_tib
     kind = file_system.deployment_type + (f"-{throughput}" if throughput else "")
     return _listed(facts.service_prices()["fsx_lustre"], region, kind, units_per_month=file_system.size_gib)
 
 
 def volumes(region: str, devices: Sequence[BlockDevice]) -> Figure | None:
-    """The EBS volumes of one node together; None where one of them has no price."""
+    """Return the price of all EBS volumes of one node; None if one of them has no known price."""
     table = facts.volume_prices()
     listed = table["regions"].get(region, {})
     if any(device.volume_type not in listed for device in devices):
@@ -71,13 +71,13 @@ def volumes(region: str, devices: Sequence[BlockDevice]) -> Figure | None:
 
 
 def standard_support_until(kubernetes_version: str) -> datetime.date | None:
-    """The last day of a Kubernetes version's standard support; None for an unknown version."""
+    """Return the last day of standard support of a Kubernetes version; None for an unknown version."""
     dates = facts.eks()["versions"]["supported"].get(kubernetes_version)
     return datetime.date.fromisoformat(dates["standard_until"]) if dates else None
 
 
 def _volume(device: BlockDevice, prices: Mapping[str, float]) -> float:
-    """US dollars per month."""
+    """Return the price in US dollars per month."""
     stored = device.size_gib * prices["gib_month"]
     iops = device.iops or 0
     if device.volume_type == "gp3":
@@ -95,7 +95,7 @@ def _volume(device: BlockDevice, prices: Mapping[str, float]) -> float:
 def _listed(
     price: ServicePrice, region: str, name: str | None = None, *, units_per_month: float | None = None
 ) -> Figure | None:
-    """A figure of a price; with ``units_per_month`` it is listed per month of one unit."""
+    """Return the figure of a price. With ``units_per_month`` the price is per month of one unit."""
     found = price.get("regions", {}).get(region)
     if found is None and facts.partition(region) == "aws":
         found = price.get("every_region")

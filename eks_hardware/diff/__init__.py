@@ -1,4 +1,4 @@
-"""What changes from one strategy to another: hardware, capacity, cost, and what Terraform and Karpenter do about it.
+"""Changes from one strategy to another: hardware, capacity, cost, and the actions of Terraform and Karpenter.
 
 found = compare(old, new)
 for change in found.of(Action.REPLACE):

@@ -1,4 +1,4 @@
-"""What changes in how much there is: nodes, limits, accelerators and vCPU quotas at the most."""
+"""Changes in capacity: nodes, limits, accelerators and vCPU quotas at the maximum."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eks_hardware.resolve import ResolvedStrategy, accelerator_resource
 
 @dataclass(frozen=True)
 class Amount:
-    """How much there is of something before and after, such as ``A100``; None where there is no such thing."""
+    """An amount before and after, such as of ``A100``; None if there is no such item."""
 
     name: str
     before: str | None
@@ -23,7 +23,7 @@ class Amount:
 
 @dataclass(frozen=True)
 class CapacityChange:
-    """What changes at the most: nodes of groups and limits of pools, devices by accelerator, vCPUs of quotas."""
+    """Changes at the maximum: nodes of groups and limits of pools, devices by accelerator, vCPUs by quota."""
 
     nodes: tuple[Amount, ...]
     accelerators: tuple[Amount, ...]
@@ -31,7 +31,7 @@ class CapacityChange:
 
     @property
     def amounts(self) -> tuple[Amount, ...]:
-        """All of them."""
+        """All changed amounts."""
         return (*self.nodes, *self.accelerators, *self.vcpu_quotas)
 
 
@@ -44,7 +44,7 @@ class Side:
 
 
 def capacity_change(before: Side, after: Side, catalogue: Catalogue) -> CapacityChange:
-    """Everything of capacity that differs."""
+    """Return all changes in capacity."""
     return CapacityChange(
         nodes=_differing(_nodes(before), _nodes(after)),
         accelerators=_differing(_accelerators(before, catalogue), _accelerators(after, catalogue)),
@@ -73,7 +73,7 @@ def _nodes(side: Side) -> dict[str, str]:
 
 
 def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
-    """Devices at the most: of a group with several types the most, of a pool its limit."""
+    """Return devices at the maximum: the largest number of a group's types, or the limit of a pool."""
     found: dict[str, int] = {}
     for group in side.resolved.node_groups:
         devices = [chip for name in group.instance_types if (chip := catalogue.get(name).accelerator)]
@@ -88,7 +88,7 @@ def _accelerators(side: Side, catalogue: Catalogue) -> dict[str, str]:
             devices = [chip for name in resolved.instance_types if (chip := catalogue.get(name).accelerator)]
             name = ", ".join(sorted({each.name for each in devices}))
             found[name] = found.get(name, 0) + int(limit)
-    return {f"{name} at the most": str(count) for name, count in found.items()}
+    return {f"{name} at max": str(count) for name, count in found.items()}
 
 
 def _quotas(side: Side, catalogue: Catalogue) -> dict[str, str]:

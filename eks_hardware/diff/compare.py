@@ -22,11 +22,11 @@ from eks_hardware.resolve import ResolvedStrategy, resolve
 
 @dataclass(frozen=True)
 class Changes:
-    """What changes from one strategy to another.
+    """Changes from one strategy to another.
 
-    ``state`` is ``same`` where the new one is applied to what the old one made, ``separate`` where it is another
-    deployment beside it, ``region`` where the old one is left behind in its region. ``not_compared`` says why there
-    are no resources.
+    ``state`` is ``same`` if both share a deployment, ``separate`` if the new strategy is another deployment, and
+    ``region`` if the old resources stay behind in their region. ``not_compared`` is the reason if there are no
+    resources.
     """
 
     before: ResolvedStrategy
@@ -42,17 +42,17 @@ class Changes:
 
     @property
     def any(self) -> bool:
-        """Whether anything at all changes."""
+        """Whether anything changes."""
         return bool(
             self.hardware or self.capacity.amounts or self.cost.any or self.resources or self.pools or self.notes
         )
 
     def of(self, *actions: Action) -> tuple[ResourceChange, ...]:
-        """Resources with one of some actions."""
+        """Return resources with one of some actions."""
         return tuple(each for each in self.resources if each.action in actions)
 
     def count(self) -> Counter[Action]:
-        """How many resources have each action."""
+        """Return the number of resources by action."""
         return Counter(each.action for each in self.resources)
 
 
@@ -62,10 +62,10 @@ def compare(
     *,
     synthesize: Callable[[ResolvedStrategy], Sequence[Document]] = synthesize,
 ) -> Changes:
-    """Compare two strategies that passed the rules, the second as the successor of the first.
+    """Compare two strategies that passed the rules.
 
-    Without Node there are no resources to compare, which ``not_compared`` and the first note say. ``synthesize`` gives
-    the Terraform JSON of a strategy's stacks, that of its charts last.
+    Without Node, resources are not compared; ``not_compared`` and the first note say so. ``synthesize`` returns the
+    Terraform JSON of a strategy's stacks, with that of its charts last.
 
     Raises:
         SynthesisError: when the stacks of a strategy cannot be synthesized.
@@ -80,7 +80,7 @@ def compare(
     try:
         had, found = _resource_changes(old.resolved, new.resolved, state, synthesize)
     except NodeMissingError as error:
-        not_compared = f"resources are not compared, and neither is what is replaced: {error}"
+        not_compared = f"resources and replacements are not compared: {error}"
     moved = state == "same" and bool(old_bundle.releases) and charts_move(old.resolved, new.resolved)
     pools = (
         pool_changes(
@@ -113,7 +113,7 @@ def _resource_changes(
     state: State,
     synthesize: Callable[[ResolvedStrategy], Sequence[Document]],
 ) -> tuple[int, tuple[ResourceChange, ...]]:
-    """How many resources there were, and what becomes of them."""
+    """Return the number of old resources, and the change of each resource."""
     one = resources(synthesize(before))
     other = one if before == after else resources(synthesize(after))
     if state == "separate":
@@ -128,7 +128,7 @@ def _state(before: ResolvedStrategy, after: ResolvedStrategy) -> State:
 
 
 def _namespace_changes(before: ResolvedStrategy, after: ResolvedStrategy) -> bool:
-    """Whether the Helm release of Karpenter's objects is replaced: it goes, and comes again in another namespace."""
+    """Return whether the Helm release of Karpenter's objects moves to another namespace, a replacement."""
     if before.kubernetes.delivery != "helm" or before.karpenter is None or after.karpenter is None:
         return False
     return before.karpenter.namespace != after.karpenter.namespace

@@ -1,4 +1,4 @@
-"""What changes in cost."""
+"""Changes in cost."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from eks_hardware.resolve import ResolvedStrategy
 
 @dataclass(frozen=True)
 class CostChange:
-    """Cost before and after, of what has a price."""
+    """Cost before and after, of items with a known price."""
 
     before: StrategyCost
     after: StrategyCost
 
     def usd_per_hour(self, level: Level) -> tuple[float, float]:
-        """US dollars per hour, before and after."""
+        """Return US dollars per hour, before and after."""
         return self.before.usd_per_hour(level), self.after.usd_per_hour(level)
 
     def usd_per_month(self, level: Level) -> tuple[float, float]:
-        """US dollars per month, before and after."""
+        """Return US dollars per month, before and after."""
         return self.before.usd_per_month(level), self.after.usd_per_month(level)
 
     @property
     def any(self) -> bool:
-        """Whether a figure changes, or what has no price."""
+        """Whether a figure or the list of items without a price changes."""
         known = any(round(one, 4) != round(other, 4) for one, other in map(self.usd_per_hour, LEVELS))
         return known or self.unknown_before != self.unknown_after
 
     @property
     def unknown_before(self) -> tuple[str, ...]:
-        """What has no price and is therefore not in the figures."""
+        """Items without a known price before the change. The figures leave them out."""
         return _unknown(self.before)
 
     @property
     def unknown_after(self) -> tuple[str, ...]:
-        """The same, after the change."""
+        """Items without a known price after the change."""
         return _unknown(self.after)
 
 
 def cost_change(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Catalogue) -> CostChange:
-    """The cost of both strategies."""
+    """Return the cost of both strategies."""
     return CostChange(cost_of(before, catalogue), cost_of(after, catalogue))
 
 

@@ -1,4 +1,4 @@
-"""What changes in the hardware of node groups and node pools."""
+"""Changes in the hardware of node groups and node pools."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from eks_hardware.resolve import ResolvedNodeGroup, ResolvedNodePool, ResolvedSt
 Node = ResolvedNodeGroup | ResolvedNodePool
 
 _NAMED = frozenset({"name", "launch_template_name", "placement_group_name", "tags", "instance_tags", "reasons"})
-"""Fields that follow from a group's name."""
+"""Fields that depend only on a group's name."""
 
 _MANY = 6
-"""Lists longer than this are shown as what is added and what is gone."""
+"""Longer lists are shown as added and removed items."""
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A value that changes; as text, ``-`` for none."""
+    """A changed value as text; ``-`` for none."""
 
     name: str
     before: str
@@ -33,8 +33,8 @@ class Difference:
 class PartChange:
     """A node group or node pool that is added, removed or changed.
 
-    ``differences`` are what it has where it is added or removed; ``renamed_to`` is an added group that is the same
-    otherwise.
+    For an added or removed group, ``differences`` has its values. ``renamed_to`` is an added group that is otherwise
+    equal.
     """
 
     path: str
@@ -44,7 +44,7 @@ class PartChange:
 
 
 def hardware_changes(before: ResolvedStrategy, after: ResolvedStrategy, catalogue: Catalogue) -> tuple[PartChange, ...]:
-    """Groups and pools whose hardware differs, in the order of the new strategy, removed ones last."""
+    """Return groups and pools with changed hardware, in the order of the new strategy, removed ones last."""
     return tuple(_changes(_nodes(before), _nodes(after), catalogue))
 
 
@@ -85,7 +85,7 @@ def _alike(one: Node, other: Node) -> bool:
 
 
 def _facts(node: Node, catalogue: Catalogue) -> dict[str, str]:
-    """What a reviewer asks of a group's hardware, as text."""
+    """Return the hardware properties of a group or pool that matter to reviewers, as text."""
     return {name: ", ".join(lines(read(node, catalogue))) for name, read in _READ.items()}
 
 
@@ -103,7 +103,7 @@ def _accelerators(node: Node, catalogue: Catalogue) -> Sequence[str]:
 _READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
     "hardware": lambda node, _: node.hardware.value,
     "instance types": lambda node, _: node.instance_types,
-    "accelerators a node": _accelerators,
+    "accelerators/node": _accelerators,
     "capacity": lambda node, _: node.capacity if isinstance(node, ResolvedNodeGroup) else node.capacity_types,
     "AMI": lambda node, _: _ami(node),
     "operating system": lambda node, _: node.ami_family,
@@ -120,7 +120,7 @@ _READ: Mapping[str, Callable[[Node, Catalogue], Any]] = {
 
 
 def _short(before: str, after: str) -> tuple[str, str]:
-    """Of long lists only what goes and what comes."""
+    """Return only added and removed items of long lists."""
     old, new = before.split(", "), after.split(", ")
     if max(len(old), len(new)) < _MANY or not set(old) & set(new):
         return before, after

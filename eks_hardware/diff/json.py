@@ -12,7 +12,7 @@ from eks_hardware.diff.plan import Action, ResourceChange
 
 
 def as_json(changes: Changes) -> dict[str, Any]:
-    """Everything that changes, every resource included; ``counts`` and ``resources`` are None where nobody knows."""
+    """Return all changes, including every resource; ``counts`` and ``resources`` are None if not compared."""
     count = changes.count()
     return {
         "before": {"strategy": changes.before.name, "region": changes.before.region},

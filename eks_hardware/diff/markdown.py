@@ -1,7 +1,6 @@
-"""A comparison as a comment of a pull request, in GitHub's Markdown.
+"""A comparison as a pull request comment in GitHub's Markdown.
 
-Everything that comes from a strategy stands in code spans: there no text becomes HTML, a link, a mention, or the border
-of a table.
+All text from a strategy is in code spans. There it cannot become HTML, a link, a mention, or the border of a table.
 """
 
 from __future__ import annotations
@@ -17,27 +16,27 @@ from eks_hardware.diff.summary import Point, cost_rows, dollars, listed, outline
 from eks_hardware.printable import counted
 
 _MOST = 62_000
-"""Characters of a whole comment, with some left for what others put around it: GitHub takes 65,536.
+"""Maximum characters of a comment, with room for text around it: GitHub's limit is 65,536.
 
 Source: https://github.com/google/go-github/pull/440
 """
 _MOST_POINTS, _MOST_HARDWARE, _MOST_CAPACITY, _MOST_UNPRICED = 24_000, 14_000, 8_000, 2_000
-"""Characters of each part; the table of resources has what they leave."""
+"""Maximum characters of each part. The table of resources gets the rest."""
 _AROUND = 2_000
-"""Characters around the rows of the table of resources."""
+"""Characters reserved around the rows of the table of resources."""
 _MOST_IN_SPAN = 1_000
-"""Characters of one value."""
+"""Maximum characters of one value."""
 
 
 def as_markdown(changes: Changes) -> str:
-    """Summary, tables, and every resource in a folded part, all within what GitHub takes as a comment."""
+    """Return summary, tables, and all resources in a collapsed section, within GitHub's limit for a comment."""
     lines = list(_lines(changes))
     lines += _resources(changes, _MOST - _size(lines))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def code(text: str, *, in_table: bool = False) -> str:
-    r"""A code span of any text: in it nothing has a meaning but backticks and, in a table, the vertical bar.
+    r"""Return a code span of any text. Only backticks, and in tables vertical bars, need escaping.
 
     >>> code("a`b"), code("a|b", in_table=True)
     ('``a`b``', '`a\\|b`')
@@ -50,7 +49,7 @@ def code(text: str, *, in_table: bool = False) -> str:
     fence = "`" * (max((len(run) for run in re.findall("`+", flat)), default=0) + 1)
     pad = " " if flat.startswith("`") or flat.endswith("`") else ""
     span = f"{fence}{pad}{flat}{pad}{fence}"
-    # A backslash before the bar would take the bar's own away.
+    # A backslash before the bar would cancel the bar's own escape.
     return re.sub(r"(\\*)\|", r"\1\1\\|", span) if in_table else span
 
 
@@ -85,7 +84,7 @@ def _headline(changes: Changes) -> str:
     if abs(after - before) < 0.01:
         return ""
     at_least = "at least " if changes.cost.unknown_after or changes.cost.unknown_before else ""
-    return f"; at the most {at_least}{dollars(after)} a month ({dollars(after - before, signed=True)})"
+    return f"; {at_least}{dollars(after)} per month at max ({dollars(after - before, signed=True)})"
 
 
 def _point(point: Point) -> str:
@@ -93,17 +92,17 @@ def _point(point: Point) -> str:
     verb = f"**{said.verb.lower()}**" if said.verb.isupper() else said.verb
     causes = f"{'; '.join(map(code, said.causes))}: " if said.causes else ""
     name = f" {code(said.name)}" if said.name else ""
-    more = f" (and {point.more} more like it)" if point.more else ""
+    more = f" (and {point.more} more like this)" if point.more else ""
     return ": ".join([f"{code(said.owner)}: {causes}the {said.noun}{name} is {verb}", *said.consequences]) + more
 
 
 def _size(lines: Iterable[str]) -> int:
-    """Characters of lines with their ends."""
+    """Return the characters of lines including line ends."""
     return sum(len(each) + 1 for each in lines)
 
 
 def _within(most: int, lines: Sequence[str]) -> tuple[Sequence[str], int]:
-    """The first lines that fit, and how many more there are."""
+    """Return the first lines that fit, and the number of remaining lines."""
     for index, size in enumerate(accumulate(len(each) + 1 for each in lines)):
         if size > most:
             return lines[:index], len(lines) - index
@@ -125,7 +124,7 @@ def _hardware(changes: Changes) -> Iterator[str]:
     rows = []
     for part in changes.hardware:
         name = _cell(part.path)
-        action = f"{part.action}, {_cell(part.renamed_to)} is the same" if part.renamed_to else part.action
+        action = f"{part.action}, renamed to {_cell(part.renamed_to)}" if part.renamed_to else part.action
         for index, each in enumerate(part.differences):
             first = (name, action) if index == 0 else ("", "")
             rows.append((*first, each.name, _cell(each.before), _cell(each.after)))
@@ -144,7 +143,7 @@ def _cost(changes: Changes) -> Iterator[str]:
     if unknown:
         names, more = _within(_MOST_UNPRICED, [code(each) for each in unknown])
         rest = [f"{more} more"] if more else []
-        yield f"Without a known price, and not counted: {', '.join([*names, *rest])}."
+        yield f"Not included, because the price is unknown: {', '.join([*names, *rest])}."
         yield ""
 
 
@@ -155,10 +154,10 @@ def _resources(changes: Changes, most: int) -> Iterator[str]:
     yield f"<details><summary>Every resource: {summary(changes)}</summary>"
     yield ""
     carried = [
-        f"- because of what they refer to, {VERBS[each].lower()}: {listed(found.carried[each])}"
+        f"- because of references to other resources, {VERBS[each].lower()}: {listed(found.carried[each])}"
         for each in found.carried
     ]
-    tags = [f"- tags alone of {counted(found.only_tags, 'resource')}"] if found.only_tags else []
+    tags = [f"- only tags change: {counted(found.only_tags, 'resource')}"] if found.only_tags else []
     if carried or tags:
         yield from (*carried, *tags, "")
     order = list(Action)

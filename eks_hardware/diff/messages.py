@@ -1,4 +1,4 @@
-"""What becomes of a resource or a node pool, in one sentence."""
+"""The change of a resource or node pool as one sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eks_hardware.diff.plan import Action, Cause, ResourceChange
 from eks_hardware.diff.resources import TAGS, Reference, Resource
 
 _LONG = 100
-"""Values that take more characters are not written out."""
+"""Longer values are not shown."""
 
 VERBS = {
     Action.REPLACE: "REPLACED",
@@ -26,10 +26,10 @@ VERBS = {
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence in parts, so that a report can set values off from words.
+    """A sentence in parts. Reports can format values and words differently.
 
-    ``owner`` is a field of the strategy, ``noun`` what the resource is (``node group``); ``name`` tells it from others
-    of its kind and may be empty.
+    ``owner`` is a field of the strategy and ``noun`` the kind of resource (``node group``). ``name`` distinguishes it
+    from others of its kind and can be empty.
     """
 
     owner: str
@@ -46,9 +46,11 @@ class Sentence:
 
 
 def sentence(change: ResourceChange, template: ResourceChange | None = None) -> Sentence:
-    """``node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes drain and go, ...``
+    """Return the change of a resource as a sentence.
 
-    What changes in its launch template, ``template``, takes the place of "gets a new version".
+    ``node_groups[gpu]: capacity on-demand -> spot: the node group is REPLACED: its nodes are drained, ...``
+
+    The changes of its launch template, ``template``, replace "gets a new version".
     """
     causes: list[Cause] = []
     for each in [each for each in change.causes if each.replaces] or change.causes:
@@ -66,7 +68,7 @@ def sentence(change: ResourceChange, template: ResourceChange | None = None) -> 
 
 
 def _name(resource: Resource) -> str:
-    """The name where it says more than the kind of resource does."""
+    """Return the name if it says more than the kind of resource."""
     plain = resource.name.replace("-", " ").lower()
     return "" if resource.facts["noun"].lower().endswith(plain) else resource.name
 
@@ -76,9 +78,9 @@ def _consequences(change: ResourceChange) -> Iterable[str]:
     if change.action in (Action.REPLACE, Action.DESTROY):
         key = "replaced" if change.action is Action.REPLACE else "destroyed"
         found = [facts[key]] if key in facts and not change.freed else []
-        return [*found, *(f"not if {each}" for each in change.unless)]
+        return [*found, *(f"unless {each}" for each in change.unless)]
     if change.action is Action.UPDATE:
-        # Where its nodes go anyway, nothing else matters to them.
+        # If its nodes are replaced anyway, other effects do not matter.
         causes = [each for each in change.causes if "effect" in each.row]
         causes = [each for each in causes if each.row.get("rolls")] or causes
         found = list(dict.fromkeys(_effect(each) for each in causes))
@@ -91,10 +93,10 @@ def _effect(cause: Cause) -> str:
 
 
 def difference(cause: Cause) -> str:
-    """What changes in an argument, in the words of the strategy."""
+    """Return the change of an argument, in the strategy's terms."""
     shown: str = "tags" if cause.argument == TAGS else cause.row.get("shown", cause.argument)
     if cause.through is not None:
-        verb = "gets a new version" if cause.through.type == "aws_launch_template" else "is made anew"
+        verb = "gets a new version" if cause.through.type == "aws_launch_template" else "is created again"
         name = _name(cause.through)
         return f"the {cause.through.facts['noun']}{f' {name}' if name else ''} {verb}"
     text = ", ".join(dict.fromkeys(_differences(_parsed(cause.before), _parsed(cause.after))))
@@ -104,7 +106,7 @@ def difference(cause: Cause) -> str:
 
 
 def _parsed(value: Any) -> Any:
-    """A value that is JSON in a text, such as a policy, as what it says."""
+    """Return the parsed value of JSON in a text, such as a policy; otherwise the value."""
     if not isinstance(value, str) or not value.startswith("{"):
         return value
     try:
@@ -115,7 +117,7 @@ def _parsed(value: Any) -> Any:
 
 
 def _differences(before: Any, after: Any, name: str = "") -> Iterator[str]:
-    """Each value within two that differs: ``+team=a``, ``-old=b``, ``tier=1 -> 2``; ``1 -> 2`` without a name."""
+    """Yield each nested value that differs: ``+team=a``, ``-old=b``, ``tier=1 -> 2``; ``1 -> 2`` without a name."""
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping):
@@ -160,27 +162,30 @@ def _text(value: Any) -> str:
 
 _POOL_NODES = {
     "all": "Karpenter replaces all of its nodes",
-    "unmatched": "Karpenter replaces those of its nodes that no longer match",
-    "none": "its nodes stay",
+    "unmatched": "Karpenter replaces its nodes that no longer match",
+    "none": "its nodes are kept",
 }
 
 
 def pool_sentence(change: PoolChange) -> Sentence:
-    """``karpenter.node_pools[gpu]: EC2NodeClass kubelet.maxPods: the NodePool is changed: Karpenter replaces ...``"""
+    """Return the change of a node pool as a sentence.
+
+    ``karpenter.node_pools[gpu]: EC2NodeClass kubelet.maxPods: the node pool is changed: Karpenter replaces ...``
+    """
     consequences: tuple[str, ...] = ()
     verb: str = change.action
     if change.action == "deleted":
-        verb, consequences = "DELETED", ("its nodes drain and go",)
+        verb, consequences = "DELETED", ("its nodes are drained and terminated",)
     elif change.action == "replaced":
         verb = "REPLACED"
-        consequences = ("its nodes drain and go as its release is uninstalled, whatever its disruption budgets say",)
+        consequences = ("uninstalling its release drains and terminates its nodes, regardless of disruption budgets",)
     elif change.action == "changed":
         text = _POOL_NODES[change.nodes]
         if change.nodes != "none":
             text += (
-                ", but its disruption budgets allow none of that: old nodes stay until they are empty"
+                ", but its disruption budgets do not allow it: old nodes stay until they are empty"
                 if change.held
-                else ", as its disruption budgets allow"
+                else ", within its disruption budgets"
             )
         consequences = (text,)
     return Sentence(field_paths.node_pool(change.name), change.fields, "node pool", "", verb, consequences)

@@ -1,4 +1,4 @@
-"""What becomes of the nodes that Karpenter made, when its objects change."""
+"""The effect of changed objects on the nodes that Karpenter created."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _KINDS = ("NodePool", "EC2NodeClass", "NodeOverlay")
 
 @dataclass(frozen=True)
 class PoolChange:
-    """A node pool whose objects change.
+    """A node pool with changed objects.
 
     Attributes:
-        action: ``replaced`` is one that goes with its release, and comes again.
-        fields: what changes in its objects, as ``NodePool template.labels``, and the version that its image is for.
-        nodes: which of its nodes Karpenter replaces: ``all``, those that no longer match (``unmatched``), ``none``.
-        held: whether its disruption budgets let no node be replaced for that.
+        action: ``replaced`` for a pool that is deleted with its release, and created again.
+        fields: changed fields of its objects, such as ``NodePool template.labels``, and its AMI's Kubernetes version.
+        nodes: the nodes that Karpenter replaces: ``all``, those that no longer match (``unmatched``), ``none``.
+        held: whether its disruption budgets prevent this replacement.
     """
 
     name: str
@@ -38,10 +38,10 @@ class PoolChange:
 def pool_changes(
     before: Bundle, after: Bundle, *, kubernetes_versions: tuple[str, str], uninstalled: bool = False
 ) -> tuple[PoolChange, ...]:
-    """Every node pool whose nodes or objects change, those that stay first.
+    """Return node pools with changed nodes or objects; kept pools come first.
 
-    Where the release of the objects is ``uninstalled``, Kubernetes deletes a pool's nodes with it, and budgets do not
-    hold that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
+    If the release of the objects is ``uninstalled``, Kubernetes deletes a pool's nodes with it, and budgets do not
+    prevent that. Source: https://karpenter.sh/docs/concepts/disruption/#manual-methods
     """
     old, new = _by_kind(before), _by_kind(after)
     found: list[PoolChange] = []
@@ -75,13 +75,13 @@ def _by_kind(bundle: Bundle) -> dict[str, dict[str, Object]]:
 
 
 def _by_alias(objects: Mapping[str, Mapping[str, Object]], name: str) -> bool:
-    """Whether a pool's image is chosen by an alias."""
+    """Return whether an alias selects a pool's AMI."""
     node_class = objects["EC2NodeClass"].get(name, {})
     return any("alias" in each for each in node_class.get("spec", {}).get("amiSelectorTerms", ()))
 
 
 def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nodes]]:
-    """Fields of ``spec`` that differ, each with the nodes that drift for it."""
+    """Yield changed fields of ``spec``, each with the nodes that drift because of it."""
     rows: Mapping[str, Nodes] = facts.replacements()["karpenter"]["kinds"][kind]
     for field in _differing(before.get("spec"), after.get("spec"), ""):
         row = next((each for each in rows if field == each or field.startswith(f"{each}.")), "other")
@@ -89,7 +89,7 @@ def _fields(kind: str, before: Object, after: Object) -> Iterator[tuple[str, Nod
 
 
 def _differing(before: Any, after: Any, path: str) -> Iterator[str]:
-    """Paths of what differs, as deep as both have maps."""
+    """Yield paths of differences, as deep as both values are maps."""
     if before == after:
         return
     if isinstance(before, Mapping) and isinstance(after, Mapping) and not path.endswith("labels"):
@@ -100,7 +100,7 @@ def _differing(before: Any, after: Any, path: str) -> Iterator[str]:
 
 
 def _held(pool: Object) -> bool:
-    """Whether a budget of zero covers drift at all times."""
+    """Return whether a budget of zero covers drift at all times."""
     budgets = pool["spec"]["disruption"].get("budgets", ())
     return any(
         str(each["nodes"]) in ("0", "0%")

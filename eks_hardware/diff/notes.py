@@ -1,4 +1,4 @@
-"""What a reader has to know beside what changes: what AWS refuses, what goes unseen, what is left behind."""
+"""Notes on a comparison: changes that AWS refuses, changes that Terraform misses, and resources left behind."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eks_hardware.suggestions import some
 State = Literal["same", "separate", "region"]
 
 _NAMED = 10
-"""Pools that a note names."""
+"""Maximum number of pools that a note names."""
 
 
 def notes(
@@ -27,62 +27,64 @@ def notes(
     had: int | None,
     moved: bool,
 ) -> Iterator[str]:
-    """What a reader has to know beside the changes, the most important first.
+    """Yield notes on a comparison, the most important first.
 
-    ``had`` is how many resources the old strategy has (None where nobody knows), ``moved`` whether it has charts in
-    Terraform that leave their stack.
+    ``had`` is the number of the old strategy's resources (None if unknown). ``moved`` is whether charts that Terraform
+    installed leave their stack.
     """
     if state == "separate":
         number = "" if had is None else f"{had} "
         yield (
-            f"{after.name} is another deployment with a state of its own: {before.name} keeps running with its "
-            f"{number}resources, and is paid for, until it is destroyed"
+            f"{after.name} is a separate deployment with its own state: {before.name} and its {number}resources keep "
+            "running, and incur costs, until they are destroyed"
         )
         return
     if state == "region":
         yield (
-            f"region {before.region} -> {after.region}: Terraform finds nothing of the state in the new region and "
-            "makes everything anew; what there is keeps running there, unmanaged, and is paid for: destroy it before"
+            f"region {before.region} -> {after.region}: Terraform finds none of the resources in the new region and "
+            "creates everything again; the old resources keep running, unmanaged, and incur costs: destroy them first"
         )
     if before.backend != after.backend:
         yield (
-            "the state moves: without `terraform init -migrate-state` Terraform finds none and makes everything a "
-            "second time"
+            "the backend changes: run `terraform init -migrate-state`; otherwise Terraform finds no state and creates "
+            "everything a second time"
         )
     if moved:
         yield _moved_charts(after)
     if drained := [each.name for each in pools if each.action == "replaced"]:
         yield (
-            f"the release {POOLS_RELEASE} is uninstalled: every node that Karpenter made drains and goes "
-            f"({some(drained, _NAMED)}), whatever the disruption budgets say"
+            f"the release {POOLS_RELEASE} is uninstalled: all nodes that Karpenter created are drained and "
+            f"terminated ({some(drained, _NAMED)}), regardless of disruption budgets"
         )
     accounts = (before.provider.account_id, after.provider.account_id)
     if None not in accounts and accounts[0] != accounts[1]:
-        yield f"account {accounts[0]} -> {accounts[1]}: what is below holds within one account"
+        yield f"account {accounts[0]} -> {accounts[1]}: the changes below assume one account"
     if state == "same":
         yield from _refusals(before, after, found)
 
 
 def charts_move(before: ResolvedStrategy, after: ResolvedStrategy) -> bool:
-    """Whether charts that Terraform installed leave it, or their stack."""
+    """Return whether charts that Terraform installed leave Terraform or their stack."""
     old, new = before.kubernetes, after.kubernetes
     return old.delivery == "helm" and (new.delivery != "helm" or new.stack != old.stack)
 
 
 def _moved_charts(after: ResolvedStrategy) -> str:
     if after.kubernetes.delivery == "helm":
-        return "charts change stacks: the releases of one stack are uninstalled, and installed again by the other"
+        return (
+            "charts move to another stack: the old stack uninstalls their releases, and the new one installs them again"
+        )
     return (
-        "charts leave Terraform: their releases are uninstalled, and what they installed is gone until the manifests "
-        "are applied"
+        "Terraform no longer manages the charts: it uninstalls their releases, and their objects are missing until "
+        "the manifests are applied"
     )
 
 
 def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[ResourceChange, ...]) -> Iterator[str]:
-    """What Terraform plans and AWS refuses, or passes over.
+    """Yield changes that Terraform plans and AWS refuses or ignores.
 
     Source for keys: https://github.com/hashicorp/terraform-provider-aws/blob/v5.100.0/internal/service/eks/cluster.go
-    (``AssociateEncryptionConfig`` only where there was no key)
+    (``AssociateEncryptionConfig`` only if there was no key)
     """
     cluster = next((each for each in found if each.resource.type == "aws_eks_cluster"), None)
     if cluster is None:
@@ -90,8 +92,8 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
     if cluster.action is Action.REPLACE:
         unless = f", unless {' and '.join(cluster.unless)}" if cluster.unless else ""
         yield (
-            f"the control plane is replaced{unless}: EKS deletes none that still has node groups, and Terraform "
-            "replaces them, the add-ons and the releases on it only where an argument of theirs changes: destroy, "
+            f"the control plane is replaced{unless}: EKS does not delete a cluster with node groups, and "
+            "Terraform replaces node groups, add-ons and releases only if their arguments change; destroy, "
             "then deploy"
         )
         return
@@ -99,20 +101,19 @@ def _refusals(before: ResolvedStrategy, after: ResolvedStrategy, found: tuple[Re
     made = any(each.resource.type == "aws_vpc" and each.action is not Action.UPDATE for each in found)
     if made or existing[0] != existing[1]:
         yield (
-            "the VPC is another one, and EKS does not move a control plane to that: the apply fails; destroy, then "
-            "deploy"
+            "the VPC changes, but EKS cannot move a control plane to another VPC: the apply fails; destroy, then deploy"
         )
     keys = [cause for cause in cluster.causes if cause.argument == "encryption_config"]
     if any(None not in (each.before, each.after) for each in keys):
         yield (
-            "secrets_encryption names another key, and EKS keeps the one it has: with the apply its role loses the use "
-            "of that key, which is still needed, as it is where the plan destroys it; leave the key as it is"
+            "secrets_encryption names another key, but EKS keeps and needs the current one: the apply removes the "
+            "cluster role's access to it, or destroys it; leave the key unchanged"
         )
     yield from _version_refusals(before.cluster.kubernetes_version, after.cluster.kubernetes_version)
 
 
 def _version_refusals(before: str, after: str) -> Iterator[str]:
-    """Versions that EKS does not change to, or only under conditions; the provider asks for any.
+    """Yield changes of the version that EKS refuses or restricts. The provider requests any.
 
     Source: https://docs.aws.amazon.com/eks/latest/userguide/update-cluster.html,
     https://docs.aws.amazon.com/eks/latest/userguide/rollback-cluster.html,
@@ -123,13 +124,12 @@ def _version_refusals(before: str, after: str) -> Iterator[str]:
     (major, old), (_, new) = (map(int, each.split(".")) for each in (before, after))
     if new > old + 1:
         yield (
-            f"Kubernetes {before} -> {after}: EKS upgrades one minor at a time and refuses a jump: "
-            f"deploy {major}.{old + 1} first"
+            f"Kubernetes {before} -> {after}: EKS upgrades one minor version at a time; deploy {major}.{old + 1} first"
         )
     elif new == old - 1:
         yield (
-            f"Kubernetes {before} -> {after} is a rollback: EKS takes it within 7 days of the upgrade from {after}, "
-            f"and not while nodes run {before}; Terraform changes them after the control plane: roll nodes back before"
+            f"Kubernetes {before} -> {after} is a rollback: EKS allows it within 7 days of the upgrade, "
+            f"but not while nodes run {before}; Terraform changes nodes after the control plane: roll back nodes first"
         )
     elif new < old:
-        yield f"Kubernetes {before} -> {after}: EKS rolls back one minor at the most, and refuses more"
+        yield f"Kubernetes {before} -> {after}: EKS rolls back at most one minor version"

@@ -1,7 +1,7 @@
-"""What Terraform would do to each resource, from those before and after.
+"""The action of Terraform on each resource, computed from the resources before and after.
 
-As Terraform does, it follows references: what a replaced resource hands out is not known while planning, and an
-argument that is not known counts as changed.
+Like Terraform, it follows references: attributes of a replaced resource are unknown while planning, and an argument
+with an unknown value counts as changed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eks_hardware.diff.resources import TAGS, Resource, references_in
 
 
 class Action(str, Enum):
-    """What becomes of a resource."""
+    """The action on a resource."""
 
     REPLACE = "replace"
     DESTROY = "destroy"
@@ -26,10 +26,10 @@ class Action(str, Enum):
 
 @dataclass(frozen=True)
 class Cause:
-    """An argument that changes, with its row in ``facts/replacements.json`` (empty for tags).
+    """A changed argument, with its row in ``facts/replacements.json`` (empty for tags).
 
-    Values are references where only AWS knows them; ``through`` is what the argument refers to, where that is made
-    anew and the value is not known yet.
+    Values are references if only AWS knows them. ``through`` is the referenced resource if it is created again and its
+    value is not known yet.
     """
 
     argument: str
@@ -42,9 +42,9 @@ class Cause:
 
 @dataclass(frozen=True)
 class ResourceChange:
-    """What becomes of one resource, and why; causes that force a replacement come first.
+    """The change of one resource and its causes. Causes that force a replacement come first.
 
-    ``freed`` says that what has it in use goes in the same apply, and so before it.
+    ``freed`` is whether the same apply destroys the resources that use it, and so destroys them first.
     """
 
     action: Action
@@ -54,18 +54,18 @@ class ResourceChange:
 
     @property
     def own(self) -> bool:
-        """Whether something of its own changes, not only what it refers to."""
+        """Whether its own arguments change, not only references."""
         decisive = [each for each in self.causes if each.replaces] or self.causes
         return not self.causes or any(each.through is None for each in decisive)
 
     @property
     def only_tags(self) -> bool:
-        """Whether nothing but tags changes."""
+        """Whether only tags change."""
         return bool(self.causes) and all(each.argument == TAGS for each in self.causes)
 
     @property
     def unless(self) -> tuple[str, ...]:
-        """What spares it the replacement after all; empty where nothing does."""
+        """Conditions that avoid the replacement; empty if there are none."""
         decisive = [each for each in self.causes if each.replaces]
         if not all(each.before is None and "unless" in each.row for each in decisive):
             return ()
@@ -73,15 +73,15 @@ class ResourceChange:
 
 
 def changes(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
-    """What Terraform would do, in the order of the new ones; resources that go come last."""
+    """Return Terraform's actions in the order of the new resources. Removed resources come last."""
     return tuple(_Plan(before, after).changes())
 
 
 def forgotten(before: Iterable[Resource], after: Iterable[Resource]) -> tuple[ResourceChange, ...]:
-    """What becomes of everything when the provider looks in another region.
+    """Return the changes of all resources if the provider's region changes.
 
-    It finds nothing of the old region there, drops it from the state and makes it anew; what there was keeps running.
-    IAM is the same in every region.
+    Terraform finds no old resources in the new region, drops them from the state, and creates everything again. The old
+    resources keep running. IAM is the same in every region.
     """
     of_iam: list[Resource] = []
     regional: list[Resource] = []
@@ -139,13 +139,13 @@ class _Plan:
                 continue
             through = self._unknown(after, new)
             if old != new:
-                # Its own value is another one, whatever it refers to.
+                # Its own value changed, in addition to any reference.
                 yield Cause(argument, row, old, new, _replaces(row.get("change"), old, new))
             elif through:
                 yield Cause(argument, row, old, new, row.get("change") == "replace", through)
 
     def _unknown(self, resource: Resource, value: Any) -> Resource | None:
-        """The first thing that a value refers to and that is not known while planning."""
+        """Return the first resource referenced by a value that is unknown while planning."""
         for reference in references_in(value):
             target = self._after.get((resource.stack, reference.address))
             change = self._of(target) if target else None

@@ -1,4 +1,4 @@
-"""The resources of a strategy, read from its Terraform JSON: address, arguments, references to other resources."""
+"""The resources of a strategy, read from its Terraform JSON: addresses, arguments, references."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Document = Mapping[str, Any]
 """The Terraform JSON of a stack."""
 
 TAGS = "tags_all"
-"""The argument that stands for a resource's tags together with the provider's default tags."""
+"""The argument with a resource's tags and the provider's default tags."""
 
 _META_ARGUMENTS = frozenset(
     {"//", "connection", "count", "depends_on", "for_each", "lifecycle", "provider", "provisioner"}
 )
 _CHARTS_STACK = "kubernetes"
 
-# An address, and what follows it: `aws_eks_cluster.main` and `.vpc_config[0].cluster_security_group_id`.
+# An address and its attribute: `aws_eks_cluster.main` and `.vpc_config[0].cluster_security_group_id`.
 _REFERENCE = re.compile(r"(?<![\w.-])([a-z]\w*\.[A-Za-z_][\w-]*)((?:\.[a-z_]\w*|\[\d+\])+)")
 _INTERPOLATION = re.compile(rf"(?<!\$)\$\{{{_REFERENCE.pattern}\}}")
 
-# What an autoscaler set is read back from AWS, and changes nothing (docs/adr/0007).
+# Values set by an autoscaler are read back from AWS and change nothing (docs/adr/0007).
 _READ_BACK = "data.aws_autoscaling_group."
 
-# The field of the strategy that a construct follows from, by its path; the first that fits counts.
+# The strategy's field for a construct, by the construct's path. The first match counts.
 _FIELDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern), name)
     for pattern, name in (
@@ -52,7 +52,7 @@ _FIELDS: Sequence[tuple[re.Pattern[str], str]] = tuple(
 
 @dataclass(frozen=True)
 class Reference:
-    """An attribute of another resource of the stack that only AWS knows; ``name`` is what people call that."""
+    """An attribute of another resource that only AWS knows. ``name`` is its name for people."""
 
     address: str
     attribute: str
@@ -61,14 +61,14 @@ class Reference:
 
 @dataclass(frozen=True)
 class Resource:
-    """A resource; ``stack`` is the suffix of its stack's name (empty for the first stack).
+    """A resource. ``stack`` is the suffix of its stack's name (empty for the first stack).
 
     Attributes:
-        owner: the field of the strategy that it follows from: ``node_groups[gpu]``.
-        name: what it is called in its owner: ``private-usw2-az1``; empty where its kind says it all.
-        arguments: values by name, those in a block that ``facts/replacements.json`` looks into as ``block.name``. What
-            refers to an argument of another resource has its value; what refers to anything else is a reference.
-        ignored: arguments that Terraform leaves as they are (``lifecycle.ignore_changes``).
+        owner: the strategy's field that it is derived from: ``node_groups[gpu]``.
+        name: its name within the owner: ``private-usw2-az1``; empty if its kind is enough.
+        arguments: values by name. Those in a block that ``facts/replacements.json`` covers are named ``block.name``.
+            A reference to a configured argument has its value; other references are :class:`Reference`.
+        ignored: arguments that Terraform does not change (``lifecycle.ignore_changes``).
     """
 
     address: str
@@ -85,12 +85,12 @@ class Resource:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from every other resource, and stays the same from one plan to the next."""
+        """The identity of the resource, the same in every plan."""
         return self.stack, self.address
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """What is known of its type."""
+        """The row of its type in ``facts/replacements.json``."""
         return _of_type(self.type)
 
 
@@ -118,7 +118,7 @@ def references_in(value: Any) -> Iterator[Reference]:
 
 
 def _of_type(type_: str) -> Mapping[str, Any]:
-    """The row of a type in ``facts/replacements.json``; of a type that it lacks, such as an extension's, the least."""
+    """Return the row of a type in ``facts/replacements.json``, or a minimal row for types of extensions."""
     rows: Mapping[str, Mapping[str, Any]] = facts.replacements()["resources"]
     unknown = {"noun": type_.replace("_", " "), "tagged": False, "arguments": {}}
     return rows.get(type_, unknown)
@@ -164,7 +164,7 @@ class _Stack:
         return found
 
     def _value(self, value: Any) -> Any:
-        """A value with references to what the configuration says replaced by that."""
+        """Return a value with references to configured arguments replaced by their values."""
         if isinstance(value, Mapping):
             return {key: self._value(each) for key, each in value.items()}
         if isinstance(value, list):
@@ -177,16 +177,16 @@ class _Stack:
         if whole and whole[1] in self._bodies:
             return self._referred(whole)
         text = _INTERPOLATION.sub(lambda match: self._known(match, str), value)
-        # What is left is within functions.
+        # Other references are within functions.
         return _REFERENCE.sub(lambda match: self._known(match, json.dumps), text)
 
     def _known(self, reference: re.Match[str], written: Callable[[str], str]) -> str:
-        """A reference within a text: what it stands for, where that is known; else as it was."""
+        """Return the value of a reference in a text if it is known, otherwise the reference."""
         found = self._referred(reference) if reference[1] in self._bodies else None
         return written(found) if isinstance(found, str) else reference[0]
 
     def _referred(self, reference: re.Match[str]) -> Any:
-        """What a reference to a resource stands for: a value, or a :class:`Reference` to what only AWS knows."""
+        """Return the value of a reference, or a :class:`Reference` to an attribute that only AWS knows."""
         address, path = reference[1], re.findall(r"[a-z_]\w*", reference[2])
         value: Any = self._bodies[address]
         for name in path:
@@ -198,23 +198,23 @@ class _Stack:
 
 
 def _blocks(value: Any) -> Sequence[Any]:
-    """A block is an object, or a list of them."""
+    """Return a block, which is an object or a list of objects, as a list."""
     if value is None:
         return ()
     return value if isinstance(value, list) else (value,)
 
 
 def _path(address: str, body: Mapping[str, Any]) -> str:
-    """Path of the construct below its stack: ``platform/network/vpc``."""
+    """Return the path of the construct below its stack: ``platform/network/vpc``."""
     path: str | None = body.get("//", {}).get("metadata", {}).get("path")
-    # CDKTF calls the main resource of a construct so, and leaves it out of the address.
+    # CDKTF omits this name of a construct's main resource from the address.
     return path.partition("/")[2].removesuffix("/Resource") if path else address
 
 
 def _place(path: str, body: Mapping[str, Any]) -> tuple[str, str]:
-    """The field of the strategy that a construct follows from, and what it is called there."""
+    """Return the strategy's field for a construct, and its name within that field."""
     if path.startswith("kubernetes/"):
-        # Our own objects travel in a chart that is in no repository.
+        # Our own objects are in a local chart, without a repository.
         field = "kubernetes.charts" if "repository" in body else "kubernetes"
         return f"{field}.{path.rpartition('/')[2]}", ""
     for pattern, owner in _FIELDS:

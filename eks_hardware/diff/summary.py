@@ -1,4 +1,4 @@
-"""The resources of a comparison in the order a reviewer reads them: what goes first, each reason once."""
+"""The resources of a comparison in reading order: the most severe changes first, each reason once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eks_hardware.printable import counted, usd
 
 @dataclass(frozen=True)
 class Point:
-    """One line of a report, for ``more`` others of the same kind and owner too; a node pool has no ``action``."""
+    """One line of a report, which also covers ``more`` of the same kind and owner. A node pool has no ``action``."""
 
     action: Action | None
     sentence: Sentence
@@ -25,9 +25,9 @@ class Point:
 
 @dataclass(frozen=True)
 class Outline:
-    """What a report of resources says.
+    """The content of a report of resources.
 
-    ``points`` are what changes for a reason of its own, ``carried`` what does because of what it refers to, by kind;
+    ``points`` are changes with their own reason, ``carried`` are changes caused only by references, by kind.
     ``created`` is by owner and kind.
     """
 
@@ -38,7 +38,7 @@ class Outline:
 
 
 def outline(changes: Changes) -> Outline:
-    """Order the resources of a comparison."""
+    """Return the resources of a comparison in reading order."""
     points: list[Point] = []
     carried: dict[Action, Counter[str]] = {}
     for action in (Action.REPLACE, Action.DESTROY, Action.FORGET, Action.UPDATE):
@@ -60,12 +60,12 @@ def outline(changes: Changes) -> Outline:
 
 
 def _mild(change: ResourceChange) -> bool:
-    """Whether nobody would notice."""
+    """Return whether a replacement has no noticeable effect."""
     return "replaced" not in change.resource.facts
 
 
 def _templates(found: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
-    """Launch templates that get a new version, by their groups: the group's line says what is new in them."""
+    """Return launch templates with a new version, by their groups. The line of the group lists their changes."""
     groups = {each.resource.owner for each in found if each.resource.type == "aws_eks_node_group"}
     return {
         each.resource.owner: each
@@ -79,7 +79,7 @@ def _templates(found: Sequence[ResourceChange]) -> dict[str, ResourceChange]:
 def _points(
     action: Action, found: Sequence[ResourceChange], templates: Mapping[str, ResourceChange]
 ) -> Iterable[Point]:
-    """One point for all of a kind and owner, worst consequences first."""
+    """Return one point per kind and owner, the worst consequences first."""
     groups: dict[tuple[str, str], list[ResourceChange]] = {}
     for each in found:
         groups.setdefault((each.resource.owner, each.resource.type), []).append(each)
@@ -91,11 +91,11 @@ def _points(
 
 
 def listed(counter: Counter[str]) -> str:
-    """``2 subnets, 1 route``"""
+    """Return counts as text: ``2 subnets, 1 route``."""
     return ", ".join(counted(number, noun) for noun, number in counter.items())
 
 
-_LEVELS = {"min": "with the fewest nodes", "desired": "with those asked for", "max": "at the most"}
+_LEVELS = {"min": "minimum", "desired": "desired", "max": "maximum"}
 _COUNTED = {
     Action.REPLACE: "replaced",
     Action.DESTROY: "destroyed",
@@ -106,33 +106,33 @@ _COUNTED = {
 
 
 def summary(changes: Changes) -> str:
-    """``1 resource replaced, 3 updated``"""
+    """Return the number of changes: ``1 resource replaced, 3 updated``."""
     if changes.not_compared:
         return "resources are not compared"
     count = changes.count()
     parts = [f"{count[action]} {word}" for action, word in _COUNTED.items() if count[action]]
     if not parts:
-        return "no change" if not changes.any else "no resource of Terraform changes"
+        return "no change" if not changes.any else "no Terraform resource changes"
     number, _, rest = parts[0].partition(" ")
     parts[0] = f"{counted(int(number), 'resource')} {rest}"
     return ", ".join(parts)
 
 
 def title(changes: Changes) -> str:
-    """The names of what is compared."""
+    """Return the names of the compared strategies."""
     before, after = changes.before.name, changes.after.name
     return after if before == after else f"{before} -> {after}"
 
 
 def dollars(value: float, *, signed: bool = False) -> str:
-    """``$1,234``, ``$0.0123``; with a sign ``+$12.30``."""
+    """Return ``$1,234``, ``$0.0123``; with a sign ``+$12.30``."""
     sign = "-" if value < 0 else "+" if signed and value > 0 else ""
     return f"{sign}${usd(abs(value))}"
 
 
 def cost_rows(cost: CostChange) -> Iterator[tuple[str, str, str, str]]:
-    """What is paid by the hour and month: before, after, and the change; empty where there is none."""
-    for unit, read in (("an hour", cost.usd_per_hour), ("a month", cost.usd_per_month)):
+    """Yield the cost per hour and month: before, after, and the change; empty if it does not change."""
+    for unit, read in (("per hour", cost.usd_per_hour), ("per month", cost.usd_per_month)):
         for level in LEVELS:
             before, after = read(level)
             change = dollars(after - before, signed=True) if abs(after - before) >= 0.00005 else ""

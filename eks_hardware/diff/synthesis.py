@@ -1,7 +1,7 @@
-"""Ask the stacks for the Terraform JSON of a strategy.
+"""Synthesize the Terraform JSON of a strategy.
 
-This is the one module below the stacks that imports them, and only when it is called (``tests/unit/test_layout.py``):
-what Terraform would do to a resource follows from what is synthesized, and from nothing else.
+This is the only module below the stacks that imports them, and only when it is called (``tests/unit/test_layout.py``):
+the actions of Terraform depend only on the synthesized JSON.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from eks_hardware.resolve import ResolvedStrategy
 
 
 class SynthesisError(Exception):
-    """The stacks of a strategy cannot be synthesized; the message says why, in one line."""
+    """The stacks of a strategy cannot be synthesized. The message is the reason, in one line."""
 
 
 class NodeMissingError(SynthesisError):
-    """There is no Node, which the framework needs."""
+    """Node, which the framework requires, is missing."""
 
 
 def synthesize(resolved: ResolvedStrategy) -> Sequence[Document]:
-    """Return the Terraform JSON of a strategy's stacks, that of its charts last.
+    """Return the Terraform JSON of a strategy's stacks, with that of its charts last.
 
     Raises:
         NodeMissingError: without Node on the PATH.
-        SynthesisError: for anything else that goes wrong.
+        SynthesisError: for any other failure.
     """
     if node() is None:
         raise NodeMissingError(NODE_IS_MISSING)
@@ -35,6 +35,6 @@ def synthesize(resolved: ResolvedStrategy) -> Sequence[Document]:
 
         return terraform_json(resolved)
     except Exception as error:
-        # The framework raises errors of its own, of jsii, and of Node with a stack trace of many lines.
+        # The framework raises its own errors, jsii's, and Node's with long stack traces.
         reason = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise SynthesisError(f"{resolved.name} cannot be synthesized: {reason}") from error

@@ -1,4 +1,4 @@
-"""A comparison as text, readable at 80 columns."""
+"""A comparison as text for 80 columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LABEL = 20
 
 
 def as_text(changes: Changes, width: int = 80) -> str:
-    """Everything that changes, section by section, in lines of at most ``width`` characters."""
+    """Return all changes by section, in lines of at most ``width`` characters."""
     return "\n".join(_lines(changes, max(width, _LEAST_WIDTH)))
 
 
@@ -46,7 +46,7 @@ def _section(heading: str, lines: Iterator[str]) -> Iterator[str]:
 
 def _hardware(parts: Sequence[PartChange], width: int) -> Iterator[str]:
     for part in parts:
-        renamed = f": {part.renamed_to} is the same under another name" if part.renamed_to else ""
+        renamed = f": renamed to {part.renamed_to}" if part.renamed_to else ""
         yield from wrapped(f"{part.path} {part.action}{renamed}", width, indent="  ")
         rows = (
             (
@@ -60,7 +60,7 @@ def _hardware(parts: Sequence[PartChange], width: int) -> Iterator[str]:
 
 def _amounts(rows: Sequence[Amount], width: int) -> Iterator[str]:
     cells = [(row.name, row.before or EMPTY, row.after or EMPTY) for row in rows]
-    # Limits of a pool are longer than numbers, and are wrapped.
+    # Limits of a pool are long, and wrap.
     before, after = (min(max(widest(cell[index] for cell in cells), 6), width // 4) for index in (1, 2))
     name = min(widest(cell[0] for cell in cells), width - before - after - 2)
     yield from columns([("", "before", "after"), *cells], (name, before, after), right=(1, 2))
@@ -71,16 +71,16 @@ def _cost(cost: CostChange, width: int) -> Iterator[str]:
     widths = [widest(cell[index] for cell in cells) + (index > 0) for index in range(4)]
     yield from columns(cells, widths, right=(1, 2, 3))
     for each in dict.fromkeys((*cost.unknown_after, *cost.unknown_before)):
-        yield from wrapped(f"no price is known, and it is not counted: {each}", width, indent="  ")
+        yield from wrapped(f"not included, because the price is unknown: {each}", width, indent="  ")
 
 
 def _resources(changes: Changes, width: int) -> Iterator[str]:
     found = outline(changes)
     lines = [f"- {_line(point)}" for point in found.points]
     for action, counter in found.carried.items():
-        lines.append(f"- because of what they refer to, {VERBS[action]}: {listed(counter)}")
+        lines.append(f"- because of references to other resources, {VERBS[action]}: {listed(counter)}")
     if found.only_tags:
-        lines.append(f"- tags alone of {counted(found.only_tags, 'resource')}: updated in place")
+        lines.append(f"- only tags change: {counted(found.only_tags, 'resource')} updated in place")
     lines += [f"+ {owner}: {listed(counter)} created" for owner, counter in found.created.items()]
     lines += [
         f"+ {field_paths.node_pool(pool.name)}: its NodePool and EC2NodeClass created"
@@ -92,5 +92,5 @@ def _resources(changes: Changes, width: int) -> Iterator[str]:
 
 
 def _line(point: Point) -> str:
-    more = f" (and {point.more} more like it)" if point.more else ""
+    more = f" (and {point.more} more like this)" if point.more else ""
     return f"{point.sentence}{more}"

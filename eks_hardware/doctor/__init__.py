@@ -1,11 +1,11 @@
-"""Ask an AWS account whether a strategy could be deployed in it; every call only reads.
+"""Check against an AWS account whether a strategy can be deployed. All calls are read-only.
 
     report = examine(loaded, profile="production")
     for finding in report.findings:
         print(finding, finding.command)
 
-:mod:`aws` makes the calls, each once; :mod:`model` says what a check is; :mod:`run` has the list of checks and runs
-their probes side by side. Each other module is one check.
+:mod:`aws` makes the calls, each only once. :mod:`model` defines a check. :mod:`run` has the list of checks and runs
+their probes in parallel. Each other module is one check.
 """
 
 from eks_hardware.doctor.aws import AwsError

@@ -1,4 +1,4 @@
-"""Check: the credentials belong to the account that the strategy means."""
+"""Check: the credentials belong to the strategy's account."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALLS: tuple[str, ...] = ("sts:GetCallerIdentity",)
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """One, where the strategy names its account."""
+    """Yield one probe if the strategy names its account."""
     if wanted := subject.strategy.aws.account_id:
         yield Probe("aws.account_id", "the account", partial(_account, subject, wanted))
 
@@ -26,6 +26,6 @@ def _account(subject: Subject, wanted: str, aws: Aws) -> Iterator[Diagnosis]:
             "ACCOUNT_OTHER",
             "aws.account_id",
             f"the credentials belong to account {caller.account} ({caller.arn}), not to {wanted}; choose others "
-            "with --profile, AWS_PROFILE or aws.profile. Nothing else was asked",
+            "with --profile, AWS_PROFILE or aws.profile. No other check ran",
             aws_command("sts", "get-caller-identity"),
         )

@@ -1,6 +1,6 @@
-"""Calls to AWS: short time-outs, each call made once, and errors as what they mean for a user.
+"""AWS calls with short timeouts. Each call is made once, and errors are translated for users.
 
-boto3 is imported when the first client is made; it is an optional dependency.
+boto3 is an optional dependency, imported with the first client.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _ATTEMPTS = 4
 
 
 class AwsError(Exception):
-    """Nothing can be asked: no credentials, no network, an expired token, too many calls. The text says which."""
+    """AWS cannot be queried: no credentials, no network, an expired token, or throttling. The text says which."""
 
 
 class DeniedError(Exception):
-    """The caller may not make a call; ``permission`` is the IAM action, as ``ec2:DescribeSubnets``."""
+    """The caller is not allowed to make a call. ``permission`` is its IAM action, such as ``ec2:DescribeSubnets``."""
 
     def __init__(self, permission: str) -> None:
         self.permission = permission
@@ -34,7 +34,7 @@ class DeniedError(Exception):
 
 
 class CallError(Exception):
-    """AWS answered with another error, such as ``NoSuchEntity``; ``action`` is the call as an IAM action."""
+    """AWS returned another error, such as ``NoSuchEntity``. ``action`` is the call as an IAM action."""
 
     def __init__(self, action: str, code: str, message: str) -> None:
         self.action = action
@@ -44,28 +44,28 @@ class CallError(Exception):
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, from STS; the ARN is of the user, the root user, or the session of a role."""
+    """The caller's identity from STS. The ARN is of the user, the root user, or the session of a role."""
 
     account: str
     arn: str
 
     @property
     def is_root(self) -> bool:
-        """Whether it is the account's root user, whom no policy limits."""
+        """Whether it is the account's root user, which no policy limits."""
         return self.arn.endswith(":root")
 
     @property
     def role_name(self) -> str | None:
-        """Name of the role, where the caller is a session of one."""
+        """Name of the role, if the caller is a session of one."""
         match = re.search(r":assumed-role/([^/]+)/", self.arn)
         return match[1] if match else None
 
 
 class Aws:
-    """An account, seen through its APIs. Safe to use from several threads."""
+    """The APIs of an account. Safe to use from several threads."""
 
     def __init__(self, client: Callable[[str], Any]) -> None:
-        self._make = client  # by the name of the service
+        self._make = client  # by service name
         self._clients: dict[str, Any] = {}
         self._clients_lock = Lock()
         self._answers: dict[str, Future[Any]] = {}
@@ -78,23 +78,23 @@ class Aws:
         return frozenset(self._asked)
 
     def call(self, service: str, operation: str, **parameters: Any) -> Mapping[str, Any]:
-        """The answer of one call, such as ``call("ec2", "describe_vpcs", VpcIds=[...])``; made once.
+        """Return the response of one call, such as ``call("ec2", "describe_vpcs", VpcIds=[...])``, made only once.
 
         Raises:
-            DeniedError: the caller may not.
-            CallError: AWS answers with another error.
-            AwsError: nothing can be asked.
+            DeniedError: the caller is not allowed to make it.
+            CallError: AWS returns another error.
+            AwsError: AWS cannot be queried.
         """
         answer: Mapping[str, Any] = self._once(service, operation, None, parameters)
         return answer
 
     def pages(self, service: str, operation: str, key: str, **parameters: Any) -> list[Any]:
-        """All items that a call lists under ``key``, from every page."""
+        """Return all items that a call lists under ``key``, from all pages."""
         items: list[Any] = self._once(service, operation, key, parameters)
         return items
 
     def found(self, codes: Sequence[str], service: str, operation: str, **parameters: Any) -> Mapping[str, Any] | None:
-        """The answer of one call; None where AWS answers with one of these error codes."""
+        """Return the response of one call; None if AWS returns one of these error codes."""
         try:
             return self.call(service, operation, **parameters)
         except CallError as error:
@@ -103,7 +103,7 @@ class Aws:
             return None
 
     def caller(self) -> Caller:
-        """Whose credentials these are."""
+        """Return the identity behind the credentials."""
         identity = self.call("sts", "get_caller_identity")
         return Caller(identity["Account"], identity["Arn"])
 
@@ -138,7 +138,7 @@ class Aws:
             raise translated(error, action) from None
 
     def _client(self, service: str) -> Any:
-        # boto3's sessions are not made for several threads, its clients are.
+        # boto3 sessions are not thread-safe, its clients are.
         with self._clients_lock:
             if service not in self._clients:
                 try:
@@ -149,14 +149,14 @@ class Aws:
 
 
 class RoleNotAssumedError(Exception):
-    """The role that Terraform would assume cannot be assumed; the text says why."""
+    """The role that Terraform would assume cannot be assumed. The text says why."""
 
 
 def connect(region: str, *, profile: str | None = None, assume_role: AssumeRole | None = None) -> Aws:
-    """The account that Terraform would deploy to: credentials of the environment or of a profile, and its role.
+    """Return the account that Terraform would deploy to: credentials of the environment or a profile, and the role.
 
     Raises:
-        AwsError: boto3 is missing, there is no such profile, or nothing can be asked.
+        AwsError: boto3 is missing, the profile does not exist, or AWS cannot be queried.
         RoleNotAssumedError: ``assume_role`` is refused.
     """
     try:
@@ -223,9 +223,9 @@ _SIGN_IN = ("SSOError", "TokenRetrievalError", "LoginError")
 
 
 def translated(error: Exception, action: str) -> Exception:
-    """What an exception of boto3 means: :class:`DeniedError`, :class:`CallError` or :class:`AwsError`.
+    """Translate an exception of boto3 into :class:`DeniedError`, :class:`CallError` or :class:`AwsError`.
 
-    An exception that is not boto3's comes back as it is. ``action`` is the call that raised it.
+    Other exceptions are returned unchanged. ``action`` is the call that raised it.
     """
     known = import_module("botocore.exceptions")
     if isinstance(error, known.ClientError):
@@ -237,16 +237,16 @@ def translated(error: Exception, action: str) -> Exception:
     if _is(error, known, _SIGN_IN):
         return AwsError(f"the sign-in has expired: {text}; run aws sso login")
     if _is(error, known, _NO_CREDENTIALS):
-        return AwsError(f"there are no credentials: {text}; set AWS_PROFILE, give --profile, or run aws configure")
+        return AwsError(f"there are no credentials: {text}; set AWS_PROFILE, use --profile, or run aws configure")
     if _is(error, known, ("ProfileNotFound",)):
-        return AwsError(f"{lower}; aws configure list-profiles names those there are")
+        return AwsError(f"{lower}; aws configure list-profiles lists the existing ones")
     if _is(error, known, ("HTTPClientError", "ConnectionError")):
         return AwsError(f"AWS does not answer ({action}): {lower}")
     return AwsError(f"{action}: {lower}")
 
 
 def _is(error: Exception, known: Any, names: tuple[str, ...]) -> bool:
-    # Not every version of botocore has them all.
+    # Not every botocore version has all of them.
     return isinstance(error, tuple(each for each in (getattr(known, name, None) for name in names) if each))
 
 
@@ -255,10 +255,10 @@ def _of_answer(answer: Mapping[str, Any], action: str) -> Exception:
     if code in _DENIED:
         return DeniedError(action)
     if code in _EXPIRED:
-        return AwsError(f"the credentials have expired ({action}); renew them, as with aws sso login")
+        return AwsError(f"the credentials have expired ({action}); renew them, for example with aws sso login")
     if code in _NOT_ACCEPTED:
         hint = "they are wrong, or the region is not enabled in the account"
         return AwsError(f"AWS does not accept the credentials ({action}, {code}): {hint}")
     if code in _THROTTLED:
-        return AwsError(f"AWS refuses {action} for now: too many calls ({code}); wait a minute and try again")
+        return AwsError(f"AWS throttles {action} ({code}); wait a minute and try again")
     return CallError(action, code, message)

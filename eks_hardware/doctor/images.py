@@ -1,4 +1,4 @@
-"""Check: the machine images that nodes start from are there, for this Kubernetes version and region."""
+"""Check: the AMIs of the nodes exist for this Kubernetes version and region."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_THERE = ("InvalidAMIID.NotFound", "InvalidAMIID.Unavailable", "InvalidAMIID
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """One for each group and pool: its own image, or the release of EKS's."""
+    """Yield one probe for each group and pool: its own AMI, or its EKS AMI release."""
     for group in subject.resolved.node_groups:
         path = field_paths.node_group(group.name)
         if group.image_id:
@@ -41,15 +41,19 @@ def probes(subject: Subject) -> Iterator[Probe]:
 
 
 def _of_image(subject: Subject, path: str, image_id: str, architecture: str) -> Probe:
-    return Probe(path, f"image {image_id}", partial(_image, subject, path, image_id, architecture))
+    return Probe(path, f"AMI {image_id}", partial(_image, subject, path, image_id, architecture))
 
 
 def _of_release(subject: Subject, path: str, release: str, parameters: set[str]) -> Probe:
-    return Probe(path, f"the image {release or 'of EKS'}", partial(_release, subject, path, release, parameters))
+    return Probe(
+        path,
+        f"EKS AMI{f' release {release}' if release else ''}",
+        partial(_release, subject, path, release, parameters),
+    )
 
 
 def _of_group(group: ResolvedNodeGroup) -> str | None:
-    """The parameter of a node group's image; None for types without a known parameter."""
+    """Return the SSM parameter of a node group's AMI; None for AMI types without a known parameter."""
     variant = facts.account()["image_parameters"]["variants"].get(group.ami_type)
     if variant is None:
         return None
@@ -62,7 +66,7 @@ def _of_group(group: ResolvedNodeGroup) -> str | None:
 
 
 def _of_type(subject: Subject, pool: ResolvedNodePool, kind: InstanceType, release: str) -> str:
-    """The parameter that Karpenter reads for one type of a pool."""
+    """Return the SSM parameter that Karpenter reads for one type of a pool."""
     accelerated = kind.accelerator is not None
     version = None if release == "latest" else release
     if pool.ami_family == "al2023":
@@ -92,9 +96,9 @@ def _release(subject: Subject, path: str, release: str, parameters: set[str], aw
             yield subject.error(
                 "IMAGE_RELEASE_MISSING",
                 path,
-                f"{region} has no release {release} of the image {kind}; name one that the command lists"
+                f"{region} has no release {release} of the AMI {kind}; choose one that the command lists"
                 if release
-                else f"{region} has no image {kind}; choose another Kubernetes version, AMI type or region",
+                else f"{region} has no AMI {kind}; choose another Kubernetes version, AMI type or region",
                 subject.command("ssm", "get-parameters-by-path", path=folder, recursive=(), query="Parameters[].Name"),
             )
 
@@ -107,14 +111,14 @@ def _image(subject: Subject, path: str, image_id: str, architecture: str, aws: A
         yield subject.error(
             "IMAGE_MISSING",
             path,
-            f"{subject.resolved.region} has no image {image_id} that this account may use{state}; copy it there or "
-            "name another",
+            f"{subject.resolved.region} has no AMI {image_id} that this account can use{state}; copy it there or "
+            "choose another",
             subject.command("ec2", "describe-images", owners="self", query="Images[].[ImageId,Name]"),
         )
     elif image.get("Architecture", architecture) != architecture:
         yield subject.error(
             "IMAGE_ARCHITECTURE",
             path,
-            f"{image_id} is for {image['Architecture']}, the instance types are {architecture}; name another",
+            f"{image_id} is for {image['Architecture']}, the instance types are {architecture}; choose another",
             subject.command("ec2", "describe-images", image_ids=image_id),
         )

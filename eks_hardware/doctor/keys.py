@@ -1,4 +1,4 @@
-"""Check: the KMS keys that the strategy names exist, are enabled, and can encrypt."""
+"""Check: the strategy's KMS keys exist, are enabled, and can encrypt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_THERE = ("NotFoundException", "InvalidArnException")
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """One for each key that is named."""
+    """Yield one probe for each key."""
     cluster, storage = subject.strategy.cluster, subject.strategy.storage
     nodes = nodes_by_path(subject.strategy)
     named = {
@@ -34,7 +34,7 @@ def _key(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diagnosis]
     name = arn.rpartition("/")[2]
     answer = aws.found(_NOT_THERE, "kms", "describe_key", KeyId=arn)
     if answer is None:
-        message = f"there is no key {name} in {subject.resolved.region}; name a key of this region"
+        message = f"{subject.resolved.region} has no key {name}; choose a key in this region"
         every = subject.command("kms", "list-aliases", query="Aliases[].[AliasName,TargetKeyId]")
         yield subject.error("KEY_MISSING", path, message, every)
         return
@@ -42,13 +42,13 @@ def _key(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diagnosis]
     state = key.get("KeyState", "Enabled" if key.get("Enabled") else "Disabled")
     mended = {
         "PendingDeletion": (
-            "is about to be deleted; cancel that and enable it, or name another",
+            "is pending deletion; cancel the deletion and enable the key, or choose another",
             "cancel-key-deletion",
         ),
-        "Disabled": ("is disabled; enable it, or name another", "enable-key"),
+        "Disabled": ("is disabled; enable it, or choose another", "enable-key"),
     }
     if state != "Enabled":
-        text, operation = mended.get(state, (f"is {state}; name one that is enabled", "describe-key"))
+        text, operation = mended.get(state, (f"is in state {state}; choose an enabled key", "describe-key"))
         yield subject.error(
             "KEY_NOT_ENABLED", path, f"key {name} {text}", subject.command("kms", operation, key_id=arn)
         )
@@ -57,6 +57,6 @@ def _key(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diagnosis]
         yield subject.error(
             "KEY_CANNOT_ENCRYPT",
             path,
-            f"key {name} is a {spec} key for {usage}; AWS services need a symmetric key that encrypts",
+            f"key {name} is a {spec} key for {usage}; AWS services need a symmetric encryption key",
             subject.command("kms", "describe-key", key_id=arn),
         )

@@ -1,4 +1,4 @@
-"""Check: EKS still offers the Kubernetes version and the add-on versions, and has no other cluster of the name."""
+"""Check: EKS offers the Kubernetes version and the add-on versions, and the cluster name is free."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _SHOWN_VERSIONS = 5
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """The version, each add-on, and the cluster's name."""
+    """Yield probes for the version, each add-on, and the cluster's name."""
     cluster = subject.resolved.cluster
     about = f"whether Kubernetes {cluster.kubernetes_version} is offered"
     yield Probe("cluster.kubernetes_version", about, partial(_version, subject))
     for addon in cluster.addons:
         path = f"cluster.addons.{addon.name}"
         yield Probe(path, f"versions of {addon.name}", partial(_addon, subject, addon, path))
-    yield Probe("name", f"whether there is a cluster {cluster.name}", partial(_cluster, subject))
+    yield Probe("name", f"whether a cluster {cluster.name} exists", partial(_cluster, subject))
 
 
 def _version(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
@@ -43,7 +43,7 @@ def _version(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
         yield subject.error(
             "KUBERNETES_NOT_OFFERED",
             path,
-            f"EKS does not offer Kubernetes {version} in {subject.resolved.region}; it offers {', '.join(offered)}",
+            f"EKS does not offer Kubernetes {version} in {subject.resolved.region}; choose one of {', '.join(offered)}",
             command,
         )
     elif _status(versions[version]) == "EXTENDED_SUPPORT":
@@ -53,7 +53,7 @@ def _version(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
         yield subject.warning(
             "KUBERNETES_EXTENDED",
             path,
-            f"Kubernetes {version} is in extended support{since}, which costs more; versions in standard support: "
+            f"Kubernetes {version} is in extended support{since}, at a higher price; versions in standard support: "
             f"{', '.join(standard) or 'none'}",
             command,
         )
@@ -77,14 +77,14 @@ def _addon(subject: Subject, addon: ResolvedAddon, path: str, aws: Aws) -> Itera
             "ADDON_NOT_OFFERED",
             path,
             f"EKS has no {addon.name} for Kubernetes {version} in {subject.resolved.region}; set enabled: false, "
-            "or take another Kubernetes version",
+            "or choose another Kubernetes version",
             command,
         )
     elif addon.version and addon.version not in offered:
         yield subject.error(
             "ADDON_VERSION_NOT_OFFERED",
             f"{path}.version",
-            f"{addon.version} is no version of {addon.name} for Kubernetes {version}; there are "
+            f"{addon.name} has no version {addon.version} for Kubernetes {version}; choose one of "
             f"{', '.join(offered[:_SHOWN_VERSIONS])}",
             command,
         )
@@ -93,14 +93,14 @@ def _addon(subject: Subject, addon: ResolvedAddon, path: str, aws: Aws) -> Itera
 def _cluster(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
     name = subject.resolved.name
     answer = aws.found(("ResourceNotFoundException",), "eks", "describe_cluster", name=name)
-    # Terraform's default tags: a cluster of this strategy has its name.
+    # Terraform's default tags: a cluster of this strategy has its name as a tag.
     if answer and answer["cluster"].get("tags", {}).get(STRATEGY_TAG) != name:
         found = answer["cluster"]
         yield subject.warning(
             "CLUSTER_EXISTS",
             "name",
-            f"{subject.resolved.region} has a cluster {name} already ({found.get('status', 'status unknown')}, "
+            f"{subject.resolved.region} already has a cluster {name} ({found.get('status', 'status unknown')}, "
             f"Kubernetes {found.get('version', 'unknown')}) without the tag {STRATEGY_TAG}={name}: this strategy did "
-            "not make it, and cannot make another of that name; choose another name",
+            "not create it, and cannot create another one with this name; choose another name",
             subject.command("eks", "describe-cluster", name=name),
         )

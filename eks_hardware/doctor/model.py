@@ -1,4 +1,4 @@
-"""What a check is, and what comes out of it."""
+"""Data model of checks and their results."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from eks_hardware.models import NodePoolSpec, Strategy
 from eks_hardware.resolve import ResolvedStrategy
 
 STRATEGY_TAG = "eks-hardware/strategy"
-"""The tag with which the stack of a strategy marks what it makes."""
+"""The tag of all resources that a strategy's stack creates."""
 
 
 @dataclass(frozen=True)
 class Diagnosis(Finding):
-    """A finding of a check, and the ``aws ...`` command that mends it or shows more; empty where there is none."""
+    """A finding of a check, with the ``aws ...`` command that fixes it or shows more; empty if there is none."""
 
     command: str = field(default="", compare=False)
     check: str = field(default="", compare=False)
@@ -29,7 +29,7 @@ class Diagnosis(Finding):
 
 @dataclass(frozen=True)
 class Subject:
-    """A strategy, what it resolves to, and who asks; ``profile`` is the one that was named, for the commands."""
+    """A strategy, its resolved form, and the caller. ``profile`` is the profile for the commands."""
 
     loaded: LoadedStrategy
     resolved: ResolvedStrategy
@@ -48,15 +48,15 @@ class Subject:
         return self.strategy.karpenter.node_pools if self.strategy.karpenter else ()
 
     def command(self, *words: str, **options: str | int | Sequence[str]) -> str:
-        """An ``aws`` command in the region of the strategy."""
+        """Return an ``aws`` command for the region of the strategy."""
         return aws_command(*words, **options, region=self.resolved.region)
 
     def error(self, code: str, path: str, message: str, command: str = "") -> Diagnosis:
-        """Something without which the strategy cannot work."""
+        """Return a finding that prevents the deployment."""
         return self._diagnosis(Severity.ERROR, code, path, message, command)
 
     def warning(self, code: str, path: str, message: str, command: str = "") -> Diagnosis:
-        """Something to know."""
+        """Return a finding that does not prevent the deployment."""
         return self._diagnosis(Severity.WARNING, code, path, message, command)
 
     def _diagnosis(self, severity: Severity, code: str, path: str, message: str, command: str) -> Diagnosis:
@@ -67,12 +67,12 @@ class Subject:
 
 @dataclass(frozen=True)
 class Probe:
-    """One question to AWS. Probes run side by side, and one that is denied leaves the others alone.
+    """One question to AWS. Probes run in parallel, and a denied one does not affect the others.
 
     Attributes:
-        path: the field that it is about.
+        path: the field in question.
         about: what is unknown if the call is denied: ``whether the key exists``.
-        ask: makes the calls, yields what is wrong.
+        ask: makes the calls and yields findings.
     """
 
     path: str
@@ -81,7 +81,7 @@ class Probe:
 
 
 class Check(Protocol):
-    """A module that checks one thing. ``NAME`` is short and stable, ``CALLS`` are the IAM actions it needs."""
+    """A module with one check. ``NAME`` is short and stable, ``CALLS`` lists the IAM actions it needs."""
 
     CALLS: tuple[str, ...]
 
@@ -89,13 +89,13 @@ class Check(Protocol):
     def NAME(self) -> str: ...  # noqa: N802
 
     def probes(self, subject: Subject) -> Iterable[Probe]:
-        """What is to be asked; nothing where the strategy has none of it."""
+        """Return the probes of the check; none if it does not apply to the strategy."""
         ...
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one check: how many questions it asked, and what it found."""
+    """The result of one check: the number of probes, and the findings."""
 
     name: str
     probes: int
@@ -104,7 +104,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Report:
-    """What ``doctor`` says; ``caller`` is None if the role that should ask cannot be assumed."""
+    """The result of ``doctor``. ``caller`` is None if the role cannot be assumed."""
 
     outcomes: tuple[Outcome, ...]
     caller: Caller | None
@@ -121,10 +121,10 @@ class Report:
 
     @property
     def errors(self) -> tuple[Diagnosis, ...]:
-        """Findings without which the strategy cannot work."""
+        """Findings that prevent the deployment."""
         return tuple(each for each in self.findings if each.severity is Severity.ERROR)
 
     @property
     def warnings(self) -> tuple[Diagnosis, ...]:
-        """The other findings."""
+        """Findings that do not prevent the deployment."""
         return tuple(each for each in self.findings if each.severity is Severity.WARNING)

@@ -1,4 +1,4 @@
-"""Check: a VPC that exists has the subnets that the strategy names, with room for the nodes."""
+"""Check: an existing VPC has the strategy's subnets, with enough addresses for the nodes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAME = "network"
 CALLS: tuple[str, ...] = ("ec2:DescribeSubnets", "ec2:DescribeVpcAttribute", "ec2:DescribeVpcs")
 
 _VPC = "network.existing.vpc_id"
-# Attribute of a VPC -> its name in the answer, option of the command.
+# Attribute of a VPC -> its name in the response, option of the command.
 _DNS = {
     "enableDnsSupport": ("EnableDnsSupport", "--enable-dns-support"),
     "enableDnsHostnames": ("EnableDnsHostnames", "--enable-dns-hostnames"),
@@ -25,7 +25,7 @@ _DNS = {
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """Of an existing VPC: itself, its DNS, each subnet."""
+    """Yield probes for an existing VPC: the VPC, its DNS attributes, each subnet."""
     existing = subject.resolved.network.existing
     if existing is None:
         return
@@ -43,7 +43,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
 
 
 def _named(subject: Subject) -> dict[str, Mapping[str, str]]:
-    """Subnets by the field that names them; those of the control plane are often the private ones."""
+    """Return subnets by the field that names them. Subnets of the control plane are often the private ones."""
     given = subject.strategy.network.existing
     assert given is not None
     return {
@@ -58,7 +58,7 @@ def _vpc(subject: Subject, vpc_id: str, aws: Aws) -> Iterator[Diagnosis]:
         yield subject.error(
             "VPC_MISSING",
             _VPC,
-            f"{subject.resolved.region} has no VPC {vpc_id} that this account may see; name one that exists",
+            f"{subject.resolved.region} has no VPC {vpc_id} that this account can see; choose an existing VPC",
             subject.command("ec2", "describe-vpcs", query="Vpcs[].[VpcId,CidrBlock,IsDefault]"),
         )
 
@@ -72,7 +72,7 @@ def _dns(subject: Subject, vpc_id: str, attribute: str, aws: Aws) -> Iterator[Di
         yield subject.error(
             "VPC_DNS",
             _VPC,
-            f"{attribute} of {vpc_id} is off; without it nodes do not find the cluster's API, and never join",
+            f"{attribute} of {vpc_id} is off; without it nodes cannot resolve the cluster's endpoint, and never join",
             f"{subject.command('ec2', 'modify-vpc-attribute', vpc_id=vpc_id)} {option} '{{\"Value\":true}}'",
         )
 
@@ -81,19 +81,21 @@ def _subnet(subject: Subject, vpc_id: str, role: str, zone: str, subnet_id: str,
     path = f"network.existing.{role}.{zone}"
     columns = "Subnets[].[AvailabilityZoneId,SubnetId,CidrBlock,AvailableIpAddressCount]"
     every = subject.command("ec2", "describe-subnets", filters=f"Name=vpc-id,Values={vpc_id}", query=columns)
-    # All in one call, so that one that is missing does not hide the others.
+    # One call for all subnets, so a missing one does not hide the others.
     ids = sorted({each for subnets in _named(subject).values() for each in subnets.values()})
     found = aws.pages("ec2", "describe_subnets", "Subnets", Filters=[{"Name": "subnet-id", "Values": ids}])
     subnet = next((each for each in found if each["SubnetId"] == subnet_id), None)
     if subnet is None:
-        message = f"{subject.resolved.region} has no subnet {subnet_id} that this account may see; name one of {vpc_id}"
+        message = (
+            f"{subject.resolved.region} has no subnet {subnet_id} that this account can see; choose one in {vpc_id}"
+        )
         yield subject.error("SUBNET_MISSING", path, message, every)
         return
     if subnet["VpcId"] != vpc_id:
-        message = f"{subnet_id} belongs to {subnet['VpcId']}, not to {vpc_id}; name one of this VPC"
+        message = f"{subnet_id} belongs to {subnet['VpcId']}, not to {vpc_id}; choose a subnet in this VPC"
         yield subject.error("SUBNET_OTHER_VPC", path, message, every)
     if subnet.get("AvailabilityZoneId") not in (None, zone):
-        message = f"{subnet_id} is in {subnet['AvailabilityZoneId']}, not in {zone}; write it under its zone"
+        message = f"{subnet_id} is in {subnet['AvailabilityZoneId']}, not in {zone}; list it under its own zone"
         yield subject.error("SUBNET_OTHER_ZONE", path, message, every)
         return
     yield from _room(subject, role, zone, subnet, path, every)
@@ -106,17 +108,17 @@ def _room(
     at_once, at_most = _addresses(subject, role, zone)
     message = f"{subnet['SubnetId']} has {free} free addresses; "
     if free < at_once:
-        message += f"the control plane and the nodes that start at once need {at_once}"
+        message += f"the control plane and the first nodes need {at_once}"
         yield subject.error("SUBNET_FULL", path, message, command)
     elif free < at_most:
-        message += f"with every group at max and full of pods {zone} needs about {at_most}"
+        message += f"with every group at max and full of pods, {zone} needs about {at_most}"
         yield subject.warning("SUBNET_SMALL", path, message, command)
 
 
 def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
-    """Addresses that a subnet must provide: at first, and with every node group of the zone at its maximum.
+    """Return the addresses that a subnet needs: at first, and with every node group of the zone at its maximum.
 
-    Nodes spread evenly over a group's zones. Karpenter's pools come on top.
+    Nodes spread evenly over a group's zones. Nodes of Karpenter's pools need additional addresses.
     """
     existing, given = subject.resolved.network.existing, subject.strategy.network.existing
     assert existing
@@ -134,9 +136,9 @@ def _addresses(subject: Subject, role: str, zone: str) -> tuple[int, int]:
 
 
 def _of_node(subject: Subject, group: ResolvedNodeGroup, role: str) -> tuple[int, int]:
-    """Addresses of one node in a subnet: when it starts, and full of pods.
+    """Return the addresses of one node in a subnet: when it starts, and full of pods.
 
-    A node takes a prefix of 16 when it starts and one more than it fills:
+    A node gets a prefix of 16 addresses when it starts, and always has one more prefix than it fills:
     https://docs.aws.amazon.com/eks/latest/best-practices/prefix-mode-linux.html
     """
     prefix = facts.eks()["max_pods"]["addresses_per_prefix"]

@@ -1,4 +1,4 @@
-"""Check: EC2 offers the instance types of each group and pool in its zones, and the account has these zones."""
+"""Check: the account has the zones, and EC2 offers each group's and pool's instance types in them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ NAME = "offerings"
 CALLS: tuple[str, ...] = ("ec2:DescribeAvailabilityZones", "ec2:DescribeInstanceTypeOfferings")
 
 _BY_ZONE = "availability-zone-id"
-# EC2 takes at most 200 values of a filter:
+# EC2 accepts at most 200 values per filter:
 # https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeInstanceTypeOfferings.html
 _VALUES = 200
 _SHOWN = 3
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """The zones, then one for each group and pool."""
-    yield Probe("network.zones", "the zones of the account", partial(_zones, subject))
+    """Yield one probe for the zones, then one for each group and pool."""
+    yield Probe("network.zones", "zones of the account", partial(_zones, subject))
     by_path: dict[str, ResolvedNodeGroup | ResolvedNodePool] = {
         **{field_paths.node_group(each.name): each for each in subject.resolved.node_groups},
         **{field_paths.node_pool(each.name): each for each in subject.resolved.node_pools},
@@ -42,7 +42,7 @@ def _zones(subject: Subject, aws: Aws) -> Iterator[Diagnosis]:
             yield subject.error(
                 "ZONE_NOT_YOURS",
                 "network.existing" if network.existing else "network.zones",
-                f"the account has no zone {zone}; it has {', '.join(sorted(there))}: write some of these in "
+                f"the account has no zone {zone}; it has {', '.join(sorted(there))}; choose from these in "
                 "network.zones",
                 subject.command(
                     "ec2", "describe-availability-zones", query="AvailabilityZones[].[ZoneId,ZoneName,State]"
@@ -74,14 +74,14 @@ def _offered(subject: Subject, path: str, nodes: ResolvedNodeGroup | ResolvedNod
     )
     if not here:
         elsewhere = ", ".join(sorted({zone for _, zone in offered}))
-        where = f"it does in {elsewhere}: choose these zones" if elsewhere else "nor in another zone"
-        message = f"EC2 offers {some(types, _SHOWN)} in none of {', '.join(zone_ids)}; {where}, or another type"
+        where = f"choose zones that do ({elsewhere})" if elsewhere else "choose another region"
+        message = f"EC2 does not offer {some(types, _SHOWN)} in {' or '.join(zone_ids)}; {where}, or another type"
         yield subject.error("OFFERING_NONE", field, message, command)
         return
     lacking = [kind for kind in types if not any((kind, zone) in here for zone in zone_ids)]
     empty = [zone for zone in zone_ids if not any((kind, zone) in here for kind in types)]
-    words = [f"{some(lacking, _SHOWN)} in none of its zones"] if lacking else []
-    words += [f"nothing of it in {', '.join(empty)}"] if empty else []
+    words = [f"{some(lacking, _SHOWN)} in any of its zones"] if lacking else []
+    words += [f"any of its types in {', '.join(empty)}"] if empty else []
     if words:
-        message = f"EC2 offers {' and '.join(words)}; name only what is offered"
+        message = f"EC2 does not offer {' or '.join(words)}; remove what EC2 does not offer"
         yield subject.warning("OFFERING_PART", field, message, command)

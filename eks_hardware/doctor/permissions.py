@@ -1,8 +1,8 @@
-"""Check: the caller may do what Terraform does, as far as IAM's simulation can tell.
+"""Check: the caller has Terraform's permissions, as far as IAM's policy simulation can say.
 
-What is asked stands in ``config/facts/account.json``, by the resource types of the stack. The simulation knows the
-caller's policies, permissions boundary and (for roles and users of an organization's member) service control policies,
-but no resource policies, no session policies, and no condition on tags of what does not exist yet.
+``config/facts/account.json`` lists the permissions by the stack's resource types. The simulation includes the caller's
+policies, permissions boundary and (for members of an organization) service control policies. It does not include
+resource policies, session policies, and conditions on tags of resources that do not exist yet.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ CALLS: tuple[str, ...] = ("iam:GetRole", "iam:SimulatePrincipalPolicy")
 _SHOWN = 6
 
 _Refused = tuple[str, Mapping[str, Any]]
-"""A resource, and what the simulation says of an action on it."""
+"""A resource, and the simulation's result for an action on it."""
 
-# The rows of facts/account.json that a strategy needs.
+# Conditions of the rows of facts/account.json.
 CONDITIONS: Mapping[str, Callable[[ResolvedStrategy], bool]] = {
     "always": lambda _: True,
     "logs": lambda resolved: bool(resolved.cluster.log_types),
@@ -65,7 +65,7 @@ def _volume_key(resolved: ResolvedStrategy) -> str:
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """One for each field of the strategy; none for the root user, whom nothing limits."""
+    """Yield one probe for each field of the strategy; none for the root user, which no policy limits."""
     if subject.caller.is_root:
         return
     for path, by_resource in _asked(subject).items():
@@ -73,7 +73,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
 
 
 def _asked(subject: Subject) -> dict[str, dict[str, list[str]]]:
-    """Actions by field and by resource."""
+    """Return actions by field and by resource."""
     resolved = subject.resolved
     karpenter = resolved.karpenter
     values = {
@@ -105,18 +105,18 @@ def _allowed(subject: Subject, path: str, by_resource: Mapping[str, Sequence[str
         for result in simulated(aws, source, actions, resource)
         if result["EvalDecision"] != "allowed"
     ]
-    # What depends on a condition key that only the real call has is not sure.
+    # Results that depend on condition keys of the real call are uncertain.
     sure = [each for each in refused if not each[1].get("MissingContextValues")]
     unsure = [each for each in refused if each[1].get("MissingContextValues")]
     if sure:
-        message = f"the caller may not {_actions(sure)}{_why(sure)}; have it allowed"
+        message = f"the caller is not allowed to call {_actions(sure)}{_why(sure)}; add the permissions"
         yield subject.error("PERMISSION_MISSING", path, message, _simulate(source, sure))
     if unsure:
         keys = sorted({key for _, result in unsure for key in result["MissingContextValues"]})
         yield subject.warning(
             "PERMISSION_UNSURE",
             path,
-            f"whether the caller may {_actions(unsure)} depends on {', '.join(keys)}, which only the real call has",
+            f"whether the caller can call {_actions(unsure)} depends on {', '.join(keys)}, set only by the real call",
             _simulate(source, unsure),
         )
 
@@ -138,7 +138,7 @@ def _why(refused: Sequence[_Refused]) -> str:
 
 
 def _simulate(source: str, refused: Sequence[_Refused]) -> str:
-    """The simulation of what is refused on the first resource."""
+    """Return the command that simulates the refused actions on the first resource."""
     resource, _ = refused[0]
     return aws_command(
         "iam",
@@ -150,18 +150,18 @@ def _simulate(source: str, refused: Sequence[_Refused]) -> str:
     )
 
 
-# --- the simulation, also for other checks
+# --- simulation, also for other checks
 
 
 def caller_policy_source(subject: Subject, aws: Aws) -> str | None:
-    """The ARN whose policies are simulated: the user, or the role of a session; None for whom IAM simulates nothing."""
+    """Return the ARN to simulate: the user, or the role of a session; None if IAM has no policies for it."""
     caller = subject.caller
     if caller.is_root or (caller.role_name is None and ":user/" not in caller.arn):
         return None
     if caller.role_name is None:
         return caller.arn
     try:
-        # A session's ARN leaves out the path of the role, which roles of IAM Identity Center have.
+        # A session's ARN omits the path of the role, and roles of IAM Identity Center have a path.
         arn: str = aws.call("iam", "get_role", RoleName=caller.role_name)["Role"]["Arn"]
     except (CallError, DeniedError):
         return f"arn:{subject.resolved.partition}:iam::{caller.account}:role/{caller.role_name}"
@@ -171,7 +171,7 @@ def caller_policy_source(subject: Subject, aws: Aws) -> str | None:
 def simulated(
     aws: Aws, source: str, actions: Sequence[str], resource: str, context: Mapping[str, str] | None = None
 ) -> list[Mapping[str, Any]]:
-    """What IAM says about each action on a resource."""
+    """Return IAM's simulation result for each action on a resource."""
     given: dict[str, Any] = {"PolicySourceArn": source, "ActionNames": list(actions), "ResourceArns": [resource]}
     if context:
         given["ContextEntries"] = [

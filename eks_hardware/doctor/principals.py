@@ -1,4 +1,4 @@
-"""Check: the IAM roles, users and policies that the strategy names exist."""
+"""Check: the strategy's IAM roles, users and policies exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_THERE = ("NoSuchEntity",)
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """One for each principal of this account, and one for each policy."""
+    """Yield one probe for each principal of this account, and one for each policy."""
     strategy = subject.strategy
     admins = [(field_paths.item("cluster.admins", index), arn) for index, arn in enumerate(strategy.cluster.admins)]
     entries = [
@@ -25,7 +25,7 @@ def probes(subject: Subject) -> Iterator[Probe]:
         for entry in strategy.cluster.access_entries
     ]
     for path, arn in (*admins, *entries):
-        # IAM says nothing about another account.
+        # IAM cannot look up principals of other accounts.
         if arn.split(":")[4] == subject.caller.account:
             about = f"{_kind(arn)} {arn.rpartition('/')[2]}"
             yield Probe(path, about, partial(_principal, subject, path, arn))
@@ -40,7 +40,7 @@ def _of_policy(subject: Subject, path: str, arn: str, code: str) -> Probe:
 
 
 def _kind(arn: str) -> str:
-    """``role`` or ``user``."""
+    """Return ``role`` or ``user``."""
     return arn.split(":")[5].partition("/")[0]
 
 
@@ -50,14 +50,16 @@ def _principal(subject: Subject, path: str, arn: str, aws: Aws) -> Iterator[Diag
     every = aws_command("iam", f"list-{kind}s", query=f"{kind.title()}s[].Arn", output="text")
     answer = aws.found(_NOT_THERE, "iam", operation, **{argument: name})
     if answer is None:
-        message = f"the account has no {kind} {name}; EKS refuses an access entry for it: name one that exists"
+        message = f"the account has no {kind} {name}; EKS refuses an access entry for it; choose one that exists"
         yield subject.error("PRINCIPAL_MISSING", path, message, every)
     elif (found := answer[kind.title()]["Arn"]) != arn:
-        yield subject.error("PRINCIPAL_MISSING", path, f"the {kind} {name} is {found}, not {arn}; write it so", every)
+        yield subject.error(
+            "PRINCIPAL_MISSING", path, f"the ARN of {kind} {name} is {found}, not {arn}; correct it", every
+        )
 
 
 def _policy(subject: Subject, path: str, arn: str, code: str, aws: Aws) -> Iterator[Diagnosis]:
     if aws.found(_NOT_THERE, "iam", "get_policy", PolicyArn=arn) is None:
-        message = f"there is no policy {arn}; IAM refuses a role with it: name one that exists"
+        message = f"the policy {arn} does not exist, and IAM refuses a role with it; choose one that exists"
         every = aws_command("iam", "list-policies", scope="Local", query="Policies[].Arn", output="text")
         yield subject.error(code, path, message, every)

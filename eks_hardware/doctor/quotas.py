@@ -1,4 +1,4 @@
-"""Check: Service Quotas allow the strategy's maximum need on top of what is already in use."""
+"""Check: Service Quotas allow the strategy's maximum need in addition to current usage."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ _OPEN = ("PENDING", "CASE_OPENED")
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """Two for each quota: whether it is enough at all, and beside what is in use."""
+    """Yield two probes for each quota: against the strategy's need, and including current usage."""
     for need in quota_needs(subject.strategy, subject.resolved, subject.catalogue):
-        # A capacity block was counted when it was bought.
+        # A Capacity Block was counted at purchase.
         if need.code is None or need.key == "capacity-block":
             continue
         yield Probe(_path(need), f"quota {need.code}", partial(_enough, subject, need))
         if need.counts_vcpus or need.key in _IN_USE:
-            yield Probe(_path(need), f"what is in use of {need.code}", partial(_beside, subject, need))
+            yield Probe(_path(need), f"usage of {need.code}", partial(_beside, subject, need))
 
 
 def _path(need: QuotaNeed) -> str:
-    """The field that asks for the most."""
+    """Return the field with the highest need."""
     return max(need.parts, key=lambda part: part.needed).path
 
 
@@ -52,7 +52,7 @@ def _quota(need: QuotaNeed) -> str:
 
 
 def _applied(need: QuotaNeed, aws: Aws) -> float:
-    """The account's value; the default where Service Quotas knows no other."""
+    """Return the account's value, or the default if Service Quotas has no other."""
     asked = {"ServiceCode": need.service, "QuotaCode": need.code}
     answer = aws.found(("NoSuchResourceException",), "service-quotas", "get_service_quota", **asked)
     if answer is None:
@@ -68,13 +68,13 @@ def _enough(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
     quota = f"{_quota(need)} is {number(applied)}"
     if applied < need.needed:
         parts = ", ".join(f"{_name(part)}: {part.text}" if part.text else _name(part) for part in need.parts)
-        message = f"{quota}; the strategy needs {number(need.needed)} at its most: {parts}{asked_for}"
+        message = f"{quota}; the strategy needs up to {number(need.needed)}: {parts}{asked_for}"
         yield subject.error("QUOTA_TOO_LOW", _path(need), message, command)
     else:
         yield subject.warning(
             "QUOTA_UPDATE",
             _path(need),
-            f"{quota}: enough for {number(need.needed)} at the most, but not for {number(need.surge)} more while "
+            f"{quota}: enough for the maximum of {number(need.needed)}, but not for {number(need.surge)} more while "
             f"EKS updates node groups{asked_for}",
             command,
         )
@@ -83,13 +83,13 @@ def _enough(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
 def _beside(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
     applied = _applied(need, aws)
     if applied < need.needed:
-        return  # said already
+        return  # already reported
     used = _vcpus_in_use(subject, need, aws) if need.counts_vcpus else _IN_USE[need.key](subject, aws)
     if applied >= need.needed + used:
         return
     asked_for, command = _request(subject, need, aws, need.needed + need.surge + used)
     text = (
-        f"{_quota(need)} is {number(applied)}; others use {number(used)}, which leaves "
+        f"{_quota(need)} is {number(applied)}; {number(used)} are in use elsewhere, which leaves "
         f"{number(max(applied - used, 0))} of the {number(need.needed)} that the strategy needs{asked_for}"
     )
     if need.counts_vcpus:
@@ -99,7 +99,7 @@ def _beside(subject: Subject, need: QuotaNeed, aws: Aws) -> Iterator[Diagnosis]:
 
 
 def _request(subject: Subject, need: QuotaNeed, aws: Aws, wanted: float) -> tuple[str, str]:
-    """What is said of a request that is open, and the command that asks for more or shows it."""
+    """Return a text about an open request, and the command that requests an increase or shows the request."""
     command = subject.command(
         "service-quotas",
         "request-service-quota-increase",
@@ -116,25 +116,25 @@ def _request(subject: Subject, need: QuotaNeed, aws: Aws, wanted: float) -> tupl
             QuotaCode=need.code,
         )
     except (CallError, DeniedError):
-        return "", command  # the finding is true without it
+        return "", command  # the finding is correct without it
     pending = [each for each in history if each.get("Status") in _OPEN]
     if not pending:
         return "", command
     newest = max(pending, key=lambda each: float(each.get("DesiredValue", 0)))
     show = subject.command("service-quotas", "get-requested-service-quota-change", request_id=newest["Id"])
     asked = float(newest.get("DesiredValue", 0))
-    return f"; a request for {number(asked)} is open{'' if asked >= wanted else ', which is too little'}", show
+    return f"; a request for {number(asked)} is open{'' if asked >= wanted else ', but it is too low'}", show
 
 
 def _name(part: Part) -> str:
     return field_paths.name_of_item(part.path) or part.path
 
 
-# --- what others use
+# --- usage by others
 
 
 def _vcpus_in_use(subject: Subject, need: QuotaNeed, aws: Aws) -> float:
-    """vCPUs of running instances of other clusters and of none, and of reservations that nobody uses."""
+    """Return vCPUs of running instances outside this cluster, and of unused reservations."""
     running = [{"Name": "instance-state-name", "Values": ["running"]}]
     reservations = aws.pages("ec2", "describe_instances", "Reservations", Filters=running)
     instances = [each for reservation in reservations for each in reservation.get("Instances", ())]
@@ -185,13 +185,13 @@ def _tags(thing: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _others(subject: Subject, aws: Aws, operation: str, key: str, **parameters: Any) -> list[Any]:
-    """What an EC2 call lists, without what a deployment of this strategy made."""
+    """Return the resources that an EC2 call lists, without those of this strategy's deployment."""
     listed = aws.pages("ec2", operation, key, **parameters)
     return [each for each in listed if _tags(each).get(STRATEGY_TAG) != subject.resolved.name]
 
 
 def _nat_gateways(subject: Subject, aws: Aws) -> int:
-    """Those in the fullest of the zones that get one."""
+    """Return the number in the fullest zone that gets one."""
     states = [{"Name": "state", "Values": ["pending", "available", "deleting"]}]
     found = _others(subject, aws, "describe_nat_gateways", "NatGateways", Filters=states)
     subnets = {

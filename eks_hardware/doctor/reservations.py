@@ -1,4 +1,4 @@
-"""Check: capacity reservations and capacity blocks exist, fit, and are there when they are needed."""
+"""Check: capacity reservations and Capacity Blocks exist, match, and are active when needed."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _SOON = datetime.timedelta(days=7)
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a group or pool expects of a reservation.
+    """The reservation that a group or pool expects.
 
     Attributes:
-        path: of the group or pool.
+        path: path of the group or pool.
         field: the field below it that names the reservation.
         types: instance types; one of them is enough.
-        zone_ids: zones that it may be in.
-        blocks: whether a capacity block, a reservation, or (None) either is meant.
-        most: nodes of the group; None for a pool, whose limits are not counted in nodes.
-        desired: nodes that start at once.
+        zone_ids: zones where it can be.
+        blocks: True for a Capacity Block, False for a reservation, None for either.
+        most: maximum nodes of the group; None for a pool, whose limits are not in nodes.
+        desired: nodes that start first.
     """
 
     path: str
@@ -52,7 +52,7 @@ class _Wanted:
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """One for each reservation that a group or pool names."""
+    """Yield one probe for each reservation of a group or pool."""
     for group in subject.strategy.node_groups:
         if group.reservation:
             yield _of_group(subject, group, group.reservation)
@@ -99,7 +99,7 @@ def _every(aws: Aws) -> dict[str, Mapping[str, Any]]:
 def _by_id(subject: Subject, wanted: _Wanted, reservation_id: str, aws: Aws) -> Iterator[Diagnosis]:
     found = _every(aws).get(reservation_id)
     if found is None:
-        message = f"has no reservation {reservation_id} that this account may use; name one that exists"
+        message = f"has no reservation {reservation_id} that this account can use; choose one that exists"
         yield _not_found(subject, wanted, f"{subject.resolved.region} {message}")
         return
     yield from _faults(subject, found, wanted)
@@ -113,7 +113,7 @@ def _by_group(subject: Subject, wanted: _Wanted, arn: str, aws: Aws) -> Iterator
         if error.code != "NotFoundException":
             raise
         groups = subject.command("resource-groups", "list-groups")
-        yield _not_found(subject, wanted, f"there is no resource group {arn}; name one that exists", groups)
+        yield _not_found(subject, wanted, f"the resource group {arn} does not exist; choose one that exists", groups)
         return
     every = _every(aws)
     ids = [each["ResourceArn"].rpartition("/")[2] for each in members]
@@ -126,7 +126,7 @@ def _by_group(subject: Subject, wanted: _Wanted, arn: str, aws: Aws) -> Iterator
             yield from _faults(subject, each, wanted)
     else:
         show = subject.command("resource-groups", "list-group-resources", group=arn)
-        yield _not_found(subject, wanted, f"the resource group {arn} has no capacity reservation; add one", show)
+        yield _not_found(subject, wanted, f"the resource group {arn} contains no capacity reservation; add one", show)
 
 
 def _by_tags(subject: Subject, wanted: _Wanted, given: PoolReservation, aws: Aws) -> Iterator[Diagnosis]:
@@ -138,9 +138,9 @@ def _by_tags(subject: Subject, wanted: _Wanted, given: PoolReservation, aws: Aws
     ]
     if all(list(_faults(subject, each, wanted)) for each in tagged):
         tags = ", ".join(f"{key}={value}" for key, value in given.tags.items())
-        of_them = f"; {len(tagged)} have the tags, and none fits" if tagged else ""
+        of_them = f"; {len(tagged)} have the tags, but none matches" if tagged else ""
         what = f"{', '.join(wanted.types[:3])} in {', '.join(wanted.zone_ids)}"
-        yield _not_found(subject, wanted, f"no active reservation of {what} has the tags {tags}{of_them}")
+        yield _not_found(subject, wanted, f"no active reservation for {what} has the tags {tags}{of_them}")
 
 
 def _not_found(subject: Subject, wanted: _Wanted, message: str, command: str | None = None) -> Diagnosis:
@@ -148,22 +148,22 @@ def _not_found(subject: Subject, wanted: _Wanted, message: str, command: str | N
 
 
 def _faults(subject: Subject, found: Mapping[str, Any], wanted: _Wanted) -> Iterator[Diagnosis]:
-    """What is wrong with one reservation."""
+    """Yield the problems of one reservation."""
     name, path = found["CapacityReservationId"], wanted.named
     show = subject.command("ec2", "describe-capacity-reservations", capacity_reservation_ids=name)
     block = found.get("ReservationType") == _BLOCK
     if wanted.blocks is not None and block != wanted.blocks:
-        is_now, should = ("a capacity block", _BLOCK) if block else ("no capacity block", "reserved")
-        yield subject.error("RESERVATION_KIND", path, f"{name} is {is_now}; write capacity: {should}", show)
+        is_now, should = ("a Capacity Block", _BLOCK) if block else ("not a Capacity Block", "reserved")
+        yield subject.error("RESERVATION_KIND", path, f"{name} is {is_now}; set capacity: {should}", show)
     if (kind := found["InstanceType"]) not in wanted.types:
-        message = f"{name} is for {kind}, not for {', '.join(wanted.types[:3])}; make them the same"
+        message = f"{name} is for {kind}, not for {', '.join(wanted.types[:3])}; use the same type for both"
         yield subject.error("RESERVATION_OTHER_TYPE", path, message, show)
     zone = found.get("AvailabilityZoneId")
     if zone and zone not in wanted.zone_ids:
-        message = f"{name} is in {zone}, not in {', '.join(wanted.zone_ids)}; write its zone"
+        message = f"{name} is in {zone}, not in {', '.join(wanted.zone_ids)}; set zone to its zone"
         yield subject.error("RESERVATION_OTHER_ZONE", path, message, show)
     if (platform := found.get("InstancePlatform", _LINUX)) != _LINUX:
-        message = f"{name} is for {platform}; EKS's images need {_LINUX}"
+        message = f"{name} is for {platform}; EKS AMIs need {_LINUX}"
         yield subject.error("RESERVATION_PLATFORM", path, message, show)
     yield from _dates(subject, found, wanted, show)
 
@@ -173,16 +173,18 @@ def _dates(subject: Subject, found: Mapping[str, Any], wanted: _Wanted, show: st
     starts, ends = found.get("StartDate"), found.get("EndDate")
     if state in _COMING:
         when = f" until {starts:%Y-%m-%d %H:%M} UTC" if isinstance(starts, datetime.datetime) else ""
-        text = f"{name} is {state}{when}: no node starts before"
+        text = f"{name} is {state}{when}: no node starts before that"
         if wanted.desired:
-            text += f"; set desired and min to 0 until then (the group asks for {wanted.desired})"
+            text += f"; set desired and min to 0 until then (the group requests {wanted.desired})"
         yield subject.warning("RESERVATION_NOT_STARTED", path, text, show)
     elif state != "active":
-        message = f"{name} is {state}; make a new one, and name it here"
+        message = f"{name} is {state}; create a new one and set its id here"
         yield subject.error("RESERVATION_ENDED", path, message, _list(subject, wanted))
     elif isinstance(ends, datetime.datetime) and ends - _now() < _SOON:
         # https://docs.aws.amazon.com/eks/latest/userguide/capacity-blocks-mng.html
-        message = f"{name} ends on {ends:%Y-%m-%d %H:%M} UTC, and its nodes some minutes before; plan for it"
+        message = (
+            f"{name} ends on {ends:%Y-%m-%d %H:%M} UTC, and its nodes are terminated some minutes earlier; plan for it"
+        )
         yield subject.warning("RESERVATION_ENDS_SOON", path, message, show)
 
 
@@ -197,8 +199,8 @@ def _too_small(subject: Subject, found: Sequence[Mapping[str, Any]], wanted: _Wa
         yield subject.warning(
             "RESERVATION_TOO_SMALL",
             f"{wanted.path}.scaling.max",
-            f"max is {wanted.most}, but {', '.join(ids)} holds {total}: the others never start; lower max or enlarge "
-            "it",
+            f"max is {wanted.most}, but {', '.join(ids)} has {total} instances: further nodes never start; lower max "
+            "or enlarge it",
             subject.command("ec2", "describe-capacity-reservations", capacity_reservation_ids=ids),
         )
 

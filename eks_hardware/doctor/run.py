@@ -1,4 +1,4 @@
-"""Run every check of a strategy, their probes side by side."""
+"""Run every check of a strategy, with their probes in parallel."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ CHECKS: tuple[Check, ...] = (
     service_roles,
     permissions,
 )
-"""Every check, in the order of the report. The first decides whether the others are asked at all."""
+"""All checks, in the order of the report. The first decides whether the others run."""
 
 _WORKERS = 8
 _SHOWN = 3
 
 
 def examine(loaded: LoadedStrategy, *, profile: str | None = None, aws: Aws | None = None) -> Report:
-    """Ask AWS everything that can be asked about a strategy that passed the rules.
+    """Run all checks for a strategy that passed the rules.
 
-    The profile is by default the strategy's, then the environment's; the account is that of the credentials.
+    The profile is by default the strategy's, then the environment's. The account is that of the credentials.
 
     Raises:
-        AwsError: nothing can be asked.
+        AwsError: AWS cannot be queried.
     """
     started = time.monotonic()
     strategy = loaded.strategy
@@ -69,7 +69,7 @@ def examine(loaded: LoadedStrategy, *, profile: str | None = None, aws: Aws | No
     subject = Subject(loaded, resolve(strategy), load(), caller, profile or strategy.aws.profile)
     first, *rest = CHECKS
     found = outcomes(subject, asked, [first])
-    # In another account every answer would be about the wrong things.
+    # In the wrong account, no other result would mean anything.
     if not found[0].findings:
         found += outcomes(subject, asked, rest)
     return Report(tuple(found), caller, strategy.region, time.monotonic() - started)
@@ -82,8 +82,8 @@ def _role_not_assumed(loaded: LoadedStrategy, refused: RoleNotAssumedError) -> D
     return Diagnosis(
         "ROLE_NOT_ASSUMED",
         path,
-        f"{role.role_arn} cannot be assumed ({refused}); Terraform would stop here too: see its trust policy, and that "
-        "you may sts:AssumeRole",
+        f"{role.role_arn} cannot be assumed ({refused}); Terraform would fail, too; check its trust policy and your "
+        "permission sts:AssumeRole",
         position=loaded.source.locate(path),
         command=aws_command("sts", "assume-role", role_arn=role.role_arn, role_session_name="test"),
         check=account.NAME,
@@ -91,7 +91,7 @@ def _role_not_assumed(loaded: LoadedStrategy, refused: RoleNotAssumedError) -> D
 
 
 class _Answer(NamedTuple):
-    """What a probe said: findings, and the error that ended it."""
+    """The result of a probe: findings, and the error that ended it."""
 
     probe: Probe
     findings: list[Diagnosis]
@@ -102,7 +102,7 @@ def outcomes(subject: Subject, aws: Aws, checks: Iterable[Check]) -> list[Outcom
     """Run some checks.
 
     Raises:
-        AwsError: nothing can be asked.
+        AwsError: AWS cannot be queried.
     """
     with ThreadPoolExecutor(max_workers=_WORKERS, thread_name_prefix="doctor") as pool:
         asked = [(check, [pool.submit(_answer, probe, aws) for probe in check.probes(subject)]) for check in checks]
@@ -118,7 +118,7 @@ def outcomes(subject: Subject, aws: Aws, checks: Iterable[Check]) -> list[Outcom
 def _answer(probe: Probe, aws: Aws) -> _Answer:
     findings: list[Diagnosis] = []
     try:
-        for finding in probe.ask(aws):  # one by one: what was found before a call is refused stays
+        for finding in probe.ask(aws):  # one by one: findings before a refused call are kept
             findings.append(finding)
     except (DeniedError, CallError) as error:
         return _Answer(probe, findings, error)
@@ -138,7 +138,7 @@ def _denied(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
         if isinstance(answer.error, DeniedError):
             by_permission.setdefault(answer.error.permission, []).append(answer.probe)
     for permission, probes in by_permission.items():
-        message = f"{_not_checked(probes)}; needs the permission {permission}"
+        message = f"{_not_checked(probes)}; requires the permission {permission}"
         yield subject.warning("CHECK_DENIED", _path(probes), message, _simulate(subject.caller, permission))
 
 
@@ -149,8 +149,8 @@ def _failed(subject: Subject, answers: Iterable[_Answer]) -> Iterator[Diagnosis]
             by_error.setdefault((answer.error.action, answer.error.code), []).append(answer)
     for (action, code), failed in by_error.items():
         probes, text = [each.probe for each in failed], str(failed[0].error)
-        said = f"{code or 'with an error'}{f': {text}' if text else ''}"
-        yield subject.warning("CHECK_FAILED", _path(probes), f"{_not_checked(probes)}; {action} answered {said}")
+        said = f"{code or 'an error'}{f': {text}' if text else ''}"
+        yield subject.warning("CHECK_FAILED", _path(probes), f"{_not_checked(probes)}; {action} returned {said}")
 
 
 def _path(probes: list[Probe]) -> str:
@@ -158,7 +158,7 @@ def _path(probes: list[Probe]) -> str:
 
 
 def _not_checked(probes: list[Probe]) -> str:
-    return f"could not be checked: {some(list(dict.fromkeys(probe.about for probe in probes)), _SHOWN)}"
+    return f"not checked: {some(list(dict.fromkeys(probe.about for probe in probes)), _SHOWN)}"
 
 
 def _simulate(caller: Caller, permission: str) -> str:

@@ -1,4 +1,4 @@
-"""Check: the service-linked roles that are not made on the way are there."""
+"""Check: service-linked roles that AWS does not create automatically exist."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _MAKE = "iam:CreateServiceLinkedRole"
 
 
 def probes(subject: Subject) -> Iterator[Probe]:
-    """EC2 Spot for Karpenter, Auto Scaling for volume keys, and those that a service makes if the caller may."""
+    """Yield probes for EC2 Spot for Karpenter, Auto Scaling for volume keys, and roles that a service creates."""
     if spot := [pool.name for pool in subject.pools if "spot" in pool.capacity]:
         path = field_paths.node_pool(spot[0], "capacity")
-        why = "Karpenter may not make it, and gets no spot node without"
+        why = "Karpenter is not allowed to create it, and cannot launch Spot nodes without it"
         yield _probe("spot", path, partial(_needed, subject, path, "SPOT_ROLE_MISSING", why))
     if keyed := [group.name for group in subject.strategy.node_groups if group.disk.kms_key_arn]:
         path = field_paths.node_group(keyed[0], "disk", "kms_key_arn")
-        why = "the grant on the volume key is made for it, and KMS refuses a grant for a role that is not there"
+        why = "the grant on the volume key names it, and KMS refuses a grant for a role that does not exist"
         yield _probe("autoscaling", path, partial(_needed, subject, path, "AUTOSCALING_ROLE_MISSING", why))
     others = {"eks": True, "nodegroup": True, "autoscaling": not keyed, "fsx": subject.strategy.storage.fsx_lustre}
     for key, used in others.items():
@@ -52,7 +52,7 @@ def _create(role: ServiceLinkedRole) -> str:
 
 def _needed(subject: Subject, path: str, code: str, why: str, role: ServiceLinkedRole, aws: Aws) -> Iterator[Diagnosis]:
     if not _there(aws, role):
-        yield subject.error(code, path, f"the account has no role {role['name']}: {why}; make it once", _create(role))
+        yield subject.error(code, path, f"the account has no role {role['name']}: {why}; create it once", _create(role))
 
 
 def _made_on_the_way(subject: Subject, role: ServiceLinkedRole, aws: Aws) -> Iterator[Diagnosis]:
@@ -60,8 +60,8 @@ def _made_on_the_way(subject: Subject, role: ServiceLinkedRole, aws: Aws) -> Ite
         yield subject.warning(
             "SERVICE_ROLE_MISSING",
             "",
-            f"the account has no role {role['name']}; {role['service']} makes it for a caller with {_MAKE}, which you "
-            "seem not to have",
+            f"the account has no role {role['name']}; {role['service']} creates it for a caller with {_MAKE}, which "
+            "you do not seem to have",
             _create(role),
         )
 

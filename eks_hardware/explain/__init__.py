@@ -1,4 +1,4 @@
-"""What a strategy resolves to, value by value, each with the rule or table row that it comes from.
+"""Every resolved value of a strategy, with the rule or table row behind it.
 
 for section in sections(resolve(strategy)):
     for row in section.rows:

@@ -1,6 +1,6 @@
 """Text in columns, wrapped and never cut.
 
-Written out here: for a whole strategy a table of Rich takes a quarter of a second, as much as all the rest.
+Rich is not used here: its table for a whole strategy takes a quarter of a second, as long as everything else.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 Cell = str | Sequence[str]
-"""A text, or lines that stay lines."""
+"""A text, or separate lines."""
 
 
 def columns(rows: Iterable[Sequence[Cell]], widths: Sequence[int], *, right: Sequence[int] = ()) -> Iterator[str]:
-    """Each row in as many lines as its longest cell takes, without blanks at the end.
+    """Yield the lines of each row, as many as its longest cell needs, without trailing spaces.
 
-    ``widths`` are in characters, with one blank between two columns; ``right`` has the indices of columns that are
-    aligned to the right.
+    ``widths`` are in characters, with one space between columns. ``right`` lists the indices of right-aligned columns.
     """
     for row in rows:
         cells = [list(_lines(cell, width)) for cell, width in zip(row, widths, strict=True)]
@@ -35,9 +34,9 @@ def _lines(cell: Cell, width: int) -> Iterator[str]:
 
 
 def wrapped(text: str, width: int, *, indent: str = "", whole_words: bool = False) -> list[str]:
-    """Lines of at most a width in characters, all but the first indented.
+    """Return lines of at most ``width`` characters, all but the first indented.
 
-    With ``whole_words`` a word that is longer than a line, such as a link, stays whole.
+    With ``whole_words``, a word longer than a line, such as a link, is not broken.
     """
     return textwrap.wrap(
         text, width, subsequent_indent=indent, break_long_words=not whole_words, break_on_hyphens=False
@@ -45,5 +44,5 @@ def wrapped(text: str, width: int, *, indent: str = "", whole_words: bool = Fals
 
 
 def widest(texts: Iterable[str]) -> int:
-    """Characters of the longest text; 0 without any."""
+    """Return the length of the longest text; 0 without any."""
     return max(map(len, texts), default=0)

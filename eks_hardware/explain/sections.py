@@ -11,12 +11,12 @@ from eks_hardware.resolve import Origin, Reason, Resolved, ResolvedStrategy
 from eks_hardware.resolve.parts import parts
 
 KINDS = ("strategy", "network", "cluster", "addons", "groups", "karpenter", "pools", "charts", "storage", "provider")
-"""The parts, as ``--section`` names them."""
+"""The kinds of parts, by their names for ``--section``."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One value with its reason; the ``field`` of a value within another one has a dot: ``disruption.expire_after``."""
+    """One value with its reason. The ``field`` of a nested value contains a dot: ``disruption.expire_after``."""
 
     field: str
     value: Any
@@ -24,23 +24,23 @@ class Row:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The value for people."""
+        """The value as text."""
         return lines(self.value)
 
     @property
     def is_set(self) -> bool:
-        """Whether there is a value at all."""
+        """Whether it has a value."""
         return not (self.value is None or self.value == "" or self.lines == (EMPTY,))
 
     @property
     def derived(self) -> bool:
-        """Whether it is not what the file says."""
+        """Whether the value is derived, not stated in the file."""
         return self.reason.origin is not Origin.STRATEGY
 
 
 @dataclass(frozen=True)
 class Section:
-    """One resolved object: its kind, place and name as in :class:`eks_hardware.resolve.parts.Part`, and its values."""
+    """One resolved object: kind, path and name as in :class:`eks_hardware.resolve.parts.Part`, and its values."""
 
     kind: str
     path: str
@@ -49,7 +49,7 @@ class Section:
 
 
 def sections(resolved: ResolvedStrategy) -> tuple[Section, ...]:
-    """Every value of a resolved strategy, each once."""
+    """Return every value of a resolved strategy, each once."""
     return tuple(
         Section(part.kind, part.path, part.name, tuple(_rows(part.value)))
         for part in parts(resolved)
@@ -58,7 +58,7 @@ def sections(resolved: ResolvedStrategy) -> tuple[Section, ...]:
 
 
 _WITHIN = ("disruption",)
-"""Resolved objects that are shown within the one that has them."""
+"""Resolved objects that are shown within their parent."""
 
 
 def _rows(part: Resolved, prefix: str = "") -> Iterator[Row]:
@@ -70,7 +70,7 @@ def _rows(part: Resolved, prefix: str = "") -> Iterator[Row]:
 
 
 def _has_section(value: Any) -> bool:
-    """Whether a value is shown on its own: what is resolved within another."""
+    """Return whether a value has its own section, because it is a resolved object."""
     if isinstance(value, Resolved):
         return True
     items = list(value.values()) if isinstance(value, Mapping) else value

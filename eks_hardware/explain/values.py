@@ -15,11 +15,11 @@ from eks_hardware.catalogue import EfaInterface, efa_count
 from eks_hardware.spellings import kubernetes_effect
 
 EMPTY = "-"
-"""Stands for no value."""
+"""Shown for no value."""
 
 
 def lines(value: Any) -> tuple[str, ...]:
-    """A value in as few lines as can be read; at least one."""
+    """Return a value in as few readable lines as possible; at least one."""
     return tuple(_lines(value)) or (EMPTY,)
 
 
@@ -44,7 +44,7 @@ def _lines(value: Any) -> Iterator[str]:
 
 
 def _mapping(value: Mapping[str, Any]) -> Iterator[str]:
-    """``key=value`` lines; YAML where there is a map within."""
+    """Yield ``key=value`` lines, or YAML if the mapping is nested."""
     if any(isinstance(each, Mapping | list | tuple) for each in value.values()):
         from eks_hardware.kubernetes.yaml_text import yaml_text
 
@@ -73,14 +73,14 @@ def _listed(value: Any) -> Sequence[Any]:
 
 
 def interfaces(layout: Sequence[EfaInterface]) -> Iterator[str]:
-    """A layout of network interfaces as (card,device), with runs of cards that are alike in one line.
+    """Yield the layout of network interfaces as (card,device), with equal consecutive cards in one line.
 
     >>> list(interfaces([EfaInterface(0, 0, "interface"), EfaInterface(0, 1, "efa-only"),
     ...                  EfaInterface(1, 0, "efa-only"), EfaInterface(2, 0, "efa-only")]))
     ['4 interfaces, 3 EFA', '(0,0) interface', '(0,1) efa-only', '(1..2,0) efa-only']
     """
     yield f"{len(layout)} interface{'' if len(layout) == 1 else 's'}, {efa_count(layout)} EFA"
-    # Cards in a row count up with their place in the layout.
+    # Consecutive cards have increasing indices in the layout.
     alike = groupby(
         enumerate(layout), lambda item: (item[1].network_card_index - item[0], item[1].device_index, item[1].is_efa)
     )
@@ -128,7 +128,7 @@ def _access(entry: resolve.ResolvedAccessEntry) -> Iterator[str]:
 def _budget(budget: resolve.DisruptionBudget) -> str:
     parts = [f"{budget.nodes} nodes"]
     if budget.reasons:
-        parts.append(f"of {', '.join(budget.reasons)}")
+        parts.append(f"for {', '.join(budget.reasons)}")
     if budget.schedule:
         parts.append(f"at {budget.schedule} for {budget.duration}")
     return " ".join(parts)
@@ -157,7 +157,7 @@ _WRITERS: Mapping[type, Callable[[Any], str | Iterable[str]]] = {
     resolve.CapacityTarget: lambda target: target.reservation_id or target.resource_group_arn or "",
     resolve.DisruptionBudget: _budget,
     resolve.ExistingSubnets: _existing,
-    resolve.GpuShares: lambda shares: f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} a GPU",
+    resolve.GpuShares: lambda shares: f"{shares.config}: {shares.shares_per_gpu} x {shares.resource} per GPU",
     resolve.InterruptionRule: lambda rule: f"{rule.key}: {rule.detail_type}",
     resolve.ReservationSelector: _reservation,
     resolve.ResolvedAccessEntry: _access,
@@ -170,7 +170,7 @@ _WRITERS: Mapping[type, Callable[[Any], str | Iterable[str]]] = {
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON has it: maps, lists, texts, numbers, booleans, null."""
+    """Return a value as JSON types: maps, lists, texts, numbers, booleans, null."""
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""A strategy as one page to read, print or attach: drawing, cost, quotas and derived settings.
+"""A strategy as one HTML page: diagram, cost, quotas and derived settings.
 
 report_page(report_of(strategy, findings, version=__version__))
 """

@@ -1,4 +1,4 @@
-"""Node groups and node pools as the drawing shows them, both alike."""
+"""Node groups and node pools for the diagram, in one format."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from eks_hardware.spellings import CAPACITY
 from eks_hardware.units import amount
 
 _NAMED_TYPES = 3
-"""More instance types than these are counted by family."""
+"""Longer lists of instance types are summarized by family."""
 
 
 @dataclass(frozen=True)
 class Devices:
-    """The accelerators of one node, of the types with the fewest and the most: ``8 x A100, 40 GiB each``."""
+    """The accelerators of one node, for the types with the fewest and the most: ``8 × A100, 40 GiB each``."""
 
     fewest: int
     most: int
@@ -33,13 +33,13 @@ class Devices:
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSet:
-    """A node group, or a pool that Karpenter makes nodes for, in words.
+    """A node group, or a Karpenter node pool, as text.
 
     Attributes:
-        size: how many nodes there may be, or what limits them.
-        efa: EFA interfaces of a node.
-        marks: what else a reader should know: shared GPUs, a placement group.
-        most_devices: accelerators of all its nodes at most; for a pool, what its limits allow.
+        size: the number of nodes, or the limits.
+        efa: EFA interfaces per node.
+        marks: further properties: shared GPUs, a placement group.
+        most_devices: maximum accelerators of all its nodes; for a pool, those that its limits allow.
     """
 
     name: str
@@ -57,7 +57,7 @@ class NodeSet:
 
 
 def node_sets(resolved: ResolvedStrategy, catalogue: Catalogue) -> tuple[NodeSet, ...]:
-    """Every node group and then every node pool, in the order of the strategy."""
+    """Return every node group and then every node pool, in the order of the strategy."""
     every: tuple[ResolvedNodeGroup | ResolvedNodePool, ...] = (*resolved.node_groups, *resolved.node_pools)
     return tuple(_node_set(nodes, catalogue) for nodes in every)
 
@@ -70,7 +70,7 @@ def _node_set(nodes: ResolvedNodeGroup | ResolvedNodePool, catalogue: Catalogue)
         most_devices = nodes.max_size * devices.most if devices else 0
     else:
         bought = nodes.capacity_types
-        size = f"at most {', '.join(f'{name} {limit}' for name, limit in nodes.limits.items())}"
+        size = f"limits: {', '.join(f'{name} {limit}' for name, limit in nodes.limits.items())}"
         most_devices = _within_limits(nodes, catalogue)
     return NodeSet(
         name=nodes.name,
@@ -109,7 +109,7 @@ def _devices(names: Sequence[str], catalogue: Catalogue) -> Devices | None:
 
 
 def _either(names: Sequence[str]) -> str:
-    """``A10G, L4 or L40S``"""
+    """Return ``A10G, L4 or L40S``."""
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last
 
@@ -130,7 +130,7 @@ def _memory(found: Sequence[Accelerator]) -> str:
 
 
 def _within_limits(pool: ResolvedNodePool, catalogue: Catalogue) -> int:
-    """Devices that the limits allow, if all nodes are of the type that has the most within them."""
+    """Return the devices that the limits allow if all nodes are of the type with the most devices within them."""
     resource = accelerator_resource(pool.hardware) or ""
     most = 0
     for name in pool.instance_types:

@@ -19,9 +19,9 @@ _TEMPLATES = Path(__file__).with_name("templates")
 
 
 def report_page(report: Report) -> str:
-    """Render one HTML page that needs nothing else: no network, no script.
+    """Render a self-contained HTML page, without network access or scripts.
 
-    The same report gives the same text, so that the page can be kept beside the strategy and compared.
+    The same report produces the same text, so pages can be committed next to the strategy and compared.
     """
     return _environment().get_template("page.html.j2").render(report=report)
 
@@ -50,20 +50,20 @@ def _environment() -> Environment:
 
 
 def _breakable(text: str) -> Markup:
-    """Let a line break after punctuation, so that words stay whole in a narrow column."""
+    """Allow line breaks after punctuation, so that words stay whole in narrow columns."""
     return Markup("<wbr>").join(re.split(r"(?<=[-/.:=_])", text))
 
 
 def _columns(zone_ids: Sequence[str], zones: Sequence[str]) -> list[int]:
-    """Numbers of the columns that zones have in the drawing, from 1."""
+    """Return the numbers of the columns of zones in the diagram, from 1."""
     return [zones.index(zone) + 1 for zone in zone_ids]
 
 
 def dollars(value: float | None, digits: int = 3) -> str:
-    """``$1.234``; ``unknown`` for None."""
+    """Return ``$1.234``; ``unknown`` for None."""
     return usd(value) if value is None else f"${usd(value, digits)}"
 
 
 def _visible(value: Any) -> Any:
-    """Write out what nobody would see in a text; line breaks stay."""
+    """Escape invisible characters in texts, except line breaks."""
     return type(value)(visible(value, kept="\n")) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""What the page shows, gathered from the engines: nothing in it is computed a second time."""
+"""The data of the page, from the same functions that the commands use."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from eks_hardware.quotas import QuotaNeed, quota_needs
 from eks_hardware.resolve import ResolvedStrategy, resolve
 
 _SHOWN = ("strategy", "network", "cluster", "groups", "karpenter", "pools", "storage")
-"""Parts of the resolved strategy on the page: hardware, and what it stands on."""
+"""Parts of the resolved strategy on the page: hardware and infrastructure."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A strategy with everything that is said about it.
+    """A strategy with all data about it.
 
-    ``findings`` are its warnings, also the accepted ones, and the error of a strategy that is over its budget;
-    ``version`` is that of the tool.
+    ``findings`` are its warnings, including accepted ones, and the error of an exceeded budget. ``version`` is that of
+    the tool.
     """
 
     resolved: ResolvedStrategy
@@ -38,12 +38,12 @@ class Report:
 
     @property
     def nodes_at_max(self) -> int:
-        """Sum of the max sizes of all node groups."""
+        """The sum of the maximum sizes of all node groups."""
         return sum(group.max_size for group in self.resolved.node_groups)
 
     @property
     def devices_at_max(self) -> dict[Hardware, tuple[int, int]]:
-        """Most accelerators by kind of hardware: in node groups, and within the limits of pools."""
+        """Maximum accelerators by kind of hardware: in node groups, and within the limits of pools."""
         groups, pools = Counter[Hardware](), Counter[Hardware]()
         for each in self.nodes:
             if each.devices:
@@ -53,30 +53,30 @@ class Report:
 
     @property
     def to_raise(self) -> tuple[QuotaNeed, ...]:
-        """Quotas whose default is lower than what is needed."""
+        """Quotas with a default below the need."""
         return tuple(each for each in self.quotas if falls_short(each))
 
     @property
     def settings(self) -> tuple[Section, ...]:
-        """Every resolved value with its reason, part by part."""
+        """Every resolved value with its reason, by part."""
         return tuple(each for each in sections(self.resolved) if each.kind in _SHOWN)
 
     @property
     def price_sources(self) -> tuple[tuple[str, str], ...]:
-        """Days and sources of all prices, each pair once, sorted."""
+        """Dates and sources of all prices, each pair once, sorted."""
         figures = (figure for line in self.cost.lines for figure in (line.figure, line.figure_at_max) if figure)
         return tuple(sorted({(figure.as_of, figure.source) for figure in figures}))
 
 
 def falls_short(need: QuotaNeed) -> bool:
-    """Whether a new account has less of a quota than the strategy needs, nodes that an update adds included."""
+    """Return whether a new account has too low a quota, including extra nodes of an update."""
     return need.default is not None and need.needed + need.surge > need.default
 
 
 def report_of(
     strategy: Strategy, findings: Sequence[Finding] = (), *, version: str, today: datetime.date | None = None
 ) -> Report:
-    """Resolve a strategy that passed the rules, and ask every engine about it.
+    """Resolve a strategy that passed the rules, and collect the data of the page.
 
     ``today`` decides between standard and extended support.
     """

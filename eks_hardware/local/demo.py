@@ -1,6 +1,6 @@
-"""Deploy a strategy with the real cdktf and Terraform to an AWS on this machine, and take it down again.
+"""Deploy a strategy with the real cdktf and Terraform to a local AWS emulator, and destroy it again.
 
-Everything that a run writes, Terraform's state included, is in a folder of its own below ``.build/demo``.
+Every run writes its files, including Terraform's state, to its own folder below ``.build/demo``.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from eks_hardware.spellings import capacity_of_eks
 
 _RUNS = Path(".build") / "demo"
 _RECORD = "demo.json"
-# What the emulator lacks is left out, and what goes on the cluster is written: nobody answers for the cluster's API.
+# The overlay omits what the emulator lacks, and writes Kubernetes objects to files: the emulator has no cluster API.
 _OVERLAY = "local"
-# What is thrown away needs no checksums for other platforms; synthesizing was a step of its own.
+# A temporary deployment needs no checksums for other platforms. A separate step has synthesized the stack.
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
 
 
 class DemoError(Exception):
-    """The demo cannot go on; the text is for the user."""
+    """The demo cannot continue. The text is for the user."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is needed to stop a demo that was left running."""
+    """The data to stop a demo that was left running."""
 
     stack: str
     pid: int
@@ -56,7 +56,7 @@ class Kept:
 
 
 def find_root() -> Path:
-    """Return the project folder: the working folder if it is a CDKTF project, else this checkout.
+    """Return the project folder: the working folder if it is a CDKTF project, otherwise this checkout.
 
     Raises:
         DemoError: Neither has a ``cdktf.json``.
@@ -66,13 +66,13 @@ def find_root() -> Path:
     for folder in (here, *here.parents, checkout):
         if (folder / "cdktf.json").is_file():
             return folder
-    raise DemoError("no cdktf.json here: run the demo in a checkout of eks-hardware or in a CDKTF project")
+    raise DemoError("no cdktf.json found; run the demo in a checkout of eks-hardware or in a CDKTF project")
 
 
 def run_demo(console: Console, *, root: Path, stack: str, keep: bool) -> int:
-    """Run the demo of a stack from beginning to end, and return the exit code.
+    """Run the demo of a stack, and return the exit code.
 
-    With ``keep`` leave it up, and say how to look at it and how to stop it.
+    With ``keep`` leave it running, and print how to inspect and stop it.
     """
     runs = root / _RUNS
     runs.mkdir(parents=True, exist_ok=True)
@@ -82,7 +82,7 @@ def run_demo(console: Console, *, root: Path, stack: str, keep: bool) -> int:
         with processes.signals_unwind():
             left_running = demo.run(keep=keep)
     except KeyboardInterrupt:
-        console.print("Interrupted; everything that was started is stopped.")
+        console.print("Interrupted; all started processes are stopped.")
         shutil.rmtree(run_dir, ignore_errors=True)
         return 130
     except processes.Terminated:
@@ -105,9 +105,9 @@ def stop_kept(console: Console, root: Path) -> None:
         kept = Kept(**json.loads(record.read_text(encoding="utf-8")))
         was_running = emulator.stop_detached(kept.pid, kept.port, kept.token, Path(kept.work_dir))
         shutil.rmtree(record.parent, ignore_errors=True)
-        console.print(f"{kept.stack}: " + ("stopped" if was_running else "was not running any more"))
+        console.print(f"{kept.stack}: " + ("stopped" if was_running else "was no longer running"))
     if not records:
-        console.print("no demo was left running")
+        console.print("no demo is running")
 
 
 class _Demo:
@@ -124,7 +124,7 @@ class _Demo:
         self._cdktf = Path()
 
     def run(self, *, keep: bool) -> bool:
-        """Do everything; return whether it was left running."""
+        """Run all steps; return whether the demo was left running."""
         with self._steps.step("Tools") as step:
             step.update("looking for python, node, terraform and cdktf")
             found = tools.find_tools(self._root)
@@ -155,9 +155,9 @@ class _Demo:
                 progress = self._run_cdktf("deploy", [self._stack, *_APPLY], environment, step)
                 step.result = f"{counted(progress.done, 'resource')} created"
             with self._steps.step("Read back") as step:
-                step.update("asking EKS, EC2, SQS, EventBridge and IAM")
+                step.update("reading from EKS, EC2, SQS, EventBridge and IAM")
                 clusters = account.clusters(besides=blank)
-                step.result = "what the emulator says is there:"
+                step.result = "resources in the emulator:"
             for cluster in clusters:
                 self._console.print()
                 for part in describe(cluster):
@@ -171,13 +171,13 @@ class _Demo:
                 progress = self._run_cdktf("destroy", [self._stack, *_APPLY], environment, step)
                 step.result = f"{counted(progress.done, 'resource')} destroyed"
             with self._steps.step("Check") as step:
-                step.update("looking for what is left")
+                step.update("looking for remaining resources")
                 self._check_nothing_left(blank, account)
-                step.result = "nothing is left"
+                step.result = "no resources remain"
         return False
 
     def tidy_after_failure(self) -> None:
-        """Keep what explains the failure, drop what is large, and say where the log is."""
+        """Keep files that explain the failure, delete large ones, and print the path of the log."""
         for heavy in self._outdir.glob("stacks/*/.terraform"):
             shutil.rmtree(heavy, ignore_errors=True)
         if self._log_file.exists():
@@ -189,7 +189,7 @@ class _Demo:
     def _run_cdktf(
         self, command: str, arguments: list[str], environment: Mapping[str, str], step: Step
     ) -> terraform_output.Progress:
-        """Run a cdktf command to its end, following what it prints."""
+        """Run a cdktf command, and show its progress."""
         argv = [str(self._cdktf), command, *arguments, "--output", str(self._outdir)]
         progress = terraform_output.Progress()
         if command != "synth":
@@ -216,19 +216,19 @@ class _Demo:
         return progress
 
     def _region(self) -> str:
-        """Return the region of the stack that was synthesized."""
+        """Return the region of the synthesized stack."""
         stacks = self._outdir / "stacks"
         file = stacks / self._stack / "cdk.tf.json"
         if not file.is_file():
             names = ", ".join(sorted(path.parent.name for path in stacks.glob("*/cdk.tf.json")))
-            raise DemoError(f"there is no stack {self._stack}; there are: {names or 'none'}")
+            raise DemoError(f"unknown stack {self._stack}; known: {names or 'none'}")
         try:
             return str(json.loads(file.read_text(encoding="utf-8"))["provider"]["aws"][0]["region"])
         except (ValueError, LookupError) as error:
             raise DemoError(f"the stack {self._stack} has no AWS provider with a region") from error
 
     def _print_manifests(self, *, keep: bool) -> None:
-        """Show what is written for the cluster; an app of someone else's may write nothing."""
+        """Show the manifests for the cluster. Other apps may write none."""
         folder = self._outdir / "stacks" / self._stack / "kubernetes"
         if not (folder / RELEASES_FILE).is_file():
             return
@@ -250,7 +250,7 @@ class _Demo:
                 if resource.get("mode") == "managed"
             ]
         if found:
-            raise DemoError("after cdktf destroy there still is:\n" + "\n".join(found))
+            raise DemoError("resources remain after cdktf destroy:\n" + "\n".join(found))
 
     def _leave_running(
         self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
@@ -267,7 +267,7 @@ class _Demo:
         name = clusters[0].name if clusters else self._stack
         outdir = relative(self._outdir)
         for line in (
-            "Left running. To look at it, in this folder:",
+            "The demo is still running. To inspect it, run in this folder:",
             "",
             f"  . {relative(script)}",
             f"  aws eks describe-cluster --name {name}",
@@ -282,13 +282,13 @@ class _Demo:
 
 
 def overlay_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variable that lays the overlay for the emulator over every strategy, after those that are named."""
+    """Return the variable that applies the emulator's overlay to every strategy, after the configured ones."""
     named = [name for name in read_environment(environ).overlays if name != _OVERLAY]
     return {OVERLAY_VARIABLE: ",".join([*named, _OVERLAY])}
 
 
 def environment_script(environment: Mapping[str, str], *, region: str) -> str:
-    """Return a shell script that makes AWS clients and Terraform of the shell talk to the emulator."""
+    """Return a shell script that connects AWS clients and Terraform to the emulator."""
     own = {
         name: value
         for name, value in environment.items()
@@ -322,7 +322,7 @@ def describe(cluster: ClusterFacts) -> list[Any]:
     facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     facts.add_column(style="bold", no_wrap=True)
     facts.add_column(overflow="fold")
-    fed = f", fed by {counted(len(cluster.rules), 'event rule')}" if cluster.rules else ""
+    fed = f", with {counted(len(cluster.rules), 'event rule')}" if cluster.rules else ""
     rows = {
         "Zones": f"{', '.join(cluster.zones)} ({counted(cluster.subnets, 'subnet')})",
         "Add-ons": ", ".join(cluster.addons),
@@ -337,9 +337,9 @@ def describe(cluster: ClusterFacts) -> list[Any]:
 
 
 def describe_manifests(summary: Summary) -> list[Any]:
-    """Return a short report of what is written for the cluster, 80 columns wide."""
+    """Return a short report of the manifests for the cluster, 80 columns wide."""
     title = Text.assemble(("Kubernetes", "bold"), "  written, not applied: the emulator has no API server")
     parts = [title, "", summary_table(summary)] if summary.releases else [title]
     if summary.fill_in:
-        parts += ["", Text(f"To be filled in from the stack's outputs: {', '.join(summary.fill_in)}")]
+        parts += ["", Text(f"Placeholders to fill in from the stack's outputs: {', '.join(summary.fill_in)}")]
     return parts

@@ -1,6 +1,6 @@
-"""A local AWS on this machine's loopback interface: one ``ministack`` process, forgotten when it stops.
+"""A local AWS emulator on the loopback interface: one ``ministack`` process without persistent state.
 
-It opens no port to the network, keeps nothing, starts no containers, and ends with the process that started it.
+It opens no port to the network, stores nothing, starts no containers, and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ START_TIMEOUT_SECONDS = 60.0
 ATTEMPTS = 5
 LOG_LINES_SHOWN = 15
 
-# The program that is started: ministack, and a thread that ends it when standard input ends, which is when
-# the process at the other end of the pipe is gone. One byte says that it may stay.
+# The program: ministack, and a thread that ends it when standard input ends, because the process at the other end of
+# the pipe is gone. One byte on standard input lets it continue.
 _PROGRAM = """
 import os, runpy, shutil, signal, sys, threading, time
 def watch():
@@ -48,28 +48,28 @@ main()
 """
 _FAITHFUL = Path(__file__).with_name("emulator_patches.py")
 
-# What the emulator may see of our environment. Everything else could change where it listens or keeps things.
+# Environment variables that the emulator inherits. Others could change where it listens or stores data.
 _INHERITED = ("HOME", "LANG", "LC_ALL", "PATH", "PYTHONPATH", "PYTHONHOME", "SYSTEMROOT", "TZ", "USER")
 
 
 class EmulatorError(Exception):
-    """The emulator did not start; the text says why and shows the end of its log."""
+    """The emulator did not start. The text says why and shows the end of its log."""
 
 
 class Emulator:
     """A running ``ministack``; a context manager that stops it.
 
     Args:
-        log_file: Where its output goes.
-        work_dir: The folder for what it writes, removed when it stops; a temporary one by default.
-        faithful: Make it keep what it is sent (``emulator_patches.py``); False leaves ministack as it is.
+        log_file: The file for its output.
+        work_dir: The folder for its files, removed when it stops; default: a temporary one.
+        faithful: Apply ``emulator_patches.py``, so that it stores all fields; False leaves ministack unchanged.
     """
 
     def __init__(self, log_file: Path, *, work_dir: Path | None = None, faithful: bool = True) -> None:
         self._faithful = faithful
         self.log_file = log_file
         self.port = 0
-        # Comes back in the health answer: another emulator on the same port is not taken for this one.
+        # Part of the health response, to detect another emulator on the same port.
         self.token = secrets.token_hex(8)
         self._given_work_dir = work_dir
         self._work_dir: Path | None = None
@@ -82,13 +82,13 @@ class Emulator:
 
     @property
     def pid(self) -> int:
-        """The process id, which is also that of its process group."""
+        """The process id, which is also the id of its process group."""
         assert self._process is not None, "the emulator is not running"
         return self._process.pid
 
     @property
     def work_dir(self) -> Path:
-        """The folder that holds what the emulator writes."""
+        """The folder for the emulator's files."""
         assert self._work_dir is not None, "the emulator is not running"
         return self._work_dir
 
@@ -121,7 +121,7 @@ class Emulator:
                 if self._wait_until_ready():
                     return
                 self._stop_process()
-                # Somebody else was faster to take the port that was free a moment ago.
+                # Another process took the free port first.
                 if not self._port_was_taken() or attempt == ATTEMPTS:
                     raise EmulatorError(f"the emulator ended before it answered:\n{self.log_tail()}")
         except BaseException:
@@ -129,30 +129,30 @@ class Emulator:
             raise
 
     def stop(self) -> None:
-        """Stop it and remove what it wrote; the log stays."""
+        """Stop it and remove its files; the log stays."""
         self._stop_process()
         if self._work_dir is not None:
             shutil.rmtree(self._work_dir, ignore_errors=True)
             self._work_dir = None
 
     def detach(self) -> None:
-        """Let it run on when this process ends; ``stop_detached`` stops it."""
+        """Let it continue after this process ends; ``stop_detached`` stops it."""
         assert self._process is not None, "the emulator is not running"
         assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             self._process.stdin.write(b"k")
             self._process.stdin.close()
-        # Not ours any more: without this, Python warns about a child that was never waited for.
+        # Without this, Python warns about a child process that was never waited for.
         self._process.returncode = 0
         self._process = None
         self._work_dir = None
 
     def is_running(self) -> bool:
-        """Whether the process is there."""
+        """Return whether the process exists."""
         return self._process is not None and self._process.poll() is None
 
     def environment(self) -> dict[str, str]:
-        """Return this process's environment, such that every AWS client talks to the emulator and to nothing else."""
+        """Return this process's environment, changed so that AWS clients connect only to the emulator."""
         return environment(self.endpoint_url, self.work_dir, os.environ)
 
     def log_tail(self, lines: int = LOG_LINES_SHOWN) -> str:
@@ -161,7 +161,7 @@ class Emulator:
             text = self.log_file.read_text(encoding="utf-8", errors="replace")
         except OSError:
             text = ""
-        return "\n".join(text.splitlines()[-lines:]) or "(it wrote nothing)"
+        return "\n".join(text.splitlines()[-lines:]) or "(the log is empty)"
 
     def _launch(self, log: IO[bytes]) -> None:
         self._process = processes.start(
@@ -199,15 +199,15 @@ class Emulator:
 
 
 def free_port() -> int:
-    """Return a loopback port that nobody listens on at the moment."""
+    """Return an unused loopback port."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         return int(probe.getsockname()[1])
 
 
 def answers(port: int, token: str) -> bool:
-    """Whether the emulator with this token answers on this port."""
-    # http.client, because it knows nothing of proxies.
+    """Return whether the emulator with this token answers on this port."""
+    # http.client, because it ignores proxies.
     connection = http.client.HTTPConnection(HOST, port, timeout=2)
     try:
         connection.request("GET", "/_ministack/health")
@@ -219,9 +219,9 @@ def answers(port: int, token: str) -> bool:
 
 
 def stop_detached(pid: int, port: int, token: str, work_dir: Path) -> bool:
-    """Stop an emulator that was left running, and remove what it wrote; return whether it was still running.
+    """Stop an emulator that was left running, and remove its files; return whether it was still running.
 
-    A process that does not answer with the token is not ours and stays.
+    A process that does not answer with the token is another one, and is left alone.
     """
     running = answers(port, token)
     if running:
@@ -244,10 +244,10 @@ def server_environment(port: int, work_dir: Path, token: str, base: Mapping[str,
         "STATE_DIR": str(work_dir / "state"),
         "S3_DATA_DIR": str(work_dir / "s3"),
         "TMPDIR": str(work_dir),
-        # Further listeners, on fixed ports of every interface.
+        # Further listeners, on fixed ports of all interfaces.
         "IOT_MTLS_ENABLED": "0",
         "SFTP_ENABLED": "0",
-        # With a Docker at hand it would pull a Kubernetes image for every cluster.
+        # If Docker is available, it would pull a Kubernetes image for every cluster.
         "DOCKER_HOST": f"unix://{work_dir}/no-docker.sock",
         "PYTHONUNBUFFERED": "1",
     }
@@ -255,7 +255,7 @@ def server_environment(port: int, work_dir: Path, token: str, base: Mapping[str,
 
 def environment(endpoint_url: str, work_dir: Path, base: Mapping[str, str]) -> dict[str, str]:
     """Return ``base`` with every AWS setting replaced by the emulator's."""
-    # All of AWS_*: a profile, a web identity or one service's endpoint would win over what is set here.
+    # All AWS_* variables: a profile, a web identity or a service's endpoint would override the settings here.
     kept = {name: value for name, value in base.items() if not name.startswith("AWS_")}
     empty = work_dir / "no-aws-config"
     empty.touch()

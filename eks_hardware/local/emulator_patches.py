@@ -1,8 +1,8 @@
-"""Make the emulator remember what it was sent.
+"""Make the emulator store all fields that it receives.
 
-``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs: EFA could not be read back, and
-every plan after a deployment would want to replace the node groups. Here they are read and written by the service
-models of botocore. This runs inside the emulator's process, by path: it imports nothing of this project.
+``ministack`` 1.5 drops fields of launch templates, node groups, clusters and flow logs. EFA could not be read back, and
+every plan after a deployment would replace the node groups. These patches read and write the fields with botocore's
+service models. This file runs inside the emulator's process, by path, and imports nothing of this project.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _PREFIX = "LaunchTemplateData"
 _IDLE_SECONDS = 600
 _MOST_REQUESTS = 1_000_000
 _KEPT_ANSWERS = 2000
-# Beside ministack's own fields, which it starts instances from.
+# In addition to ministack's own fields, from which it starts instances.
 _SENT = "__sent"
 
 
 def install() -> None:
-    """Complete the functions of ministack that store and return these things.
+    """Patch the functions of ministack that store and return these resources.
 
-    A ministack in which one of them has another name is left as it is; it may do without.
+    If ministack renamed one of them, nothing is changed: that version may not need the patches.
     """
     _keep_connections()
     server: Any = importlib.import_module("ministack.app")
@@ -51,22 +51,22 @@ def install() -> None:
 
 
 def _keep_connections() -> None:
-    """Leave it to the client to close an idle connection.
+    """Let the client close idle connections.
 
-    ministack closes one after 75 s, the provider's client after 90 s: a call in between is sent again, and makes what
-    has no client token twice.
-    Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/transport/http/client.go (idle connection timeout)
+    ministack closes one after 75 s, the provider's client after 90 s. The client repeats a call in between, which
+    creates a resource without a client token twice. Source:
+    https://github.com/aws/aws-sdk-go-v2/blob/main/aws/transport/http/client.go (idle connection timeout)
     """
     config = importlib.import_module("hypercorn.config").Config
-    # ministack sets its own on the instance.
+    # ministack sets its own value on the instance.
     config.keep_alive_timeout = property(lambda _: _IDLE_SECONDS, lambda _, __: None)
     config.keep_alive_max_requests = _MOST_REQUESTS
 
 
 def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap an ASGI application: a call that an AWS SDK sends again gets the answer of the first time.
+    """Wrap an ASGI application: a repeated call of an AWS SDK gets the first response.
 
-    An SDK repeats a call whose connection broke, under the same invocation id.
+    An SDK repeats a call after a broken connection, with the same invocation id.
     Source: https://github.com/aws/aws-sdk-go-v2/blob/main/aws/retry/middleware.go (amz-sdk-invocation-id)
     """
     answers: dict[bytes, asyncio.Future[list[Any]]] = {}
@@ -94,7 +94,7 @@ def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
         try:
             await app(scope, receive, keep)
         finally:
-            # An answer that is cut off, or a fault of the server, is none to keep.
+            # Incomplete responses and server errors are not stored.
             whole = bool(sent) and not sent[-1].get("more_body", False) and sent[0].get("status", 500) < 500
             answer.set_result(sent if whole else [])
 
@@ -102,9 +102,9 @@ def answered_once(app: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[..., Any]) -> None:
-    """Answer a repeated EC2 create call as the first time, as EC2 does for one client token.
+    """Return the first response for a repeated EC2 create call, as EC2 does for one client token.
 
-    The provider's client sends a call again when a connection breaks; ministack then finds the name taken.
+    The provider's client repeats a call after a broken connection, and ministack then reports that the name is taken.
     https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html
     """
     answers: dict[tuple[str, str], Any] = {}
@@ -115,7 +115,7 @@ def _repeat_answers(actions: dict[str, Callable[..., Any]], value_of: Callable[.
             if key[1] and key in answers:
                 return answers[key]
             answer = own(params, *arguments)
-            # status, headers, body: an error is no answer to keep.
+            # status, headers, body: errors are not stored.
             if key[1] and isinstance(answer, tuple) and answer[0] < 300:
                 answers[key] = answer
             return answer
@@ -152,7 +152,7 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
         sent = {name: value_of(params, name) for name in fields if value_of(params, name)}
         for identity in set(stored) - known:
             stored[identity][_SENT] = sent
-            # ministack looks for the tags of a "flow-log".
+            # ministack looks for tags of a "flow-log".
             ec2["_parse_tag_specs"](params, "vpc-flow-log", identity)
         return answer
 
@@ -167,7 +167,7 @@ def _complete_flow_logs(ec2: dict[str, Any]) -> None:
 
 
 def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[..., dict[str, Any] | None]) -> None:
-    """Add to what a create call stored what it was sent beside that."""
+    """Add the fields of a create call that ministack did not store."""
     own = eks[name]
 
     def create(*arguments: Any, **options: Any) -> Any:
@@ -186,9 +186,10 @@ def _complete_eks(eks: dict[str, Any], name: str, shape: str, stored: Callable[.
 
 
 def read(shape: Any, prefix: str, flat: Mapping[str, str]) -> Any:
-    """Return what the flat parameters of an EC2 request say about one botocore shape, ``None`` for nothing.
+    """Return the value of a botocore shape in the flat parameters of an EC2 request, ``None`` for no value.
 
-    They are called ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on; ``prefix`` is the name so far.
+    Parameters are called ``LaunchTemplateData.NetworkInterface.1.InterfaceType`` and so on; ``prefix`` is the name so
+    far.
     """
     if shape.type_name == "structure":
         found = {

@@ -1,4 +1,4 @@
-"""Start programs so that nothing of them is left, however this one ends."""
+"""Start programs that never outlive this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _POLL_SECONDS = 0.05
 
 
 class Terminated(SystemExit):
-    """SIGTERM or SIGHUP arrived; unwinds like Ctrl-C does, with the shell's exit code for the signal."""
+    """SIGTERM or SIGHUP arrived. Unwinds like Ctrl-C, with the shell's exit code for the signal."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(128 + signum)
@@ -33,9 +33,9 @@ def start(
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """Stop a started program and everything below it: ask first, then insist.
+    """Stop a started program and all its descendants: first with SIGTERM, then with SIGKILL.
 
-    A process group is not enough: cdktf runs Terraform in a terminal, and so in a session, of its own.
+    A process group is not enough: cdktf runs Terraform in its own terminal, and so in its own session.
     """
     family = [process.pid, *descendants(process.pid)]
     for signum, seconds in ((signal.SIGTERM, 8.0), (signal.SIGKILL, 5.0)):
@@ -52,7 +52,7 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def stop_group(group: int) -> None:
-    """Stop a process group that is not our child (one that an earlier run left running)."""
+    """Stop a process group that is not our child, such as one that an earlier run left running."""
     for signum, seconds in ((signal.SIGTERM, 5.0), (signal.SIGKILL, 2.0)):
         deadline = time.monotonic() + seconds
         try:
@@ -68,7 +68,7 @@ def stop_group(group: int) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process exists and is more than an unread exit code."""
+    """Return whether a process exists and is not a zombie."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -81,12 +81,12 @@ def is_running(pid: int) -> bool:
 
 
 def _state(stat: Path) -> list[str]:
-    """State, parent and more of ``pid (name) state parent ...``, where the name may hold anything."""
+    """Return state, parent and more of ``pid (name) state parent ...``, where the name can contain anything."""
     return stat.read_text(errors="replace").rpartition(")")[2].split()
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the ids of all processes below one, parents first."""
+    """Return the ids of all descendants of a process, parents first."""
     children: dict[int, list[int]] = {}
     for child, parent in _parents():
         children.setdefault(parent, []).append(child)
@@ -100,8 +100,8 @@ def descendants(pid: int) -> list[int]:
 
 
 def _parents() -> Iterator[tuple[int, int]]:
-    """Every process with its parent."""
-    if Path("/proc/self/stat").exists():  # slim images have no ps
+    """Yield every process with its parent."""
+    if Path("/proc/self/stat").exists():  # slim container images have no ps
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 yield int(stat.parent.name), int(_state(stat)[1])
@@ -114,9 +114,9 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 @contextlib.contextmanager
 def signals_unwind() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into an exception within the block, so that everything is cleaned up."""
+    """Turn SIGTERM and SIGHUP into an exception within the block, so that cleanup code runs."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # Python delivers signals to the main thread only
+        yield  # Python delivers signals only to the main thread
         return
 
     def unwind(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001

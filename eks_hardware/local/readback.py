@@ -1,6 +1,6 @@
-"""Read back with boto3 what was deployed, and what is left after it was destroyed.
+"""Read deployed resources back with boto3, and find resources that remain after a destroy.
 
-Lists whole accounts, which is right for an emulator that holds nothing else.
+It lists whole accounts, which is fine for an emulator without other resources.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class NodeGroupFacts:
 
 @dataclass(frozen=True)
 class ClusterFacts:
-    """One EKS cluster and what belongs to it, by name; pod identities are roles by ``namespace/account``."""
+    """One EKS cluster and its resources, by name. Pod identities are roles by ``namespace/account``."""
 
     name: str
     kubernetes_version: str
@@ -52,13 +52,13 @@ class Account:
     """The emulated account in one region."""
 
     def __init__(self, endpoint_url: str, region: str) -> None:
-        # Late, and by name: boto3 is an extra, and comes without types.
+        # Imported late and by name: boto3 is an extra, and has no types.
         botocore_session = importlib.import_module("botocore.session")
         boto3 = importlib.import_module("boto3")
         config = importlib.import_module("botocore.config").Config
         self.endpoint_url = endpoint_url
         self.region = region
-        # Deaf to the user's profile and files, which would win over what is given here, and to proxies.
+        # Ignores proxies, and the user's profile and files, which would override these settings.
         core = botocore_session.Session(
             session_vars={
                 "profile": (None, None, None, None),
@@ -73,7 +73,7 @@ class Account:
         self._clients: dict[str, Any] = {}
 
     def client(self, service: str) -> Any:
-        """Return the boto3 client for a service, for instance ``eks``."""
+        """Return the boto3 client for a service, such as ``eks``."""
         if service not in self._clients:
             self._clients[service] = self._session.client(service, endpoint_url=self.endpoint_url, config=self._config)
         return self._clients[service]
@@ -85,7 +85,7 @@ class Account:
         self._clients.clear()
 
     def items(self, service: str, operation: str, key: str, **arguments: Any) -> list[Any]:
-        """Return what all pages of a list or describe call have under ``key``."""
+        """Return the items under ``key`` from all pages of a list or describe call."""
         client = self.client(service)
         if client.can_paginate(operation):
             pages = client.get_paginator(operation).paginate(**arguments)
@@ -94,12 +94,12 @@ class Account:
         return [item for page in pages for item in page.get(key, [])]
 
     def clusters(self, besides: Mapping[str, frozenset[str]]) -> list[ClusterFacts]:
-        """Describe every EKS cluster; what is in ``besides``, an inventory from before, belongs to none."""
+        """Describe every EKS cluster, without resources of ``besides``, an earlier inventory."""
         names = sorted(self.items("eks", "list_clusters", "clusters"))
         return [self._cluster(name, besides["role"]) for name in names]
 
     def inventory(self) -> dict[str, frozenset[str]]:
-        """List what exists, by kind; the difference of two inventories is what came or stayed."""
+        """List existing resources by kind. The difference of two inventories shows new and remaining resources."""
         found: dict[str, frozenset[str]] = {
             kind: frozenset(str(item[name]) for item in self.items(service, operation, key, **arguments))
             for kind, service, operation, key, name, arguments in _KINDS
@@ -110,7 +110,7 @@ class Account:
         found["KMS key"] = frozenset(
             key["KeyId"]
             for key in self.items("kms", "list_keys", "Keys")
-            # A key is never deleted at once.
+            # KMS keys are never deleted immediately.
             if self.client("kms").describe_key(KeyId=key["KeyId"])["KeyMetadata"]["KeyState"] != "PendingDeletion"
         )
         return found
@@ -120,7 +120,7 @@ class Account:
         cluster = eks.describe_cluster(name=name)["cluster"]
         subnet_ids = cluster["resourcesVpcConfig"]["subnetIds"]
         own = self.items("ec2", "describe_subnets", "Subnets", SubnetIds=subnet_ids)
-        # By way of the subnets: the emulator does not fill in the cluster's vpcId.
+        # From the subnets: the emulator does not set the cluster's vpcId.
         in_vpc = [{"Name": "vpc-id", "Values": [own[0]["VpcId"]]}]
         subnets = self.items("ec2", "describe_subnets", "Subnets", Filters=in_vpc)
         of_cluster = {"clusterName": name}
@@ -197,7 +197,7 @@ class Account:
 
 
 def left_over(before: Mapping[str, frozenset[str]], after: Mapping[str, frozenset[str]]) -> dict[str, frozenset[str]]:
-    """Return what is in the second inventory and was not in the first, by kind."""
+    """Return resources that are only in the second inventory, by kind."""
     left = {kind: names - before.get(kind, frozenset()) for kind, names in after.items()}
     return {kind: names for kind, names in left.items() if names}
 
@@ -208,7 +208,7 @@ def _last(text: str) -> str:
 
 
 _LIVE_NAT = {"Filters": [{"Name": "state", "Values": ["pending", "available"]}]}
-# kind, service, operation, list in the answer, what identifies an item, arguments
+# kind, service, operation, list in the response, identifier of an item, arguments
 _KINDS: tuple[tuple[str, str, str, str, str, dict[str, Any]], ...] = (
     ("VPC", "ec2", "describe_vpcs", "Vpcs", "VpcId", {}),
     ("subnet", "ec2", "describe_subnets", "Subnets", "SubnetId", {}),

@@ -1,4 +1,4 @@
-"""Show the steps of a long run: live in a terminal, line by line elsewhere."""
+"""Show the steps of a long run: live in a terminal, line by line in other outputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn
 from rich.table import Column
 from rich.text import Text
 
-# How often a run whose output is a file says that it is alive.
+# Interval of progress lines if the output is a file.
 _PLAIN_EVERY_SECONDS = 5.0
 _TITLE_WIDTH = 14
 
@@ -24,7 +24,7 @@ class Steps:
 
     @contextlib.contextmanager
     def step(self, title: str) -> Iterator[Step]:
-        """Show a step while the block runs, and one line about it afterwards."""
+        """Show a step while the block runs, and one line with its result at the end."""
         began = time.monotonic()
         step: Step
         try:
@@ -65,12 +65,12 @@ class Steps:
 
 
 class _LiveStep:
-    """Of a terminal. ``update`` says what is happening right now, and how far it is."""
+    """A step in a terminal. ``update`` sets the current action and progress."""
 
     def __init__(self, progress: Progress, title: str) -> None:
         self.result = ""
         self._progress = progress
-        # Without a total the bar pulses, which is right while there is nothing to count.
+        # Without a total the bar pulses.
         self._task: TaskID = progress.add_task(title, total=None, detail="", count="")
 
     def update(self, detail: str, done: int = 0, total: int | None = None) -> None:
@@ -79,7 +79,7 @@ class _LiveStep:
 
 
 class _PlainStep:
-    """Of a file, a line at times."""
+    """A step in a file, with a line from time to time."""
 
     def __init__(self, console: Console, title: str) -> None:
         self.result = ""
@@ -98,4 +98,4 @@ class _PlainStep:
 
 
 Step = _LiveStep | _PlainStep
-"""One step that is under way; what is set as its ``result`` is shown at its end."""
+"""A running step. Its ``result`` is shown at its end."""

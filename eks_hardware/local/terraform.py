@@ -1,8 +1,8 @@
 """Terraform and its AWS provider on this machine.
 
-Where the Terraform registry cannot be reached, a provider mirror found on the machine is used through a
-generated CLI configuration; otherwise the registry. If neither has it, the message says so in one line.
-A CLI configuration of the user's own that says where providers come from is left alone.
+If the Terraform registry is unreachable, a provider mirror on this machine is used through a generated CLI
+configuration. If neither has the provider, a one-line error says so. A CLI configuration of the user with provider
+installation settings is left unchanged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from eks_hardware.provider_mirror import BUILD, RECORD, link
 MINIMUM_TERRAFORM = (1, 5, 0)
 REGISTRY_HOST = "registry.terraform.io"
 PROVIDER = f"{REGISTRY_HOST}/hashicorp/aws"
-# The range that the synthesized stacks ask for in required_providers.
+# The version range in required_providers of the synthesized stacks.
 PROVIDER_FROM = (5, 100, 0)
 PROVIDER_BELOW = (7, 0, 0)
 MIRROR_VARIABLE = "TF_PLUGIN_MIRROR"
@@ -44,7 +44,7 @@ Version = tuple[int, int, int]
 
 
 class TerraformError(Exception):
-    """Terraform or its provider is not there; the text is one line that says what to do.
+    """Terraform or its provider is missing. The text is one line that says what to do.
 
     Examples:
         >>> issubclass(TerraformError, Exception)
@@ -53,7 +53,7 @@ class TerraformError(Exception):
 
 
 class Terraform(NamedTuple):
-    """The Terraform program that will be run, and what it calls this machine, such as ``linux_amd64``."""
+    """The Terraform program to run, and its name for this platform, such as ``linux_amd64``."""
 
     path: Path
     version: Version
@@ -61,9 +61,9 @@ class Terraform(NamedTuple):
 
 
 class Mirror(NamedTuple):
-    """A folder above ``registry.terraform.io`` that holds the AWS provider as a ``filesystem_mirror`` has to.
+    """A folder above ``registry.terraform.io`` with the AWS provider in the layout of a ``filesystem_mirror``.
 
-    ``version`` is the newest that the stacks accept; Terraform unpacks a ``packed`` one once per stack.
+    ``version`` is the newest that the stacks accept. Terraform unpacks a ``packed`` provider once per stack.
     """
 
     path: Path
@@ -72,16 +72,16 @@ class Mirror(NamedTuple):
 
 
 class Source(Enum):
-    """Where Terraform takes the AWS provider from."""
+    """Where Terraform gets the AWS provider."""
 
-    USER_CONFIG = "where your Terraform CLI configuration says"
-    NAMED_MIRROR = f"the mirror that {MIRROR_VARIABLE} names"
+    USER_CONFIG = "the source in your Terraform CLI configuration"
+    NAMED_MIRROR = f"the mirror in {MIRROR_VARIABLE}"
     REGISTRY = "the Terraform registry"
     MIRROR = "a mirror on this machine"
 
 
 class Providers(NamedTuple):
-    """How to run Terraform so that it finds the AWS provider; ``environment`` is added to Terraform's."""
+    """How to run Terraform so that it finds the AWS provider. ``environment`` is added to Terraform's environment."""
 
     source: Source
     mirror: Mirror | None = None
@@ -89,26 +89,26 @@ class Providers(NamedTuple):
 
     @property
     def where(self) -> str:
-        """Where the provider comes from, for people."""
+        """The source of the provider, for messages."""
         return self.source.value + (f" ({_dotted(self.mirror.version)})" if self.mirror else "")
 
 
 def parse_version(text: str) -> Version | None:
-    """Return ``1.2.3`` as numbers, ``None`` for anything else (pre-releases included)."""
+    """Return ``1.2.3`` as numbers, or ``None`` for anything else, including pre-releases."""
     match = _VERSION.fullmatch(text)
     return (int(match[1]), int(match[2]), int(match[3])) if match else None
 
 
 def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
-    """Find a Terraform that is new enough; by default in this process's own environment.
+    """Find a recent enough Terraform; by default in this process's environment.
 
     Raises:
-        TerraformError: There is none, it does not run, or it is too old.
+        TerraformError: It is missing, does not run, or is too old.
     """
     environ = os.environ if environ is None else environ
     wanted = ".".join(map(str, MINIMUM_TERRAFORM[:2]))
     advice = "https://developer.hashicorp.com/terraform/install"
-    # The variable by which cdktf is told to run another program.
+    # The variable with which cdktf runs another program.
     name = environ.get("TERRAFORM_BINARY_NAME") or "terraform"
     found = shutil.which(name, path=environ.get("PATH"))
     if found is None:
@@ -126,7 +126,7 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
         version = parse_version(str(facts["terraform_version"]).partition("-")[0])
         platform = str(facts["platform"])
     except (OSError, subprocess.SubprocessError, ValueError, KeyError) as error:
-        raise TerraformError(f"{found} version -json does not work ({error}): see {advice}") from error
+        raise TerraformError(f"{found} version -json failed ({error}); see {advice}") from error
     if version is None or version < MINIMUM_TERRAFORM:
         given = facts["terraform_version"]
         raise TerraformError(f"{found} is version {given}: install Terraform {wanted} or newer, {advice}")
@@ -134,10 +134,10 @@ def find_terraform(environ: Mapping[str, str] | None = None) -> Terraform:
 
 
 def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
-    """Return the user's own CLI configuration if it says where providers come from.
+    """Return the user's CLI configuration if it has provider installation settings.
 
-    A file that holds anything else, credentials for instance, does not bring the provider by itself.
-    As in Terraform, the variable hides the files in the home folder even when it names no file.
+    A file with other content, such as credentials, does not affect the provider. As in Terraform, the variable hides
+    the files in the home folder even if it names no file.
     """
     named = environ.get("TF_CLI_CONFIG_FILE") or environ.get("TERRAFORM_CONFIG")
     files = [Path(named)] if named else [home / ".terraformrc", *sorted((home / ".terraform.d").glob("*.tfrc"))]
@@ -151,7 +151,7 @@ def user_config(environ: Mapping[str, str], home: Path) -> Path | None:
 def mirror_candidates(
     environ: Mapping[str, str], home: Path, *, system: str = sys.platform, optional_software: Path = Path("/opt")
 ) -> Iterator[Path]:
-    """Yield the folders where a mirror may be: those that Terraform implies, then the system's optional software.
+    """Yield folders that can contain a mirror: Terraform's implied mirrors, then optional software of the system.
 
     Source: https://developer.hashicorp.com/terraform/cli/config/config-file#implied-local-mirror-directories
     """
@@ -175,7 +175,7 @@ def mirror_candidates(
 def look_in(folder: Path, platform: str) -> Mirror | None:
     """Return the mirror in a folder if it has an accepted version for this platform."""
     provider = folder.joinpath(*PROVIDER.split("/"))
-    # Terraform follows a link only at the top and at the bottom of the tree (tried with 1.11).
+    # Terraform follows links only at the top and at the bottom of the tree (tested with 1.11).
     between = [provider, *provider.parents[:2]]
     found: list[Mirror] = []
     try:
@@ -196,7 +196,7 @@ def look_in(folder: Path, platform: str) -> Mirror | None:
 
 
 def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> bool:
-    """Ask the Terraform registry's service discovery once, briefly."""
+    """Return whether the Terraform registry's service discovery answers within the timeout."""
     answer: list[bool] = []
 
     def ask() -> None:
@@ -205,11 +205,11 @@ def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> boo
             with urllib.request.urlopen(url, timeout=timeout_seconds) as response:
                 answer.append("providers.v1" in json.load(response))
         except (OSError, ValueError) as error:
-            # Python without its certificates (common on macOS) says nothing about Terraform's.
+            # Missing certificates in Python (common on macOS) do not affect Terraform.
             reason = getattr(error, "reason", error)
             answer.append(isinstance(reason, ssl.SSLCertVerificationError))
 
-    # In a thread, because the timeout does not cover looking up the name.
+    # In a thread, because the timeout does not cover the name lookup.
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()
     thread.join(timeout_seconds)
@@ -217,14 +217,14 @@ def registry_reachable(timeout_seconds: float = REGISTRY_TIMEOUT_SECONDS) -> boo
 
 
 def cli_config(mirror: Path, providers: Sequence[str] = (PROVIDER,)) -> str:
-    """Return a Terraform CLI configuration that takes some providers from a mirror and from nowhere else.
+    """Return a Terraform CLI configuration that installs some providers only from a mirror.
 
     Raises:
-        ValueError: The path cannot be written down: the CLI configuration has no escape for ``${``.
+        ValueError: The path contains ``${``, which the CLI configuration cannot escape.
     """
     text = str(mirror)
     if "${" in text or not text.isprintable():
-        raise ValueError(f"Terraform's CLI configuration cannot hold the path {text!r}")
+        raise ValueError(f"Terraform's CLI configuration cannot contain the path {text!r}")
     quoted = text.replace("\\", "\\\\").replace('"', '\\"')
     listed = json.dumps(list(providers))
     return (
@@ -242,10 +242,10 @@ def cli_config(mirror: Path, providers: Sequence[str] = (PROVIDER,)) -> str:
 
 
 def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path | None = None) -> Providers:
-    """Find the AWS provider and write down what Terraform needs to be told, in ``.build/terraform`` of the project.
+    """Find the AWS provider, and write Terraform's configuration to ``.build/terraform`` of the project.
 
     Raises:
-        TerraformError: There is no Terraform, or no provider for it.
+        TerraformError: Terraform or its provider is missing.
     """
     environ = os.environ if environ is None else environ
     home = Path.home() if home is None else home
@@ -256,8 +256,8 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
     if named := environ.get(MIRROR_VARIABLE):
         source, mirror = Source.NAMED_MIRROR, look_in(Path(named).expanduser().absolute(), platform)
         missing = (
-            f"{MIRROR_VARIABLE}={named} holds no {PROVIDER} ({wanted}) for {platform}:"
-            " name the folder above registry.terraform.io"
+            f"{MIRROR_VARIABLE}={named} contains no {PROVIDER} ({wanted}) for {platform};"
+            " set it to the folder above registry.terraform.io"
         )
     elif registry_reachable():
         return Providers(Source.REGISTRY)
@@ -265,8 +265,8 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
         source, candidates = Source.MIRROR, mirror_candidates(environ, home)
         mirror = next((found for folder in candidates if (found := look_in(folder, platform))), None)
         missing = (
-            f"the AWS provider ({wanted}) was not found: {REGISTRY_HOST} cannot be reached and no provider"
-            f" mirror for {platform} is on this machine; set {MIRROR_VARIABLE} to a folder made by"
+            f"the AWS provider ({wanted}) was not found: {REGISTRY_HOST} is unreachable, and this machine has no"
+            f" provider mirror for {platform}; set {MIRROR_VARIABLE} to a folder created by"
             " `terraform providers mirror`"
         )
     if mirror is None:
@@ -275,7 +275,7 @@ def prepare(root: Path, environ: Mapping[str, str] | None = None, *, home: Path 
 
 
 def record_mirror(root: Path, providers: Providers) -> None:
-    """Remember the mirror for ``link_mirror``, or forget the last one when none is needed."""
+    """Store the mirror for ``link_mirror``, or delete the stored one if none is needed."""
     record = root / RECORD
     if providers.mirror is not None:
         link(record, providers.mirror.path)
@@ -289,13 +289,13 @@ def _write_config(root: Path, mirror: Mirror) -> Path:
     try:
         text = cli_config(mirror.path)
     except ValueError:
-        # A path that cannot be written down is reached through a link that can.
+        # A path that cannot be written is used through a link.
         record = root.absolute() / RECORD
         link(record, mirror.path)
         try:
             text = cli_config(record)
         except ValueError as error:
-            raise TerraformError(f"{error}: move the checkout or the mirror") from error
+            raise TerraformError(f"{error}; move the checkout or the mirror") from error
     # Another run may be reading the file.
     with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False, encoding="utf-8") as draft:
         draft.write(text)
@@ -308,16 +308,16 @@ def _dotted(version: Version) -> str:
 
 
 def main() -> int:
-    """Record for plain ``cdktf`` calls where the provider is (``make setup``)."""
+    """Record the source of the provider for plain ``cdktf`` calls (``make setup``)."""
     root = Path.cwd()
     try:
         providers = prepare(root)
         record_mirror(root, providers)
     except TerraformError as error:
-        # `make setup` goes on: everything that does not deploy works without Terraform.
+        # `make setup` continues: everything but deployments works without Terraform.
         print(f"note: {error}", file=sys.stderr)
         return 1
-    print(f"Terraform takes the AWS provider from {providers.where}")
+    print(f"Terraform gets the AWS provider from {providers.where}")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Read what cdktf and Terraform print: how far they are, and what went wrong."""
+"""Parse the output of cdktf and Terraform: progress and errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _MOST_LINES = 30
 
 
 def plain(line: str) -> str:
-    """Return a line without colours and line ends; what is left of a redrawn line is its last state."""
+    """Return a line without colours and line ends. Of a redrawn line, only the last state is kept."""
     return _ANSI.sub("", line).rstrip("\r\n").rpartition("\r")[2].rstrip()
 
 
 @dataclass
 class Progress:
-    """How far a deploy or destroy is; ``total`` is None before the plan is known, ``active`` oldest first."""
+    """Progress of a deploy or destroy. ``total`` is None before the plan is known, ``active`` is oldest first."""
 
     phase: str = "synthesizing the stack"
     total: int | None = None
@@ -35,7 +35,7 @@ class Progress:
     active: dict[str, None] = field(default_factory=dict)
 
     def feed(self, line: str) -> bool:
-        """Take one line (already ``plain``) into account; return whether anything changed."""
+        """Process one line (already ``plain``); return whether anything changed."""
         if "Initializing the backend" in line:
             self.phase = "initializing Terraform"
         elif "Initializing provider plugins" in line:
@@ -51,7 +51,7 @@ class Progress:
             self.active[match["address"]] = None
         elif match := _ENDED.search(line):
             self.active.pop(match["address"], None)
-            # Reading a data source is no part of the plan's count.
+            # The plan's count does not include data sources.
             self.done += match["what"] != "Read"
         else:
             return False
@@ -59,7 +59,7 @@ class Progress:
 
     @property
     def current(self) -> str:
-        """What is being worked on right now: the oldest resource, and how many more."""
+        """The current work: the oldest resource, and the number of others."""
         if not self.active:
             return "finishing" if self.total and self.done >= self.total else self.phase
         more = len(self.active) - 1
@@ -67,19 +67,19 @@ class Progress:
 
 
 def errors(lines: list[str]) -> list[str]:
-    """Return the lines that say why a run failed, of everything that was printed (``plain``).
+    """Return the lines of the whole output (``plain``) that say why a run failed.
 
-    What the app wrote when it could not be synthesized, without its traceback; else Terraform's error boxes;
-    else the last lines.
+    These are the errors of the app if it could not be synthesized, without its traceback; otherwise Terraform's error
+    boxes; otherwise the last lines.
     """
     texts = [_CDKTF_LEVEL.sub("", line) for line in lines]
     said = [text for text in texts if text.strip()][-_LAST_LINES:]
-    # cdktf repeats some of it.
+    # cdktf repeats some lines.
     return list(dict.fromkeys(_app_errors(texts) or _boxes(texts) or said))[:_MOST_LINES]
 
 
 def _app_errors(texts: list[str]) -> list[str]:
-    """Return what the app wrote to stderr; of a traceback only the exception."""
+    """Return what the app wrote to stderr. Of a traceback only the exception is kept."""
     if _APP_STDERR not in texts:
         return []
     start = texts.index(_APP_STDERR) + 1
@@ -96,7 +96,7 @@ def _boxes(texts: list[str]) -> list[str]:
     inside = False
     for text in texts:
         stripped = text.strip()
-        # "stack-name  ╷": the first line of a chunk carries the stack's name.
+        # "stack-name  ╷": the first line of a chunk starts with the stack's name.
         framed = re.search(rf"(?:^|\s\s)[{_BOX}](?: |$)", text)
         content = text[framed.end() :].rstrip() if framed else stripped
         if content.lstrip().startswith("Error: "):

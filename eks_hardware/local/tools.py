@@ -1,4 +1,4 @@
-"""The programs that the demo needs, each missing one with a line saying how to get it."""
+"""The programs for the demo. For each missing one, a line says how to get it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tools:
     node_major: int
 
 
-class ToolsMissing(Exception):  # noqa: N818  (it is a finding, several at once)
+class ToolsMissing(Exception):  # noqa: N818  (a list of findings)
     """One line per program that is missing."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -32,10 +32,10 @@ class ToolsMissing(Exception):  # noqa: N818  (it is a finding, several at once)
 
 
 def find_tools(root: Path) -> Tools:
-    """Find everything the demo runs; the project's own ``node_modules`` come first.
+    """Find all programs for the demo. The project's ``node_modules`` come first.
 
     Raises:
-        ToolsMissing: Something is missing or too old; every such thing is named.
+        ToolsMissing: Programs are missing or too old. It lists all of them.
     """
     missing: list[str] = []
     node = shutil.which("node")
@@ -58,7 +58,7 @@ def find_tools(root: Path) -> Tools:
 
 
 def major_version(node: str) -> int:
-    """Return Node's major version, 0 when it does not say."""
+    """Return Node's major version, or 0 if unknown."""
     try:
         run = subprocess.run([node, "--version"], capture_output=True, check=False, text=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
@@ -68,7 +68,7 @@ def major_version(node: str) -> int:
 
 
 def cdktf_environment(base: Mapping[str, str], *, node_major: int, log_dir: Path) -> dict[str, str]:
-    """Return an environment in which cdktf and Terraform work quietly and report to nobody.
+    """Return an environment in which cdktf and Terraform print little and send no reports.
 
     cdktf's own log file goes to ``log_dir`` instead of the project folder.
     """

@@ -1,7 +1,7 @@
-"""A project that has only strategy files: what ``eks-hardware init`` leaves around them.
+"""A project that contains only strategy files: the files that ``eks-hardware init`` writes around them.
 
-The files lie in ``files/``. A project is a folder with a ``cdktf.json`` that runs ``python -m eks_hardware``; its
-strategies are those in ``strategies/`` (:mod:`eks_hardware.loader.discovery`).
+The templates are in ``files/``. A project is a folder with a ``cdktf.json`` that runs ``python -m eks_hardware``; its
+strategies are in ``strategies/`` (:mod:`eks_hardware.loader.discovery`).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
 __all__ = ["FILES", "REQUIREMENT", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "write_project"]
 
 REQUIREMENT = f"eks-hardware~={__version__}"
-"""The releases that a project takes: this one and later ones that are compatible with it."""
+"""The releases that a project accepts: this one and later compatible ones."""
 
 _TEMPLATES = Path(__file__).with_name("files")
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
@@ -29,9 +29,9 @@ _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A file of a project, made from a template in ``files/``.
+    """A file of a project, from a template in ``files/``.
 
-    ``needed`` is what has to be in it where somebody else wrote it.
+    ``needed`` is what an existing file must contain.
     """
 
     path: str
@@ -48,17 +48,17 @@ FILES = (
     ProjectFile(".gitignore", "gitignore", "environments, output, state", "it needs cdktf.out and *.tfstate"),
     ProjectFile("README.md", "README.md", "the commands"),
 )
-"""In the order in which they are told."""
+"""In the order of the output."""
 
 
 def project_above(folder: Path) -> Path | None:
-    """The nearest folder with a ``cdktf.json``: this one, or one above it."""
+    """Return the nearest folder with a ``cdktf.json``: this one, or one above it."""
     folder = folder.absolute()
     return next((each for each in (folder, *folder.parents) if (each / PROJECT_FILE).is_file()), None)
 
 
 def runs_strategies(folder: Path) -> bool:
-    """Whether the app of a folder is ``python -m eks_hardware``, and not somebody's own."""
+    """Return whether the app of a folder is ``python -m eks_hardware``."""
     try:
         content = json.loads((folder / PROJECT_FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -67,15 +67,15 @@ def runs_strategies(folder: Path) -> bool:
 
 
 def strategy_path(folder: Path, name: str) -> Path:
-    """The file of a strategy in a project."""
+    """Return the file of a strategy in a project."""
     return folder / PROJECT_FOLDER / f"{name}.yaml"
 
 
 def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:
-    """Write the files of a project that are not there yet; each comes with whether it was written.
+    """Write missing files of a project, and yield each file with whether it was written.
 
     Raises:
-        WriteError: a file cannot be written; those before it are.
+        WriteError: a file cannot be written; earlier files are kept.
     """
     for each in FILES:
         target = folder / each.path

@@ -1,6 +1,6 @@
 """Manifests of workloads that fit the nodes of a strategy: jobs, deployments, PyTorchJobs and smoke tests.
 
-What a pod asks for follows from the group or pool that it is for, and from the catalogue; nothing talks to a cluster.
+The resources of a pod are derived from its group or pool and from the catalogue, without access to a cluster.
 """
 
 from eks_hardware.workloads.manifest import Manifest, manifest

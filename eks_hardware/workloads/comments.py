@@ -10,18 +10,18 @@ from eks_hardware.kubernetes.yaml_text import yaml_text
 
 Path = tuple[str | int, ...]
 Notes = dict[Path, str]
-"""A short sentence for each path; one for a path that does not exist is left out."""
+"""A short comment for each path. Comments for missing paths are omitted."""
 
 _WIDTH = 100
 
 
 def below(prefix: Path, notes: Mapping[Path, str]) -> Notes:
-    """Notes of a part, as notes of the whole."""
+    """Return notes of a part with paths of the whole object."""
     return {(*prefix, *path): text for path, text in notes.items()}
 
 
 def commented(value: Mapping[str, Any], notes: Mapping[Path, str], *, head: Sequence[str] = ()) -> str:
-    """One YAML document below some sentences."""
+    """Return one YAML document with comments at its top."""
     lines = [line for text in head for line in textwrap.wrap(text, _WIDTH)]
     return "".join(f"# {line}\n" for line in lines) + _text(value, notes, ())
 
@@ -43,7 +43,7 @@ def _field(key: str, value: Any, notes: Mapping[Path, str], at: Path) -> str:
     note = f"# {notes[at]}\n" if at in notes else ""
     if not isinstance(value, Mapping | list) or not value or not _has_notes_below(notes, at):
         return note + yaml_text({key: value})
-    # The key as the writer writes it, with its value below.
+    # The key as the YAML writer formats it, with its value below.
     name = yaml_text({key: None}).partition(":")[0]
     inside = _text(value, notes, at)
     return f"{note}{name}:\n{inside if isinstance(value, list) else textwrap.indent(inside, '  ')}"

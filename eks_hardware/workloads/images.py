@@ -1,4 +1,4 @@
-"""The container image of a manifest where the user names none: one that fits GPU, driver, SDK and architecture."""
+"""The default container image of a manifest: one that matches GPU, driver, SDK and architecture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eks_hardware.workloads.target import Target
 
 
 def framework_image(target: Target, kind: Kind, *, efa: bool) -> str:
-    """An image with PyTorch for the target's hardware; ``efa`` needs libfabric with its provider, and ``fi_info``.
+    """Return an image with PyTorch for the target's hardware. ``efa`` requires libfabric's provider and ``fi_info``.
 
     Raises:
         WorkloadError: WORKLOAD_IMAGE_UNKNOWN.
@@ -23,7 +23,7 @@ def _pytorch(target: Target, *, efa: bool) -> str:
     for row in facts.workload_images()["pytorch"]["images"]:
         if row["architecture"] != target.node.architecture or (efa and not row["efa"]):
             continue
-        # Those for CPUs have no EFA software; PyTorch with CUDA starts without a GPU.
+        # CPU images have no EFA software. PyTorch with CUDA starts without a GPU.
         if _runs(target, row["cuda"]) if gpu else efa or row["cuda"] is None:
             return row["image"]
     raise _unknown(
@@ -33,7 +33,7 @@ def _pytorch(target: Target, *, efa: bool) -> str:
 
 
 def _runs(target: Target, cuda: str | None) -> bool:
-    """Whether every GPU and the driver know a CUDA version, as far as it is known."""
+    """Return whether every GPU and the driver support a CUDA version, as far as known."""
     if cuda is None:
         return False
     floor, driver = software.driver_for_cuda(cuda), target.driver
@@ -74,5 +74,5 @@ def _unknown(target: Target, what: str) -> WorkloadError:
     return WorkloadError(
         "WORKLOAD_IMAGE_UNKNOWN",
         "--image",
-        f"no source names an image of {what} for {target.called}; give yours: --image REGISTRY/NAME:TAG",
+        f"no known image has {what} for {target.called}; set --image REGISTRY/NAME:TAG",
     )

@@ -20,11 +20,11 @@ from eks_hardware.workloads.target import Target, find_target
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What is printed."""
+    """The objects, comments and warnings to print."""
 
     parts: tuple[Part, ...]  # in the order in which they are applied
-    head: tuple[str, ...]  # sentences above the first object
-    warnings: tuple[str, ...]  # what is likely not meant
+    head: tuple[str, ...]  # comments above the first object
+    warnings: tuple[str, ...]  # probable mistakes
 
     @property
     def objects(self) -> tuple[Mapping[str, Any], ...]:
@@ -40,7 +40,7 @@ class Manifest:
 def manifest(
     strategy: Strategy, resolved: ResolvedStrategy, request: Request, catalogue: Catalogue | None = None
 ) -> Manifest:
-    """The manifest of a workload for a strategy that passed the rules.
+    """Return the manifest of a workload for a strategy that passed the rules.
 
     Raises:
         WorkloadError: with the code and the option at fault.
@@ -60,24 +60,24 @@ def _head(target: Target, found: Size, request: Request) -> Iterator[str]:
     what = f"{found.devices} {found.resource}" if found.resource else f"{found.requests['cpu']} CPUs"
     yield f"{request.kind} on {target.called} of {target.resolved.name}: {pods} with {what}."
     if request.kind == "pytorchjob":
-        yield f"Needs Kubeflow's Training Operator ({facts.workload_images()['training_operator']['version']})."
+        yield f"Requires Kubeflow's Training Operator ({facts.workload_images()['training_operator']['version']})."
     node = target.node
     if isinstance(node, ResolvedNodeGroup) and node.desired_size < request.nodes and not node.autoscaled:
         yield (
-            f"The group begins with {node.desired_size} nodes, and nothing raises it but you: set its scaling.desired "
-            f"to {request.nodes} and deploy, and back when you are done."
+            f"The group starts with {node.desired_size} nodes and has no autoscaler: set its scaling.desired to "
+            f"{request.nodes} and deploy, and set it back afterwards."
         )
 
 
 def _warnings(target: Target, found: Size, request: Request) -> Iterator[str]:
     if request.is_distributed and target.hardware is Hardware.NVIDIA_GPU and not found.efa:
-        yield "these pods have no EFA: NCCL goes over TCP between nodes, and GPUs wait for the network"
+        yield "these pods have no EFA: NCCL uses TCP between nodes, and GPUs wait for the network"
     image = request.image
     if image and (image.endswith(":latest") or ":" not in image.rpartition("/")[2]):
-        yield f"{image} may be another image tomorrow; name a tag, or a digest"
+        yield f"the content of {image} can change; use a version tag or a digest"
     if request.kind == "pytorchjob":
         operator = facts.workload_images()["training_operator"]
         yield (
-            "PyTorchJobs take Kubeflow's Training Operator, which no strategy installs; "
+            "PyTorchJobs require Kubeflow's Training Operator, which strategies do not install; for "
             f"{operator['version']}: {operator['install']}"
         )

@@ -1,4 +1,4 @@
-"""Jobs, deployments and PyTorchJobs around the pods."""
+"""Jobs, deployments and PyTorchJobs for the pods."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DEFAULT_PORT = 8000
 _KEPT_SECONDS = 86_400
 _SMOKE_SECONDS = 3_600
 
-# They only run: what a workload does is up to the user.
+# Placeholders that only run. The user replaces them.
 _SHOWS_ITSELF = ("torchrun", "-m", "torch.utils.collect_env")
 _LISTENS = ("python3", "-m", "http.server", str(_DEFAULT_PORT))
 
@@ -41,7 +41,7 @@ class Part:
 
 
 def parts(target: Target, size: Size, request: Request, placed: Placement) -> tuple[Part, ...]:
-    """The objects of a workload, in the order in which they are applied.
+    """Return the objects of a workload, in the order in which they are applied.
 
     Raises:
         WorkloadError: WORKLOAD_CHECK, WORKLOAD_IMAGE_UNKNOWN.
@@ -55,7 +55,7 @@ def parts(target: Target, size: Size, request: Request, placed: Placement) -> tu
 
 
 def name_of(target: Target, request: Request) -> str:
-    """The name of the objects: the user's, or that of the group and the kind."""
+    """Return the name of the objects: the user's, or one from the group and the kind."""
     if request.name:
         return request.name
     group = target.name if target.name[0].isalpha() else f"n-{target.name}"
@@ -82,7 +82,7 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
         subdomain=name if several else None,
         placed=placed,
     )
-    # The limit of the job counts the pods of every index.
+    # The job's limit counts the pods of all indices.
     limit = "backoffLimitPerIndex" if request.independent else "backoffLimit"
     job: dict[str, Any] = {limit: 0, "ttlSecondsAfterFinished": _KEPT_SECONDS}
     if smoke:
@@ -92,31 +92,31 @@ def _job(target: Target, size: Size, request: Request, placed: Placement) -> Par
     job["template"] = {"metadata": _pod_metadata(target, name), "spec": spec}
     found = {"apiVersion": "batch/v1", "kind": "Job", "metadata": _metadata(name, placed), "spec": job}
     notes: Notes = {
-        ("spec", "backoffLimit"): "a failed pod ends the job: nodes that wait cost as much as nodes that work",
-        ("spec", "activeDeadlineSeconds"): "counts from the start, nodes that are still being made among it",
-        ("spec", "backoffLimitPerIndex"): "a failed pod leaves the others alone",
-        ("spec", "completionMode"): "each pod has a number"
-        + (", and the first is the master" if several else ": JOB_COMPLETION_INDEX says which part is its own"),
+        ("spec", "backoffLimit"): "a failed pod ends the job: idle nodes cost as much as busy ones",
+        ("spec", "activeDeadlineSeconds"): "counts from the start, including the time to launch nodes",
+        ("spec", "backoffLimitPerIndex"): "a failed pod does not affect the others",
+        ("spec", "completionMode"): "each pod has an index"
+        + (", and the first is the master" if several else ": JOB_COMPLETION_INDEX selects its part of the work"),
         **_pod_level(target, size, placed),
     }
     at = ("spec", "template", "spec", "containers", 0)
     if not smoke:
-        notes |= _yours(request, at, "torchrun train.py; torchrun reads the variables that begin with PET_")
+        notes |= _yours(request, at, "torchrun train.py; torchrun reads the variables with the prefix PET_")
     return Part(found, notes)
 
 
 def _service(job: Mapping[str, Any]) -> Part:
-    """Names for the pods of an Indexed Job, also before they are ready: ``train-0.train``."""
+    """Return a headless service with names for an Indexed Job's pods, even before they are ready: ``train-0.train``."""
     metadata = {key: value for key, value in job["metadata"].items() if key in ("name", "namespace")}
     selector = {_JOB_LABEL: metadata["name"]}
     spec = {"clusterIP": "None", "publishNotReadyAddresses": True, "selector": selector}
     found = {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
-    note = f"names for the pods: {metadata['name']}-0.{metadata['name']} is the master"
+    note = f"DNS names for the pods: {metadata['name']}-0.{metadata['name']} is the master"
     return Part(found, {("spec", "clusterIP"): note})
 
 
 def _torchrun(master: str, nodes: int, ranks: int) -> list[dict[str, Any]]:
-    """The rendezvous, by the names that scripts know and by those that torchrun reads as its options.
+    """Return the rendezvous variables, by the names that scripts use and the names of torchrun's options.
 
     Source: https://github.com/pytorch/pytorch/blob/main/torch/distributed/argparse_util.py (PET_)
     """
@@ -158,9 +158,9 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
         },
     }
     notes: Notes = {
-        ("spec", "strategy"): "a new pod takes the place of an old one: there may be no hardware for one more",
+        ("spec", "strategy"): "old pods stop before new ones start: there may be no hardware for an additional pod",
         **_pod_level(target, size, placed),
-        **_yours(request, ("spec", "template", "spec", "containers", 0), "vllm serve MODEL; with --port for its probe"),
+        **_yours(request, ("spec", "template", "spec", "containers", 0), "vllm serve MODEL; set --port for its probe"),
     }
     return Part(found, notes)
 
@@ -169,7 +169,7 @@ def _deployment(target: Target, size: Size, request: Request, placed: Placement)
 
 
 def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement) -> Part:
-    """Workers that meet at the first of them: the operator sets torchrun's options in the environment.
+    """Return a PyTorchJob of workers with the first as rendezvous. The operator sets torchrun's environment.
 
     API: https://github.com/kubeflow/training-operator/tree/v1.9.0/pkg/apis/kubeflow.org/v1
     """
@@ -201,8 +201,8 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
     }
     at = ("spec", "pytorchReplicaSpecs", "Worker", "template", "spec")
     notes: Notes = {
-        ("spec", "elasticPolicy"): "the first worker is the rendezvous; without a master this is how it is said",
-        ("spec", "runPolicy"): "pods that still run when one has failed are ended",
+        ("spec", "elasticPolicy"): "makes the first worker the rendezvous, because the job has no master",
+        ("spec", "runPolicy"): "if a pod fails, the running pods are terminated",
         **below(at, pod_notes(target, size, placed=placed)),
         **_yours(request, (*at, "containers", 0), "torchrun train.py; the operator sets torchrun's options"),
     }
@@ -213,33 +213,35 @@ def _pytorch_job(target: Target, size: Size, request: Request, placed: Placement
 
 
 def _image(target: Target, size: Size, request: Request, checks: tuple[Check, ...] = ()) -> str:
-    """The user's image, or one with what the pods need: for EFA its software, unless no check looks at it."""
+    """Return the user's image, or one with the software that the pods need, such as for EFA."""
     if request.image:
         return request.image
     if checks == ("nvidia-smi",):
-        # The program comes from the node.
+        # The node provides nvidia-smi.
         return facts.workload_images()["nvidia_smi"]["image"]
     local = checks and "efa" not in checks and not request.is_distributed
     return framework_image(target, request.kind, efa=bool(size.efa) and not local)
 
 
 def _command(request: Request) -> tuple[str, ...]:
-    """The user's command; with the user's image its own."""
+    """Return the user's command. The user's image has its own command."""
     return request.command or (() if request.image else _SHOWS_ITSELF)
 
 
 def _yours(request: Request, container: Path, what: str) -> Notes:
-    """Notes on what is there because the user named nothing."""
+    """Return comments on placeholders that the user should replace."""
     if request.image:
         return {}
-    command: Notes = {} if request.command else {("command",): f"yours: --command, such as {what}"}
-    return below(container, {("image",): "yours: --image", **command})
+    command: Notes = {} if request.command else {("command",): f"placeholder: set --command, such as {what}"}
+    return below(container, {("image",): "placeholder: set --image", **command})
 
 
 def _pod_level(target: Target, size: Size, placed: Placement) -> Notes:
     notes = below(("spec", "template", "spec"), pod_notes(target, size, placed=placed))
     if target.is_pool:
-        notes[("spec", "template", "metadata", "annotations")] = "Karpenter leaves the node alone while the pod runs"
+        notes[("spec", "template", "metadata", "annotations")] = (
+            "Karpenter does not disrupt the node while the pod runs"
+        )
     return notes
 
 

@@ -1,4 +1,4 @@
-"""The pods of a workload: where they run, what they ask for, and as whom."""
+"""The pods of a workload: node selection, resources, and user."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from eks_hardware.workloads.target import Target
 _USER = 1000
 _SHARED_MEMORY = "shm"
 _PINS_MEMORY = "IPC_LOCK"
-# What Kueue compares a job's selector with: without these a job may get the flavor of other nodes.
+# Labels of Kueue's flavors. Without them in the selector, a job can get the flavor of other nodes.
 _FLAVOR_LABELS = ("hardware-type", "accelerator", "workload-type")
-# Python finds neither name nor home of a user without an entry in the image's /etc/passwd.
+# Python cannot look up name and home of a user without an entry in the image's /etc/passwd.
 _HOME = {"HOME": "/tmp", "USER": "worker"}
 
 
@@ -39,14 +39,14 @@ def pod_spec(
     subdomain: str | None = None,
     placed: Placement,
 ) -> dict[str, Any]:
-    """The spec of a pod.
+    """Return the spec of a pod.
 
     Args:
-        container: name of the one container.
-        restart_policy: None where the kind of workload has only one.
-        port: that it listens on.
-        subdomain: headless service that names the pods.
-        placed: namespace, whose team may limit containers, and queue, in which Kueue holds the pods back.
+        container: name of the only container.
+        restart_policy: None if the kind of workload allows only one.
+        port: port that it listens on.
+        subdomain: headless service of the pods.
+        placed: namespace, whose team may limit containers, and the Kueue queue.
     """
     main: dict[str, Any] = {"name": container, "image": image}
     if command:
@@ -57,7 +57,7 @@ def pod_spec(
     if port is not None:
         main["ports"] = [{"containerPort": port}]
         main["readinessProbe"] = {"tcpSocket": {"port": port}, "periodSeconds": 10}
-    # The API refuses a limit below the request, as a LimitRange may fill one in.
+    # The API refuses a limit below the request, and a LimitRange may set such a default.
     cpu = {"cpu": size.requests["cpu"]} if placed.limits_cpu else {}
     main["resources"] = {"requests": size.requests, "limits": {**cpu, **size.limits}}
     added = {"add": [_PINS_MEMORY]} if _pins_memory(target, size) else {}
@@ -83,49 +83,49 @@ def pod_spec(
 
 
 def pod_notes(target: Target, size: Size, *, placed: Placement) -> Notes:
-    """Why fields of the spec are what they are, by their paths in it."""
+    """Return the reasons for fields of the spec, by their paths."""
     resources: Path = ("containers", 0, "resources")
     limits: Path = (*resources, "limits")
-    part = "CPU and memory of a node" if size.whole else f"{size.devices} {size.resource} of a node, and its share"
+    part = "all CPU and memory of a node" if size.whole else f"{size.devices} {size.resource} of a node, and its share"
     smallest = ", the smallest" if len(target.kinds) > 1 else ""
     found: Notes = {
-        ("nodeSelector",): f"the nodes of {target.called}"
-        + ("; the others are those of its flavor in Kueue" if placed.queue else ""),
-        ("tolerations",): "every taint of these nodes",
-        resources: f"{part} ({size.kind.name}{smallest}), less what daemonsets take",
-        ("volumes",): "data loaders and collectives share memory; what is used counts as the pod's",
-        ("automountServiceAccountToken",): "nothing here talks to the API server",
-        ("securityContext",): "not root; for an image that needs it take out runAsNonRoot, runAsUser and runAsGroup",
+        ("nodeSelector",): f"nodes of {target.called}"
+        + ("; the other labels are those of its Kueue flavor" if placed.queue else ""),
+        ("tolerations",): "tolerates every taint of these nodes",
+        resources: f"{part} ({size.kind.name}{smallest}), less a part for daemonsets",
+        ("volumes",): "shared memory for data loaders and collectives; it counts as the pod's memory",
+        ("automountServiceAccountToken",): "the pods do not use the API server",
+        ("securityContext",): "not root; if the image needs root, remove runAsNonRoot, runAsUser and runAsGroup",
     }
     if target.runs_system:
-        found[resources] = f"half of a node ({size.kind.name}): CoreDNS and the controllers run here too"
+        found[resources] = f"half of a node ({size.kind.name}): CoreDNS and the controllers run here, too"
     if _needs_scheduler(target, size):
-        found[("schedulerName",)] = "hands out Neuron devices that are neighbours"
+        found[("schedulerName",)] = "assigns neighbouring Neuron devices"
     if target.node.ami_family == "bottlerocket" and target.hardware.is_neuron:
         found[("securityContext",)] = (
-            "not root; Bottlerocket gives the devices to this user (device-ownership-from-security-context)"
+            "not root; on Bottlerocket this user owns the devices (device-ownership-from-security-context)"
         )
     if _pins_memory(target, size):
         found[("securityContext",)] = (
-            f"root with {_PINS_MEMORY} and nothing else: EFA pins memory, and the capability is of use to root only"
+            f"root with only {_PINS_MEMORY}: EFA pins memory, and the capability works only for root"
         )
     if size.huge_pages_mib:
-        image = "Bottlerocket" if target.node.ami_family == "bottlerocket" else "EKS's image"
-        found[limits] = f"huge pages are for libfabric's buffers; {image} sets them aside"
+        image = "Bottlerocket" if target.node.ami_family == "bottlerocket" else "the EKS AMI"
+        found[limits] = f"huge pages for libfabric's buffers; {image} reserves them"
     if placed.limits_cpu:
         cpu: Path = (*limits, "cpu")
-        found[cpu] = "without it the namespace's default limit counts, which may be less than is asked for"
+        found[cpu] = "without it the namespace's default limit applies, which may be lower than the request"
     return found
 
 
 def _pins_memory(target: Target, size: Size) -> bool:
-    """Whether pods need a capability to pin memory for EFA.
+    """Return whether pods need a capability to pin memory for EFA.
 
-    A container inherits containerd's limit of locked memory, 8 MiB unless a node says otherwise, and a capability helps
-    only root: https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037. EKS's AL2023
-    images set no limit (nodeadm/internal/containerd/base-runtime-spec.json of
-    https://github.com/awslabs/amazon-eks-ami); Bottlerocket raises it where it finds EFA
-    (https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/CHANGELOG.md, 2.7.0).
+    A container inherits containerd's limit of locked memory: 8 MiB unless a node changes it. A capability helps only
+    root (https://github.com/NVIDIA/nvidia-container-toolkit/issues/2037). EKS's AL2023 AMIs set no limit
+    (nodeadm/internal/containerd/base-runtime-spec.json in https://github.com/awslabs/amazon-eks-ami). Bottlerocket
+    raises it on nodes with EFA (2.7.0 in
+    https://github.com/bottlerocket-os/bottlerocket-core-kit/blob/develop/CHANGELOG.md).
     """
     return bool(size.efa) and target.node.ami_family == "al2023"
 
@@ -137,7 +137,7 @@ def _user(target: Target, size: Size) -> dict[str, Any]:
 
 
 def env_list(values: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The environment of a container."""
+    """Return the environment of a container."""
     return [{"name": name, "value": value} for name, value in values.items()]
 
 
@@ -152,7 +152,7 @@ def _environment(target: Target, size: Size) -> dict[str, str]:
 
 
 def _needs_scheduler(target: Target, size: Size) -> bool:
-    """Whether the devices have to be neighbours, which EKS's own scheduler does not ensure."""
+    """Return whether the devices must be neighbours, which EKS's default scheduler does not guarantee."""
     runs = NEURON in target.resolved.kubernetes.charts and has_several_devices(nodes_with(target.resolved, is_neuron))
     return target.hardware.is_neuron and size.devices > 1 and runs
 

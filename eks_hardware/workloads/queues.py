@@ -1,4 +1,4 @@
-"""The namespace of a workload, with what its team may ask for, and the queue of Kueue that it waits in."""
+"""The namespace of a workload, with its team's quota, and its Kueue queue."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ QUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a workload is put."""
+    """The namespace, team and queue of a workload."""
 
-    namespace: str | None  # None for that of the context, about which nothing is known
+    namespace: str | None  # None for the namespace of the current context, which is unknown
     queue: str | None
-    team: ResolvedTeam | None  # whose namespace it is
+    team: ResolvedTeam | None  # owner of the namespace
 
     @property
     def limits_cpu(self) -> bool:
-        """Whether the namespace gives containers without a limit of CPU one."""
+        """Whether the namespace sets a default CPU limit for containers."""
         return self.team is not None and "cpu" in self.team.default_limits
 
 
 def placement(target: Target, size: Size, request: Request) -> Placement:
-    """Where a workload is put.
+    """Return the namespace, team and queue of a workload.
 
     Raises:
         WorkloadError: WORKLOAD_QUEUE, WORKLOAD_NAMESPACE, WORKLOAD_QUOTA.
@@ -44,7 +44,7 @@ def placement(target: Target, size: Size, request: Request) -> Placement:
 
 
 def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
-    """Refuse more than the team's ResourceQuota allows, other pods of the team aside."""
+    """Refuse more than the team's ResourceQuota allows, without its other pods."""
     limits = {name: value for name, value in size.limits.items() if "/" in name}
     one = {"pods": 1, **{f"requests.{name}": value for name, value in {**size.requests, **limits}.items()}}
     over = [
@@ -54,33 +54,33 @@ def _check_quota(team: ResolvedTeam, size: Size, request: Request) -> None:
         return
     alone = any(amount(one[name]) > amount(team.quota[name]) for name in over)
     times = f"{request.nodes} x " if request.nodes > 1 else ""
-    # A strategy's quota names resources without the prefix.
+    # A strategy's quota omits the prefix of resources.
     asked = ", ".join(f"{times}{one[name]} {name.removeprefix('requests.')} of {team.quota[name]}" for name in over)
     fewer = "fewer --nodes" if not alone else "fewer --accelerators" if size.devices > 1 else None
     raise WorkloadError(
         "WORKLOAD_QUOTA",
         "--namespace" if alone else "--nodes",
-        f"it asks for more than the quota of team {team.name} has: {asked}; "
-        f"{f'ask for {fewer}, or ' if fewer else ''}raise kubernetes.teams[{team.name}].quota",
+        f"the workload exceeds the quota of team {team.name}: {asked}; "
+        f"{f'use {fewer}, or ' if fewer else ''}raise kubernetes.teams[{team.name}].quota",
     )
 
 
 def _namespace_of_queue(target: Target, request: Request) -> str:
-    """The namespace of the queue that is asked for, which has to be that of the hardware."""
+    """Return the namespace of the requested queue, which must be that of the hardware."""
     resolved = target.resolved
     if CHART not in resolved.kubernetes.charts:
-        _refuse(f"{resolved.name} has no queues; set kubernetes: {{kueue: true}}, or leave the option out")
+        _refuse(f"{resolved.name} has no queues; set kubernetes: {{kueue: true}}, or omit the option")
     if target.node.workload == "system":
-        _refuse(f"{target.called} is for the system, and has no queue; leave the option out")
+        _refuse(f"{target.called} is for system pods and has no queue; omit the option")
     known = {each.hardware.value for each in flavors(resolved)}
     wanted = target.hardware.value
     if request.queue != wanted or wanted not in known:
-        _refuse(f"{shown(str(request.queue))} is not the queue of {target.called}; its hardware's is {wanted}")
+        _refuse(f"{shown(str(request.queue))} is not the queue of {target.called}; use {wanted}")
     return _namespace(target, request)
 
 
 def _namespace(target: Target, request: Request) -> str:
-    """The namespace of a queue: a team's, or ``default`` where there are no teams."""
+    """Return the namespace of a queue: a team's, or ``default`` without teams."""
     allowed = [team.name for team in target.resolved.kubernetes.teams] or ["default"]
     if request.namespace is None and len(allowed) == 1:
         return allowed[0]

@@ -1,4 +1,4 @@
-"""What is asked for: the kind of workload, where it runs, and how large it is."""
+"""The requested workload: its kind, where it runs, and its size."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Check = Literal["nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective"]
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 CHECKS: tuple[Check, ...] = get_args(Check)
-"""Smoke tests, in the order in which they run: an earlier one has seen what a later one needs."""
+"""Smoke tests in the order in which they run: later ones assume that earlier ones passed."""
 
-# Services and PyTorchJobs begin with a letter, and a pod's name adds `-worker-` and a number to it:
+# Names of Services and PyTorchJobs start with a letter, and a pod's name adds `-worker-` and a number:
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#rfc-1035-label-names
 NAME_LENGTH = 48
 _NAME = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
@@ -25,13 +25,13 @@ _IMAGE = re.compile(
     r"(@sha256:[0-9a-f]{64})?"
 )
 _IMAGE_LENGTH = 512
-# Line breaks and tabs are part of scripts; a text of a manifest has no other control characters.
+# Scripts contain line breaks and tabs. Other control characters are not allowed in a manifest.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
 _MOST = 100_000
 
 
 class WorkloadError(ValueError):
-    """A workload that cannot be, with a code, the option at fault, and what to do.
+    """An impossible workload, with a code, the option at fault, and a fix.
 
     Attributes:
         code: stable, upper-case identifier.
@@ -47,7 +47,7 @@ class WorkloadError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A workload as the command line asks for it; None leaves a choice to the hardware."""
+    """A workload from the command line. None lets the hardware decide."""
 
     kind: Kind
     group: str  # name of a node group or a node pool
@@ -55,35 +55,41 @@ class Request:
     accelerators: int | None = None  # GPUs, Neuron devices, shares or slices of each pod
     image: str | None = None
     command: tuple[str, ...] = ()  # words of the container's command; empty for the image's own
-    port: int | None = None  # that a deployment's containers listen on
+    port: int | None = None  # port that a deployment's containers listen on
     name: str | None = None
     namespace: str | None = None
-    queue: str | None = None  # local queue of Kueue
-    checks: tuple[Check, ...] = ()  # smoke tests; empty for every one that fits
-    independent: bool = False  # whether the pods of a job do not talk to each other
+    queue: str | None = None  # Kueue LocalQueue
+    checks: tuple[Check, ...] = ()  # smoke tests; empty for all that apply
+    independent: bool = False  # whether the pods of a job do not communicate
 
     @property
     def is_distributed(self) -> bool:
-        """Whether several pods work on one thing together, and talk to each other."""
+        """Whether several pods work on one job and communicate."""
         return self.nodes > 1 and self.kind != "deployment" and not self.independent
 
     def check(self) -> None:
-        """Refuse texts and numbers that no manifest takes.
+        """Refuse texts and numbers that are not valid in a manifest.
 
         Raises:
             WorkloadError: WORKLOAD_NAME, WORKLOAD_IMAGE, WORKLOAD_COMMAND, WORKLOAD_NUMBER, WORKLOAD_OPTION.
         """
         if self.name is not None and not (_NAME.fullmatch(self.name) and len(self.name) <= NAME_LENGTH):
-            _refuse("--name", self.name, f"at most {NAME_LENGTH} lower-case letters, digits, hyphens, a letter first")
+            _refuse(
+                "--name",
+                self.name,
+                f"at most {NAME_LENGTH} lower-case letters, digits and hyphens, starting with a letter",
+            )
         for option, given in (("--namespace", self.namespace), ("--queue", self.queue)):
             if given is not None and not (_LABEL.fullmatch(given) and len(given) <= _LABEL_LENGTH):
                 _refuse(option, given, f"at most {_LABEL_LENGTH} lower-case letters, digits and hyphens")
         if self.image is not None and not (_IMAGE.fullmatch(self.image) and len(self.image) <= _IMAGE_LENGTH):
-            message = f"{shown(self.image)} is no image; write REGISTRY/NAME:TAG, such as registry.example/train:1.0"
+            message = (
+                f"{shown(self.image)} is not an image name; use REGISTRY/NAME:TAG, such as registry.example/train:1.0"
+            )
             raise WorkloadError("WORKLOAD_IMAGE", "--image", message)
         for word in self.command:
             if _CONTROL.search(word):
-                message = f"{shown(word)} has a control character; write it without"
+                message = f"{shown(word)} contains a control character; remove it"
                 raise WorkloadError("WORKLOAD_COMMAND", "--command", message)
         for option, number, most in (
             ("--nodes", self.nodes, _MOST),
@@ -91,7 +97,7 @@ class Request:
             ("--port", self.port, 65535),
         ):
             if number is not None and not 1 <= number <= most:
-                raise WorkloadError("WORKLOAD_NUMBER", option, f"{number} is not from 1 to {most}")
+                raise WorkloadError("WORKLOAD_NUMBER", option, f"must be from 1 to {most}, got {number}")
         self._check_options()
 
     def _check_options(self) -> None:
@@ -99,19 +105,19 @@ class Request:
         if self.checks and not smoke:
             raise WorkloadError("WORKLOAD_OPTION", "--check", f"a {self.kind} has no checks; use --kind smoke-test")
         if self.command and smoke:
-            raise WorkloadError("WORKLOAD_OPTION", "--command", "a smoke test brings its own; use --kind job")
+            raise WorkloadError("WORKLOAD_OPTION", "--command", "a smoke test has its own command; use --kind job")
         if self.independent and self.kind != "job":
-            fix = "replicas are so anyway; leave the option out" if self.kind == "deployment" else "use --kind job"
+            fix = "replicas are always independent; omit the option" if self.kind == "deployment" else "use --kind job"
             raise WorkloadError("WORKLOAD_OPTION", "--independent", f"only a job has independent pods; {fix}")
         if self.port is not None and self.kind != "deployment":
-            raise WorkloadError("WORKLOAD_OPTION", "--port", f"a {self.kind} serves nothing; use --kind deployment")
+            raise WorkloadError("WORKLOAD_OPTION", "--port", f"a {self.kind} has no port; use --kind deployment")
 
 
 def shown(text: str) -> str:
-    """Text of the user's in a message: short, and without anything that a terminal would take for a command."""
+    """Return the user's text for a message: shortened, and with control characters escaped."""
     short = text if len(text) <= 60 else f"{text[:57]}..."
     return ascii(short)
 
 
 def _refuse(option: str, given: str, allowed: str) -> None:
-    raise WorkloadError("WORKLOAD_NAME", option, f"{shown(given)} is not a name; allowed are {allowed}")
+    raise WorkloadError("WORKLOAD_NAME", option, f"{shown(given)} is not a valid name; use {allowed}")

@@ -1,6 +1,6 @@
-"""How much of a node a pod asks for: devices, and the share of EFA, huge pages, CPU and memory that goes with them.
+"""The size of a pod: devices, and their share of EFA, huge pages, CPU and memory of a node.
 
-CPU and memory are those that pods can have of the smallest node that the pod may come to (``kubernetes/allocatable``),
+CPU and memory are those available to pods on the smallest node that the pod can run on (``kubernetes/allocatable``),
 less a part for daemonsets.
 """
 
@@ -20,31 +20,31 @@ from eks_hardware.units import MIB, amount, mebibytes
 from eks_hardware.workloads.request import Request, WorkloadError
 from eks_hardware.workloads.target import Target
 
-# Ours: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node ask for together.
+# Our choice: more than CNI, kube-proxy, device plugins, storage drivers and exporters of a node request together.
 _FOR_DAEMONSETS = Fraction(5, 100)
 _DAEMONSETS_CPU = Fraction(4, 10)
 _DAEMONSETS_MEMORY = Fraction(1024 * MIB)
-# CoreDNS, Karpenter and every controller run there too.
+# CoreDNS, Karpenter and every controller run there, too.
 _OF_SYSTEM = Fraction(1, 2)
-# Ours: data loaders and NCCL share memory through it. It is a limit, and what is used of it counts as the pod's memory.
+# Our choice: data loaders and NCCL share memory through it. It is a limit, and usage counts as the pod's memory.
 _SHARED_MEMORY = Fraction(1, 4)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Size:
-    """What one pod of a workload asks for."""
+    """The resources of one pod."""
 
     resource: str | None  # extended resource of its accelerators; None on CPU nodes
-    devices: int  # how many of it; 0 on CPU nodes
-    whole: bool  # whether the pod has its node for itself
+    devices: int  # their number; 0 on CPU nodes
+    whole: bool  # whether the pod uses a whole node
     ranks: int  # processes of a distributed job in the pod: GPUs, NeuronCores, or 1
     efa: int  # interfaces
     huge_pages_mib: int
     cpu_millicores: int
     memory_mib: int
     shared_memory_mib: int
-    kind: InstanceType  # the smallest that the pod may come to
-    most: int  # pods that the group or pool has room for at its largest
+    kind: InstanceType  # the smallest type that the pod can run on
+    most: int  # pods that fit on the group or pool at its maximum
 
     @property
     def requests(self) -> dict[str, str]:
@@ -54,7 +54,7 @@ class Size:
 
     @property
     def limits(self) -> dict[str, str | int]:
-        """Memory, and everything that is handed out whole."""
+        """Memory, and all resources that are assigned whole."""
         found: dict[str, str | int] = {"memory": mebibytes(self.memory_mib)}
         if self.resource:
             found[self.resource] = self.devices
@@ -66,7 +66,7 @@ class Size:
 
 
 def size(target: Target, request: Request) -> Size:
-    """The size of a pod.
+    """Return the size of a pod.
 
     Raises:
         WorkloadError: WORKLOAD_ACCELERATORS, WORKLOAD_NODES.
@@ -77,7 +77,7 @@ def size(target: Target, request: Request) -> Size:
     devices = _wanted(target, request, counts, resource)
     fitting = [kind for kind in target.kinds if counts[kind] >= devices]
     if resource and target.is_pool:
-        # Karpenter makes a larger node where a pod needs one: the pod gets the size of the smallest.
+        # Karpenter launches a larger node if a pod needs one, so the pod is sized for the smallest.
         least = min(counts[kind] for kind in fitting)
         fitting = [kind for kind in fitting if counts[kind] == least]
     shares = {kind: Fraction(devices, counts[kind]) if resource else Fraction(1) for kind in fitting}
@@ -86,7 +86,7 @@ def size(target: Target, request: Request) -> Size:
     cpu = min(_left(target, room[kind]["cpu"], _DAEMONSETS_CPU) * shares[kind] for kind in fitting)
     memory = min(_left(target, room[kind]["memory"], _DAEMONSETS_MEMORY) * shares[kind] for kind in fitting)
     smallest = min(fitting, key=lambda kind: (kind.vcpus, kind.memory_gib, kind.name))
-    # Pods that do not talk to each other need no EFA, nor what comes with it: huge pages, and root to pin memory.
+    # Independent pods need no EFA, and neither huge pages nor root to pin memory.
     efa = 0 if request.independent else min(math.floor(target.node.efa_count * share) for share in shares.values())
     memory_mib = _rounded(math.floor(memory / MIB), 1024, 8)
     found = Size(
@@ -107,7 +107,7 @@ def size(target: Target, request: Request) -> Size:
 
 
 def _rounded(value: int, unit: int, from_units: int) -> int:
-    """Down to whole units, where there are enough of them for that to cost little."""
+    """Round down to whole units if there are enough of them for a small loss."""
     return value // unit * unit if value >= from_units * unit else value // 10 * 10
 
 
@@ -120,32 +120,32 @@ def _wanted(target: Target, request: Request, counts: dict[InstanceType, int], r
     asked, shares = request.accelerators, target.node.gpu_shares
     if resource is None:
         if asked is not None:
-            _refuse(f"{target.called} has no accelerators; leave the option out")
+            _refuse(f"{target.called} has no accelerators; omit the option")
         return 0
     least, most = min(counts.values()), max(counts.values())
     if asked is None:
         return 1 if shares or request.kind == "deployment" else least
     if shares and not shares.mig_profile and asked > 1:
         _refuse(
-            f"{asked} shares may be of one GPU and bring no more than one does, so that the device plugin refuses the "
-            "pod; ask for 1, or choose a group without gpu_sharing"
+            f"{asked} shares can be on one GPU and provide no more than one share, so the device plugin refuses the "
+            "pod; use 1, or choose a group without gpu_sharing"
         )
     limit = most if target.is_pool else least
     if asked > limit:
         largest = (max if target.is_pool else min)(counts, key=counts.__getitem__)
-        _refuse(f"a pod runs on one node, and {largest.name} has {limit} {resource}; ask for at most {limit}")
+        _refuse(f"a pod runs on one node, and {largest.name} has {limit} {resource}; use at most {limit}")
     _check_allocation(asked, counts)
     return asked
 
 
 def _check_allocation(asked: int, counts: dict[InstanceType, int]) -> None:
-    """Devices of some chips are handed out with their neighbours, which not every number of them has."""
+    """Refuse numbers of devices that cannot be neighbours: some chips are assigned with their neighbours."""
     sizes_of = facts.workload_images()["neuron_allocations"]["sizes"]
     for kind in counts:
         chip = kind.accelerator.name if kind.accelerator else ""
         if chip in sizes_of and asked not in sizes_of[chip]:
             allowed = ", ".join(str(size) for size in sizes_of[chip] if size <= counts[kind])
-            _refuse(f"{asked} devices of {chip} are not neighbours; ask for one of {allowed}")
+            _refuse(f"{asked} {chip} devices cannot be neighbours; use one of {allowed}")
 
 
 def _refuse(message: str) -> None:
@@ -159,15 +159,15 @@ def _ranks(kind: InstanceType, devices: int, count: int, resource: str | None) -
 
 
 def _left(target: Target, whole: Fraction, least: Fraction) -> Fraction:
-    """What daemonsets, which take at least so much, leave for the pods of a workload."""
+    """Return what daemonsets, which need at least ``least``, leave for the pods of a workload."""
     if target.runs_system:
         return whole * _OF_SYSTEM
-    # A fixed part would be most of a small node.
+    # A fixed part would be too much of a small node.
     return whole - min(max(whole * _FOR_DAEMONSETS, least), whole / 2)
 
 
 def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
-    """MiB of huge pages: the pod's share of what the node is known to set aside, and no more than AWS asks for."""
+    """Return MiB of huge pages: the pod's share of the node's reserved ones, up to AWS's recommendation."""
     promised = efa_huge_pages(target.node, kind).promised_mib
     page = facts.eks()["efa_huge_pages"]["page_mib"]
     wanted: int = min(facts.workload_images()["efa_pod"]["huge_pages_mib"], math.floor(promised * share))
@@ -175,7 +175,7 @@ def _huge_pages(target: Target, kind: InstanceType, share: Fraction) -> int:
 
 
 def _most(target: Target, devices: int, counts: dict[InstanceType, int], resource: str | None) -> int:
-    """Pods at the same time: of a group at its largest, of a pool within its limits."""
+    """Return the maximum number of pods at the same time: of a group at its maximum, of a pool within its limits."""
     node = target.node
     found = []
     for kind, count in counts.items():
@@ -195,7 +195,7 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
     if request.nodes > found.most:
         pods = "pods of this size" if not found.whole else "nodes"
         field = "its limits" if target.is_pool else "scaling.max"
-        message = f"{target.called} has room for {found.most} {pods} at most; ask for fewer, or raise {field}"
+        message = f"{target.called} has room for at most {found.most} {pods}; use fewer, or raise {field}"
         raise WorkloadError("WORKLOAD_NODES", "--nodes", message)
     if not request.is_distributed:
         return
@@ -203,12 +203,12 @@ def _check_nodes(target: Target, request: Request, found: Size) -> None:
         raise WorkloadError(
             "WORKLOAD_NODES",
             "--nodes",
-            f"NCCL runs on whole GPUs, and {target.called} hands out {target.node.gpu_shares.resource}; "
-            "use --nodes 1, or a group without gpu_sharing, or --independent for a job whose pods do not talk",
+            f"NCCL runs on whole GPUs, but {target.called} provides {target.node.gpu_shares.resource}; "
+            "use --nodes 1, a group without gpu_sharing, or --independent for pods that do not communicate",
         )
     if target.hardware.is_neuron and not found.efa:
-        fix = "ask for whole nodes" if target.node.efa_count else "choose trn1.32xlarge or trn2 with efa: true"
+        fix = "use whole nodes" if target.node.efa_count else "choose trn1.32xlarge or trn2 with efa: true"
         if request.kind == "job":
-            fix += ", or --independent for pods that do not talk to each other"
-        message = f"Neuron's collectives take EFA between nodes, and these pods have none; {fix}"
+            fix += ", or --independent for pods that do not communicate"
+        message = f"Neuron's collectives need EFA between nodes, but these pods have none; {fix}"
         raise WorkloadError("WORKLOAD_EFA", "--nodes", message)

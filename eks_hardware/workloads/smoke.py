@@ -1,7 +1,7 @@
-"""Smoke tests: what each looks at, where it applies, and the script that fails where something is missing.
+"""Smoke tests: what each one checks, where it applies, and its script.
 
-One pod a node runs every check in turn, so that a node is paid for once. What is expected is in the environment, not in
-the script, which can be read, and run by hand.
+One pod per node runs all checks in turn, so each node is used only once. Expected values are in the environment, not in
+the script, so the script can be read and run manually.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from eks_hardware.workloads.sizing import Size
 from eks_hardware.workloads.target import Target
 
 _SCRIPTS = files("eks_hardware.workloads").joinpath("scripts")
-# Programs that a line of a script, such as @all_reduce.py.in@, is replaced by.
+# Programs that replace a line of a script, such as @all_reduce.py.in@.
 _PROGRAMS = ("all_reduce.py.in", "neuron_all_reduce.py.in")
 
 # As `nvidia-smi -L` lists them.
@@ -23,7 +23,7 @@ _MIG_LINES = "^ +MIG "
 
 
 def chosen(target: Target, size: Size, request: Request) -> tuple[Check, ...]:
-    """The checks of a smoke test, in order: those that are asked for, or every one that fits.
+    """Return the checks of a smoke test, in order: the requested ones, or all that apply.
 
     Raises:
         WorkloadError: WORKLOAD_CHECK.
@@ -31,7 +31,7 @@ def chosen(target: Target, size: Size, request: Request) -> tuple[Check, ...]:
     reasons = {check: _why_not(check, target, size, request.nodes) for check in CHECKS}
     for check in request.checks:
         if reason := reasons[check]:
-            raise WorkloadError("WORKLOAD_CHECK", "--check", f"{check} does not fit {target.called}: {reason}")
+            raise WorkloadError("WORKLOAD_CHECK", "--check", f"{check} does not apply to {target.called}: {reason}")
     wanted = request.checks or CHECKS
     found: list[Check] = [check for check in CHECKS if check in wanted and not reasons[check]]
     if not found:
@@ -42,7 +42,7 @@ def chosen(target: Target, size: Size, request: Request) -> tuple[Check, ...]:
 
 
 def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None:
-    """Why a check cannot be; None where it can."""
+    """Return why a check cannot run; None if it can."""
     nvidia, neuron = target.hardware is Hardware.NVIDIA_GPU, target.hardware.is_neuron
     if check in ("nvidia-smi", "nccl") and not nvidia:
         return "it has no NVIDIA GPUs"
@@ -51,21 +51,21 @@ def _why_not(check: Check, target: Target, size: Size, nodes: int) -> str | None
     if check == "efa" and not target.node.efa_count:
         return "it has no EFA; set efa: true"
     if check == "efa" and not size.efa:
-        return "a pod with so few accelerators gets no EFA interface; leave --accelerators out"
+        return "a pod with so few accelerators gets no EFA interface; omit --accelerators"
     if check == "nccl" and target.node.gpu_shares:
         return "NCCL does not run on shares and slices of GPUs"
     if check in ("nccl", "neuron-collective") and size.ranks * nodes < 2:
-        return "an all-reduce takes at least two; add --nodes 2"
+        return "an all-reduce needs at least two; add --nodes 2"
     if check == "neuron-collective" and any(
         kind.accelerator and kind.accelerator.name == "Inferentia" for kind in target.kinds
     ):
-        return "nccom-test does not know Inferentia of the first generation"
+        return "nccom-test does not support first-generation Inferentia"
     return None
 
 
 def script(checks: tuple[Check, ...], *, nodes: int) -> str:
-    """The bash script of some checks."""
-    # nccom-test reaches other nodes only over ssh.
+    """Return the bash script of some checks."""
+    # nccom-test reaches other nodes only by ssh.
     own = {"neuron-collective": "neuron-collective-node" if nodes == 1 else "neuron-collective-nodes"}
     text = "\n".join(_read(f"{own.get(part, part)}.sh") for part in ("start", *checks))
     for program in _PROGRAMS:
@@ -76,7 +76,7 @@ def script(checks: tuple[Check, ...], *, nodes: int) -> str:
 
 
 def environment(target: Target, size: Size, checks: tuple[Check, ...], *, nodes: int) -> dict[str, str]:
-    """What the script expects to find, by the names that it has there."""
+    """Return the values that the script expects, by their variables."""
     found: dict[str, str] = {}
     shares = target.node.gpu_shares
     if "nvidia-smi" in checks:

@@ -1,4 +1,4 @@
-"""The node group or pool that a workload is for."""
+"""The node group or pool of a workload."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _POOL_LABEL = "karpenter.sh/nodepool"
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The nodes that a workload is for."""
+    """The nodes of a workload."""
 
     resolved: ResolvedStrategy
     node: Node
-    template: NodeTemplate  # the group or pool as the strategy's file says it
+    template: NodeTemplate  # the group or pool in the strategy's file
     kinds: tuple[InstanceType, ...]
 
     @property
@@ -43,7 +43,7 @@ class Target:
 
     @property
     def called(self) -> str:
-        """What messages call it: ``node group gpu-training``."""
+        """Its name in messages: ``node group gpu-training``."""
         return f"{'node pool' if self.is_pool else 'node group'} {self.name}"
 
     @property
@@ -53,7 +53,7 @@ class Target:
 
     @property
     def runs_system(self) -> bool:
-        """Whether the cluster's own pods run on its nodes: a system group's, or without one those without a taint."""
+        """Whether the cluster's system pods run on its nodes: a system group, or without one, groups without taints."""
         groups = self.resolved.node_groups
         if any(group.workload == "system" for group in groups):
             return self.node.workload == "system"
@@ -61,7 +61,7 @@ class Target:
 
     @property
     def driver(self) -> str | None:
-        """The version of the accelerator's driver in its image."""
+        """The version of the accelerator's driver in its AMI."""
         if self.node.image_id or not (self.hardware is Hardware.NVIDIA_GPU or self.hardware.is_neuron):
             return None
         found = software.image_driver(
@@ -71,7 +71,7 @@ class Target:
 
     @property
     def _release(self) -> str | None:
-        """The release of its image as images are called (``v20260714``, ``v1.61.0``); None for the newest."""
+        """The release of its AMI in the notation of AMI releases (``v20260714``, ``v1.61.0``); None for the newest."""
         node = self.node
         if isinstance(node, ResolvedNodeGroup):
             # 1.35.6-20260714, and on Bottlerocket 1.61.0-86a3fbfd.
@@ -83,7 +83,7 @@ class Target:
 
 
 def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catalogue: Catalogue) -> Target:
-    """The group or pool with a name.
+    """Return the group or pool with a name.
 
     Raises:
         WorkloadError: WORKLOAD_GROUP_UNKNOWN, WORKLOAD_HARDWARE.
@@ -104,7 +104,7 @@ def find_target(strategy: Strategy, resolved: ResolvedStrategy, name: str, catal
         raise WorkloadError(
             "WORKLOAD_HARDWARE",
             "--group",
-            f"{target.called} has {', '.join(devices)}, for which no device plugin is installed: pods cannot ask for "
+            f"{target.called} has {', '.join(devices)}, for which no device plugin is installed: pods cannot request "
             "them; choose a group with NVIDIA GPUs, Trainium, Inferentia or CPUs",
         )
     return target

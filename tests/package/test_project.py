@@ -167,10 +167,10 @@ def test_the_comment_on_a_pull_request(installed: Installed, project: Path, tmp_
         assert done.returncode == 0, (name, done.stdout, done.stderr)
     comment = (project / "changes.md").read_text(encoding="utf-8")
     headings = [line for line in comment.splitlines() if line.startswith("### ")]
-    assert headings[0].startswith("### `demo`: 2 resources updated; at the most $")
+    assert headings[0].startswith("### `demo`: 2 resources updated; $")
     assert headings[1:] == [
         "### `strategies/new one.yaml` is new",
-        "### `strategies/gone.yaml` is removed: what it deployed stays until `cdktf destroy`",
+        "### `strategies/gone.yaml` is removed: its resources stay until `cdktf destroy`",
     ]
     assert "scaling.max 4 -> 9" in comment
     assert (outside / "summary.md").read_text(encoding="utf-8") == comment

@@ -72,7 +72,7 @@ def test_a_full_disk_is_said_in_a_line(command: str) -> None:
         done = process(MAIN, command, STRATEGY, stdout=full)
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
-    assert "error: the output cannot be written: no space left on device" in done.stderr
+    assert "error: cannot write the output: no space left on device" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [("rules",), ("explain", "mixed-hardware", "--group", "system"), ("--help",)])

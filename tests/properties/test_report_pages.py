@@ -38,7 +38,7 @@ def test_the_drawing_names_every_group_and_pool(file: Path) -> None:
 @every_strategy
 def test_costs_are_the_engine_s(file: Path) -> None:
     cost = report(file).cost
-    rows = rows_of(read_page(file), "Cost by the hour")
+    rows = rows_of(read_page(file), "Cost per hour")
     assert len(rows) == len(cost.lines) + 2
     for line, (item, each, *levels) in zip(cost.lines, rows, strict=False):
         assert item.startswith(f"{line.name} {line.path}")
@@ -48,13 +48,13 @@ def test_costs_are_the_engine_s(file: Path) -> None:
     for level, hour, month in zip(LEVELS, rows[-2][2:], rows[-1][2:], strict=True):
         assert hour.startswith(dollars(cost.usd_per_hour(level)))
         assert month.startswith(dollars(cost.usd_per_month(level), 0))
-        assert ("without a price" in hour) is bool(cost.unknown(level))
+        assert ("unknown price" in hour) is bool(cost.unknown(level))
 
 
 @every_strategy
 def test_quotas_are_the_engine_s(file: Path) -> None:
     needs = report(file).quotas
-    rows = rows_of(read_page(file), "Service quotas with every group and pool at its most")
+    rows = rows_of(read_page(file), "Service quotas with every group and pool at its maximum size")
     assert len(rows) == len(needs)
     for need, (name, needed, surge, default, to_do) in zip(needs, rows, strict=True):
         assert name.startswith(need.name)

@@ -67,7 +67,7 @@ def test_summary(changes: Changes) -> None:
     assert re.fullmatch(r"1 resource replaced, \d+ destroyed, \d+ updated, \d+ created", summary(changes))
     pool = gpu_pool("a", instance_families=["g5"])
     only_pools = compared(strategy(**pools(pool)), strategy(**pools({**pool, "weight": 2})))
-    assert summary(only_pools) == "no resource of Terraform changes"
+    assert summary(only_pools) == "no Terraform resource changes"
 
 
 # The command.

@@ -1,1 +1,1 @@
-"""Whether and how a model fits on hardware: gates, memory, layout, and what would make it fit."""
+"""Whether and how a model fits on hardware: gates, memory, layout, and changes that would make it fit."""

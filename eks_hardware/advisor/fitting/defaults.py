@@ -1,4 +1,4 @@
-"""What a workload asks for where it says nothing (``config/facts/memory.json``, ``inference``)."""
+"""Defaults for fields that a workload omits (``config/facts/memory.json``, ``inference``)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from eks_hardware.models import WorkloadSpec
 
 
 def context_length(workload: WorkloadSpec) -> int:
-    """Tokens of question and answer together."""
+    """Return the tokens of prompt and output together."""
     return workload.context_length or facts.memory()["inference"]["defaults"]["context_length"]
 
 
 def concurrent_sequences(workload: WorkloadSpec) -> int:
-    """Sequences that one replica works on at once."""
+    """Return how many sequences one replica processes concurrently."""
     defaults = facts.memory()["inference"]["defaults"]
     default = defaults["sequences_batch" if workload.serving == "batch" else "sequences_real_time"]
     return workload.concurrent_sequences or default
 
 
 def batch_size(workload: WorkloadSpec) -> int:
-    """Sequences of a training step on one device."""
+    """Return the sequences of a training step on one device."""
     return workload.batch_size or facts.memory()["inference"]["defaults"]["batch_size"]
 
 
 def sequence_length(request: Request) -> int:
-    """Tokens of a sequence of training: the workload's, or else the default where the model knows as many."""
+    """Return the tokens of a training sequence: the workload's, or the default if the model supports it."""
     default = facts.memory()["inference"]["defaults"]["sequence_length"]
     return request.workload.sequence_length or min(default, request.shape.max_context_length or default)

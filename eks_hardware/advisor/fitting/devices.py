@@ -1,4 +1,4 @@
-"""What the devices of an instance type have for a model: memory, cores, and how they can share one."""
+"""The memory and cores that an instance type's devices provide for a model, and ways to share a copy."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _DEGREES = (1, 2, 4, 8, 16)
 
 
 def available(kind: InstanceType, *, training: bool) -> float | None:
-    """GiB that one device has for a model, after what driver, framework and node keep; None where unknown.
+    """Return the GiB that a device has for a model; None if unknown.
 
-    On GPUs that is what software sees of it, less the CUDA context, or for inference less the share that vLLM leaves.
-    On CPU it is that of the node.
+    The driver, the framework and the node need part of the memory. For GPUs it is the memory that software sees, less
+    the CUDA context; for inference it is less the share that vLLM leaves free. For CPUs it is the memory of the node.
     """
     if kind.accelerator is None:
         return host_gib(kind)
@@ -35,7 +35,7 @@ def available(kind: InstanceType, *, training: bool) -> float | None:
 
 
 def usable_gib(chip: Accelerator) -> float | None:
-    """GiB that software sees of an accelerator; None where its memory is unknown."""
+    """Return the GiB that software sees of an accelerator; None if its memory is unknown."""
     each = chip.memory_gib_each
     if each is None or chip.kind == "neuron":
         return each
@@ -45,7 +45,7 @@ def usable_gib(chip: Accelerator) -> float | None:
 
 
 def host_gib(kind: InstanceType) -> float:
-    """GiB of a node's memory that a process of a pod can fill."""
+    """Return the GiB of a node's memory that a process in a pod can use."""
     fact = facts.memory()["host"]
     addresses = pod_addresses(kind, efa=False, custom_networking=False)
     pods = recommended_pods(kind) if addresses is None else min(addresses, recommended_pods(kind))
@@ -55,7 +55,7 @@ def host_gib(kind: InstanceType) -> float:
 
 
 def cores_of(kind: InstanceType) -> int:
-    """Cores of a device as software sees them, each with memory of its own; 1 for GPUs and CPUs."""
+    """Return the cores of a device that software sees, each with its own memory; 1 for GPUs and CPUs."""
     chip = _neuron_chip(kind)
     return 1 if chip is None else chip["cores"]
 
@@ -67,7 +67,7 @@ def _neuron_chip(kind: InstanceType) -> NeuronChip | None:
 
 
 def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
-    """How many cores of a device share one copy, in the order to try: a NeuronCore may hold a copy of its own."""
+    """Return how many cores of a device share one copy, in the order to try. A NeuronCore can have its own copy."""
     cores = cores_of(kind)
     if cores == 1:
         return (1,)
@@ -76,14 +76,14 @@ def ways(request: Request, kind: InstanceType) -> tuple[int, ...]:
 
 
 def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores: int, many: bool) -> Pool:
-    """The devices of a type as a layout sees them.
+    """Return the devices of a type as the layout search uses them.
 
     Args:
-        request: what is asked.
-        kind: the type.
-        available_gib: of a device.
-        cores: cores of a device that share a copy; with fewer than it has, each has a share of its memory.
-        many: whether several nodes may be joined.
+        request: the request.
+        kind: the instance type.
+        available_gib: memory of a device.
+        cores: cores of a device that share a copy; if fewer than it has, each share has a part of its memory.
+        many: whether nodes can be joined.
     """
     training, neuron, fact = learns(request.workload), kind.hardware.is_neuron, facts.memory()
     shardings, pipeline = tuple(fact["training"]["shards"]), not neuron
@@ -107,16 +107,16 @@ def pool_of(request: Request, kind: InstanceType, *, available_gib: float, cores
 
 
 def pads_heads(request: Request) -> bool:
-    """Whether Neuron's libraries pad attention heads for a workload: those for generating do."""
+    """Return whether Neuron's libraries pad attention heads for a workload: those for text generation do."""
     return not learns(request.workload) and request.shape.generates is not False
 
 
 def degrees(kind: InstanceType, heads: int, *, cores: int, padded: bool = False) -> tuple[int, ...]:
-    """Tensor parallel degrees in devices: those that a node has and that share the attention heads.
+    """Return tensor parallel degrees in devices that a node has and that divide the attention heads.
 
-    Source for Neuron: ``config/facts/memory.json`` (neuron); elsewhere the heads decide
-    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/). With ``padded``, Neuron may get empty heads until
-    all are shared evenly, but no core gets only empty ones.
+    Source for Neuron: ``config/facts/memory.json`` (neuron); for other hardware the heads decide
+    (https://docs.vllm.ai/en/latest/serving/parallelism_scaling/). With ``padded``, Neuron adds empty heads until the
+    cores share all heads evenly, but no core gets only empty heads.
     """
     count = kind.accelerator.count if kind.accelerator else 1
     chip = _neuron_chip(kind)

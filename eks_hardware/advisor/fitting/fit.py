@@ -27,15 +27,15 @@ from eks_hardware.units import GIB
 Memory = TrainingMemory | InferenceMemory
 
 Choose = Callable[[Request, Iterator[Fit]], Fit]
-"""Takes one of the fits of a request on one type; the first is that on the fewest nodes, and there is always one."""
+"""Chooses one of the fits of a request on one type. There is at least one; the first has the fewest nodes."""
 
-# Gates that say something nobody asked for although they are passed.
-_SAID = {"FP16": "without bf16", "FP8": "16 bits", "INT8": "16 bits", "INT4": "16 bits", "NEURON_TRAINING": "no EFA"}
+# Passed gates with a text that users should see.
+_SAID = {"FP16": "not bf16", "FP8": "16 bits", "INT8": "16 bits", "INT4": "16 bits", "NEURON_TRAINING": "no EFA"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Found:
-    """The smallest layout, which is the same for all types with the same devices."""
+    """The smallest layout. It is the same for all types with the same devices."""
 
     layout: Layout
     memory: Memory
@@ -46,16 +46,16 @@ class _Found:
 
 @dataclass(frozen=True, kw_only=True)
 class _Missed:
-    """By how much the best layout misses, for the same types."""
+    """By how much the best layout misses. It is the same for all types with the same devices."""
 
     missing_gib: float | None
     text: str
 
 
 class Fitter:
-    """Fits one request on many types: what types share is worked out once.
+    """Fits one request on many types, and computes what types share only once.
 
-    ``choose`` takes one of the layouts that fit; the default is that on the fewest nodes.
+    ``choose`` selects one of the layouts that fit; the default is the one on the fewest nodes.
     """
 
     def __init__(
@@ -71,19 +71,19 @@ class Fitter:
         self._fits: dict[str, Fit | Miss] = {}
 
     def fit(self, kind: InstanceType, region: str) -> Fit | Miss:
-        """How the request fits on a type in a region, see :func:`fit`; without the remedy of a miss."""
+        """Return how the request fits on a type in a region, see :func:`fit`; a miss has no remedy yet."""
         if not self._catalogue.offered(kind.name, region):
             return _refused(kind, Gate("OFFERED", False, f"{kind.name} is not offered in {region}", "offerings.json"))
         return self.on(kind)
 
     def on(self, kind: InstanceType) -> Fit | Miss:
-        """How the request fits on a type, wherever it is offered; without the remedy of a miss."""
+        """Return how the request fits on a type in any region; a miss has no remedy yet."""
         if kind.name not in self._fits:
             self._fits[kind.name] = self._fit(kind)
         return self._fits[kind.name]
 
     def remedied(self, miss: Miss) -> Miss:
-        """The same miss with what would make it fit, tried out; as it is where a gate refuses it."""
+        """Return the miss with a tested remedy, or unchanged if a gate refuses the type."""
         if miss.gates:
             return miss
         kind, several = miss.kind, _may_be_several(self.request, miss.kind)
@@ -116,10 +116,10 @@ class Fitter:
         return self._choose(self.request, self._fits_of(kind, found, of_software))
 
     def _find(self, kind: InstanceType, many: bool) -> _Found | _Missed:
-        """The smallest layout on a type's devices."""
+        """Return the smallest layout on a type's devices."""
         room = available(kind, training=self._learns)
         if room is None:
-            return _Missed(missing_gib=None, text="how much memory its accelerators have is not known")
+            return _Missed(missing_gib=None, text="the memory of its accelerators is unknown")
         short: Short | None = None
         best: _Found | None = None
         for cores in ways(self.request, kind):
@@ -146,7 +146,7 @@ class Fitter:
         return self._memories[key]
 
     def _fits_of(self, kind: InstanceType, found: _Found, of_software: tuple[Gate, ...]) -> Iterator[Fit]:
-        """The smallest layout, and of training others that may be quicker."""
+        """Yield the smallest layout, and for training others that can be faster."""
         memory = found.memory
         yield self._fit_of(kind, found, found.layout, of_software)
         if isinstance(memory, TrainingMemory):
@@ -180,41 +180,41 @@ class Fitter:
             batch_size=batch,
         )
 
-    # --- what is said of a layout that fits
+    # --- notes on a layout that fits
 
     def _layout_notes(self, kind: InstanceType, layout: Layout, cores: int) -> Iterator[str]:
-        """What to know of a layout on Neuron, where so many cores of a device share a copy."""
+        """Yield notes on a layout on Neuron. ``cores`` of a device share a copy."""
         if not kind.hardware.is_neuron:
             return
         shares, heads = layout.parallelism.tensor * cores, self.request.shape.attention_heads
         if cores < cores_of(kind):
-            yield f"each of a device's {cores_of(kind)} NeuronCores holds a copy of its own"
+            yield f"each of a device's {cores_of(kind)} NeuronCores runs its own copy"
         else:
             yield f"tensor parallel over {shares} NeuronCores"
         if heads % shares:
             yield f"{heads} attention heads are padded to {-(-heads // shares) * shares} for {shares} NeuronCores"
         fixed = "sequence length" if self._learns else "context length and number of sequences"
-        yield f"Neuron compiles for a fixed {fixed}: choose it when the model is compiled"
+        yield f"Neuron compiles for a fixed {fixed}: choose it when you compile the model"
 
     def _more_notes(self, kind: InstanceType, layout: Layout) -> Iterator[str]:
         shape = self.request.shape
         longest, asked = shape.max_context_length, self.request.workload.context_length
         if asked and longest and asked > longest:
-            yield f"the model knows {longest} tokens of context, and {asked} are asked for"
+            yield f"the request has {asked} tokens of context, but the model supports {longest}"
         if self._learns and shape.quantized_to:
-            yield f"the checkpoint has {shape.quantized_to} weights; training starts from wider ones"
+            yield f"the checkpoint has {shape.quantized_to} weights; training needs weights with more bits"
         if kind.accelerator and not self._learns:
             memory = self._memory(kind, cores_of(kind))
             if isinstance(memory, InferenceMemory) and memory.weights / layout.nodes / GIB > kind.memory_gib:
-                yield f"its host has {kind.memory_gib:g} GiB, less than the weights: load them piece by piece"
+                yield f"the node has {kind.memory_gib:g} GiB of memory, less than the weights: load them in parts"
 
 
 def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
-    """How a workload fits on an instance type of a region, with a remedy where it does not.
+    """Return how a workload fits on an instance type of a region, with a remedy if it does not.
 
-    Training uses every device of as few nodes as hold it; inference as few devices of one node as hold a replica.
-    Several nodes need EFA. Memory is estimated: ``config/facts/memory.json`` has each figure with its source, and what
-    is assumed. For many types keep a :class:`Fitter`.
+    Training uses all devices of the fewest nodes that fit it. Inference uses the fewest devices of one node that fit a
+    replica. Several nodes need EFA. Memory is estimated: ``config/facts/memory.json`` has each figure with its source
+    and the assumptions. To fit many types, reuse a :class:`Fitter`.
     """
     fitter = Fitter(request)
     fitted = fitter.fit(kind, region)
@@ -222,7 +222,7 @@ def fit(request: Request, kind: InstanceType, region: str) -> Fit | Miss:
 
 
 def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory:
-    """What a device of a type has to hold for a request under any layout, if ``cores`` of its cores share a copy."""
+    """Return the memory that a request needs on a device under any layout, if ``cores`` of its cores share a copy."""
     workload, shape = request.workload, request.shape
     if learns(workload):
         run = TrainingRun(
@@ -238,7 +238,7 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
         )
         return TrainingMemory(run)
     length = context_length(workload)
-    # A model that reads a whole text at once takes no more than it knows; one that writes may be stretched on purpose.
+    # An encoder reads at most the context that it supports; for a generating model users may exceed it on purpose.
     stretched = workload.context_length is not None and shape.generates is not False
     serving = Serving(
         shape=shape,
@@ -252,14 +252,14 @@ def memory_of(request: Request, kind: InstanceType, *, cores: int = 1) -> Memory
 
 
 def _family(kind: InstanceType) -> tuple[str | None, ...]:
-    """What types have in common to which the same software and memory apply."""
+    """Return the key of types with the same software and memory."""
     if kind.accelerator is None:
         return None, kind.architecture
     return kind.family, kind.accelerator.name
 
 
 def _may_be_several(request: Request, kind: InstanceType) -> bool:
-    """Whether several nodes of a type may work on one thing."""
+    """Return whether several nodes of a type can work on one job or replica."""
     if kind.accelerator is None or kind.accelerator.fraction or request.workload.task == "development":
         return False
     return efa_gate(request, kind, 2).passed is True
@@ -270,16 +270,16 @@ def _refused(kind: InstanceType, *gates: Gate) -> Miss:
 
 
 def _short_text(request: Request, kind: InstanceType, short: Short, many: bool) -> str:
-    """Why the best layout misses, where ``many`` says whether nodes may be joined."""
+    """Return why the best layout misses. ``many`` is whether nodes can be joined."""
     trains, chip, heads = learns(request.workload), kind.accelerator, request.shape.attention_heads
     if short.missing_gib == float("inf"):
         if trains and request.workload.sharding:
-            return f"the software for training on it has no sharding {request.workload.sharding}"
-        return f"no way to share {heads} attention heads goes with it"
-    missing = f"{'training' if trains else 'a replica'} misses {short.missing_gib:.1f} GiB"
+            return f"its training software does not support sharding {request.workload.sharding}"
+        return f"none of its tensor parallel degrees divides {heads} attention heads"
+    missing = f"{'training' if trains else 'a replica'} needs {short.missing_gib:.1f} GiB more"
     if chip is None:
-        return f"{missing} of what a pod can have of the node's memory"
-    why = ", and nodes cannot be joined without EFA" if trains and not many else ""
+        return f"{missing} than a pod can use on the node"
+    why = ", and its nodes cannot be joined without EFA" if trains and not many else ""
     if not trains and short.devices < chip.count:
-        why = f" of {chip.count}, the most that share {heads} attention heads"
-    return f"{missing} a device on {short.devices} x {chip.name}{why}"
+        why = f" of {chip.count}, the maximum for {heads} attention heads"
+    return f"{missing} per device on {short.devices} x {chip.name}{why}"

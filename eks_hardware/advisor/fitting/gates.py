@@ -1,7 +1,6 @@
-"""Conditions that hardware has to meet, whatever it costs: what software asks of it, and whether it can be had.
+"""Conditions that hardware must meet regardless of cost: requirements of the software, and availability.
 
-Whether a chip computes in a format or has a framework is what ``needs`` asks too: the answers are those of
-``eks_hardware.software``.
+The rules for ``needs`` also use number formats and frameworks. Both get their facts from ``eks_hardware.software``.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ _CATALOGUE = "config/catalogue/instances.json"
 
 
 def learns(workload: WorkloadSpec) -> bool:
-    """Whether weights change: in training, and in development that says how it trains."""
+    """Return whether weights change: in training, and in development with fields of training."""
     return workload.trains or (
         workload.task == "development" and any(getattr(workload, name) is not None for name in _TRAINING_FIELDS)
     )
 
 
 def use(workload: WorkloadSpec) -> Literal["training", "inference"]:
-    """What a framework is used for, as the facts name it."""
+    """Return the use of a framework, by its name in the facts."""
     return "training" if learns(workload) else "inference"
 
 
 def compute_format(request: Request, kind: InstanceType) -> str:
-    """The format that a device computes in: bf16 where nothing is said, fp16 on one that has no bf16."""
+    """Return the format that a device computes in: by default bf16, or fp16 on a device without bf16."""
     precision = request.workload.precision
     if precision in _COMPUTED:
         return str(precision)
@@ -45,61 +44,61 @@ def compute_format(request: Request, kind: InstanceType) -> str:
 
 
 def weight_format(request: Request, kind: InstanceType) -> str:
-    """The format that weights are kept in: what is said, what the checkpoint has, or what is computed in."""
+    """Return the format of the weights: the workload's, the checkpoint's, or the compute format."""
     workload, quantized = request.workload, request.shape.quantized_to
     if not learns(workload):
         if workload.precision is not None:
             return workload.precision
-        # Some checkpoints are widened to 16 bits when a chip's software loads them.
+        # A chip's software converts some checkpoints to 16 bits when it loads them.
         if quantized and quantized not in facts.memory()["weight_only"]["widened"].get(chip_of(kind), ()):
             return quantized
     return compute_format(request, kind)
 
 
 def chip_of(kind: InstanceType) -> str:
-    """The name of a type's accelerator; empty for CPU."""
+    """Return the name of a type's accelerator; empty for CPU."""
     return kind.accelerator.name if kind.accelerator else ""
 
 
-# --- whether it can be had
+# --- availability
 
 
 def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    """Gates that depend on the type itself: withdrawn, no image, a part of a GPU."""
+    """Yield gates that depend on the type itself: withdrawn, without an AMI, or with a fraction of a GPU."""
     if kind.withdrawn:
         yield Gate("WITHDRAWN", False, f"{kind.name}: {kind.withdrawn}", kind.source)
     if kind.hardware is Hardware.OTHER:
-        text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU, nor Trainium, Inferentia or a CPU"
+        text = f"{chip_of(kind) or kind.name} is neither an NVIDIA GPU nor Trainium, Inferentia or a CPU"
         yield Gate("HARDWARE", False, text, _CATALOGUE)
         return
     images = [each for each in kind.ami_types if each != "CUSTOM"]
     if not images:
         needs = f": it needs NVIDIA driver {kind.minimum_nvidia_driver}" if kind.minimum_nvidia_driver else ""
-        text = f"no image of EKS works on {kind.family}{needs}"
+        text = f"no EKS AMI supports {kind.family}{needs}"
         yield Gate("AMI", False, text, "config/catalogue/ami_types.json")
     if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
-        text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training takes whole ones"
+        text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training needs whole GPUs"
         yield Gate("FRACTION", False, text, _CATALOGUE)
     wanted = request.workload.purchase
     if not any(CAPACITY[each].usage_class in kind.usage_classes for each in wanted):
-        text = f"{kind.name} is not sold {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
+        text = f"{kind.name} is not available as {' or '.join(wanted)}, only as {' or '.join(kind.usage_classes)}"
         yield Gate("PURCHASE", False, text, _CATALOGUE)
 
 
 def efa_gate(request: Request, kind: InstanceType, nodes: int) -> Gate:
-    """Whether a type joins several nodes as it has to: by EFA, unless the request does without."""
+    """Return whether a type can join several nodes: by EFA, unless the request allows TCP."""
     has = kind.supports_efa
     text = f"{kind.name} has {'EFA' if has else 'no EFA'} to join {nodes} nodes"
     if request.efa is False:
-        return Gate("EFA", True, f"{text}; plain TCP was asked for", _CATALOGUE)
+        return Gate("EFA", True, f"{text}; the request allows TCP", _CATALOGUE)
     return Gate("EFA", has, text, _CATALOGUE)
 
 
-# --- what software asks of it
+# --- requirements of the software
 
 
 def software_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
-    """Gates that are the same for all types of a family with the same accelerator."""
+    """Yield gates that are the same for all types of a family with the same accelerator."""
     if kind.hardware is Hardware.OTHER:
         return
     yield from _framework(request, kind)
@@ -126,13 +125,13 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
     passed: bool | None
     family = "neuron" if kind.hardware.is_neuron else kind.hardware.value
     if learns(request.workload) and framework in facts.memory()["inference"]["serving_only"]:
-        passed, text = False, f"{framework} serves models and trains none"
+        passed, text = False, f"{framework} serves models and cannot train them"
     elif family not in row["hardware"]:
         passed, text = False, f"{framework} does not run on {_name(kind)}"
     elif kind.hardware is Hardware.NVIDIA_GPU:
         gate = row.get("gate", {})
         passed = software.passes(gate, software.capability(kind)) if gate else True
-        limit = f" takes {software.shown(gate)}" if gate else " has no limit known"
+        limit = f" requires {software.shown(gate)}" if gate else " has no known limit"
         text = f"{framework}{limit}: {_name(kind)}"
     elif kind.hardware is Hardware.CPU:
         passed, text = True, f"{framework} runs on CPUs"
@@ -141,9 +140,9 @@ def _framework(request: Request, kind: InstanceType) -> Iterator[Gate]:
         passed = None if ranges is None else bool(ranges)
         what = f"{row['neuron_name']} for {use(request.workload)} on {_name(kind)}"
         text = {
-            None: f"whether Neuron has {what} is unknown",
-            True: f"Neuron has {what}",
-            False: f"Neuron does not have {what}",
+            None: f"Neuron's support for {what} is unknown",
+            True: f"Neuron supports {what}",
+            False: f"Neuron does not support {what}",
         }[passed]
     yield Gate("FRAMEWORK", passed, text, fact["source"])
 
@@ -152,9 +151,9 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
     workload, kept, computed = request.workload, weight_format(request, kind), compute_format(request, kind)
     if kept in _COMPUTED or learns(workload):
         passed = software.computes(kind, computed)
-        text = f"{_name(kind)} {_DOES[passed]} in {computed}"
+        text = f"{_name(kind)} {_DOES[passed]} {computed}"
         if computed == "fp16" and workload.precision is None:
-            text += ", without bf16"
+            text += ", but not bf16"
         yield Gate(computed.upper(), passed, text, facts.software()["precision"]["source"])
     else:
         yield _quantized(kind, kept)
@@ -165,19 +164,19 @@ def _precision(request: Request, kind: InstanceType) -> Iterator[Gate]:
 def _qlora(kind: InstanceType) -> Gate:
     gate = _quantized(kind, "int4")
     passed = gate.passed if kind.hardware is Hardware.NVIDIA_GPU else None if kind.accelerator is None else False
-    said = {True: "has", False: "has no", None: "may or may not have"}[passed]
-    text = f"{_name(kind)} {said} kernels of bitsandbytes, which QLoRA's 4-bit weights take"
+    said = {True: "has", False: "lacks", None: "might lack"}[passed]
+    text = f"{_name(kind)} {said} the bitsandbytes kernels that QLoRA's 4-bit weights require"
     return Gate("QLORA", passed, text, facts.memory()["weight_only"]["source"])
 
 
-_DOES = {True: "computes", False: "does not compute", None: "may or may not compute"}
+_DOES = {True: "supports", False: "does not support", None: "may or may not support"}
 
 
 def _quantized(kind: InstanceType, kept: str) -> Gate:
-    """Weights of fewer bits: computed in as they are, or made 16 bits wide on the way (weight-only)."""
+    """Return whether a device runs quantized weights, natively or widened to 16 bits (weight-only)."""
     fact, code = facts.memory()["weight_only"], kept.upper()
     if kept in ("fp8", "int8") and software.computes(kind, kept):
-        return Gate(code, True, f"{_name(kind)} computes in {kept}", facts.software()["precision"]["source"])
+        return Gate(code, True, f"{_name(kind)} supports {kept}", facts.software()["precision"]["source"])
     passed: bool | None
     if kind.hardware is Hardware.NVIDIA_GPU:
         gate = fact["nvidia"].get(kept)
@@ -186,17 +185,17 @@ def _quantized(kind: InstanceType, kept: str) -> Gate:
         passed = fact["others"].get(kind.accelerator.name, fact["others"]["neuron"])[kept]
     else:
         passed = fact["others"][kind.architecture].get(kept)
-    said = {True: "kernels", False: "no kernels", None: "perhaps kernels"}[passed]
-    text = f"{_name(kind)}: {said} for {kept} weights" + (", computed in 16 bits" if passed else "")
+    said = {True: "has kernels", False: "has no kernels", None: "might have no kernels"}[passed]
+    text = f"{_name(kind)} {said} for {kept} weights" + (", which compute in 16 bits" if passed else "")
     return Gate(code, passed, text, fact["source"])
 
 
 def _attention(kernel: str, kind: InstanceType) -> Gate:
     fact = facts.software()["attention"]
     if kind.hardware is not Hardware.NVIDIA_GPU:
-        text = f"{kernel} is a CUDA kernel, and {_name(kind)} is no NVIDIA GPU"
+        text = f"{kernel} is a CUDA kernel, but {_name(kind)} is not an NVIDIA GPU"
         return Gate("FLASH_ATTENTION", False, text, fact["source"])
-    text = f"{kernel} takes {software.shown(fact['kernels'][kernel])}: {_name(kind)}"
+    text = f"{kernel} requires {software.shown(fact['kernels'][kernel])}: {_name(kind)}"
     return Gate("FLASH_ATTENTION", software.attends(kind, kernel), text, fact["source"])
 
 
@@ -206,8 +205,11 @@ def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
         fact = facts.software()["neuron_chips"]
         status = fact["training"].get(name)
         passed = None if status is None else status != "unsupported"
-        words = {"small": "runs training, but has no EFA and is sold for inference", "supported": "trains"}
-        text = f"{name} {words.get(status or '', 'does not train')}"
+        words = {
+            "small": "supports training, but has no EFA and is sold for inference",
+            "supported": "supports training",
+        }
+        text = f"{name} {words.get(status or '', 'does not support training')}"
         yield Gate("NEURON_TRAINING", passed, text, fact["source"])
     listed = facts.neuron_models()[use(request.workload)]
     libraries = neuron_libraries(request, kind)
@@ -215,45 +217,45 @@ def _neuron(request: Request, kind: InstanceType) -> Iterator[Gate]:
     if libraries:
         text = f"{architecture} on {name}: {libraries[0]['name']}"
     elif architecture:
-        text = f"no list of Neuron's names {architecture} for {use(request.workload)} on {name}"
+        text = f"no Neuron model list includes {architecture} for {use(request.workload)} on {name}"
     else:
-        text = "the architecture is not said, so that Neuron's lists of models cannot be asked"
+        text = "the model's architecture is not given, so Neuron's model lists cannot be searched"
     yield Gate("NEURON_MODEL", True if libraries else None, text, listed["source"])
 
 
 def neuron_libraries(request: Request, kind: InstanceType) -> tuple[NeuronLibrary, ...]:
-    """Rows of Neuron's libraries that name the architecture for a chip and use, and go with the framework asked for."""
+    """Return the Neuron libraries that list the architecture for a chip and use, for the requested framework."""
     wanted = request.workload.framework
     rows = facts.neuron_models()[use(request.workload)]["libraries"]
     named = (row for row in rows if chip_of(kind) in row["chips"] and request.shape.architecture in row["types"])
     return tuple(row for row in named if wanted in (None, row["framework"]))
 
 
-# --- how mature it is
+# --- maturity
 
 MATURITIES: tuple[Maturity, ...] = ("mature", "maintenance", "beta", "archived", "unknown")
 
 
 def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
-    """How mature the software for a request is on a type, and why; of several frameworks the best counts."""
+    """Return the maturity of the software for a request on a type, and why. Of several frameworks the best counts."""
     framework = request.workload.framework
     if kind.hardware is Hardware.NVIDIA_GPU:
         support = software.cuda_support(kind)
         if support is None:
-            return "unknown", f"no source says which CUDA knows {_name(kind)}"
+            return "unknown", f"the CUDA versions that support {_name(kind)} are unknown"
         if support.last is not None:
-            return "maintenance", f"CUDA {support.last} is the last that knows {_name(kind)}"
+            return "maintenance", f"CUDA {support.last} is the last version that supports {_name(kind)}"
         row = facts.software()["frameworks"]["by_name"].get(framework or "")
         tuned = row.get("tuned") if row else None
         if tuned and kind.accelerator and kind.accelerator.name not in tuned["for"]:
             return "maintenance", f"{framework} is not tuned for {_name(kind)}, and runs {tuned['others']}"
         return "mature", f"CUDA and its frameworks on {_name(kind)}"
     if kind.hardware is Hardware.CPU:
-        return "mature", "frameworks run on CPUs as they are"
+        return "mature", "frameworks run on CPUs without changes"
     if not kind.hardware.is_neuron or kind.accelerator is None:
         return "unknown", f"no facts about {kind.name}"
     if last := facts.software()["neuron_chips"]["archived"].get(kind.accelerator.name):
-        return "archived", f"{kind.accelerator.name} is supported up to Neuron {last}"
+        return "archived", f"Neuron {last} is the last SDK that supports {kind.accelerator.name}"
     names = [framework] if framework else list(facts.software()["frameworks"]["by_name"])
     found = [stand for name in names if (stand := _stand(kind, name, use(request.workload)))]
     if not found:
@@ -262,7 +264,7 @@ def maturity(request: Request, kind: InstanceType) -> tuple[Maturity, str]:
 
 
 def _stand(kind: InstanceType, framework: str, purpose: str) -> tuple[Maturity, str] | None:
-    """How mature a framework is on a Neuron chip in the newest SDK; None for one that the chip does not have."""
+    """Return the maturity of a framework on a Neuron chip in the newest SDK; None if the chip never had it."""
     fact = facts.software()["frameworks"]
     ranges = software.sdk_ranges(kind, framework, purpose)
     if not ranges:

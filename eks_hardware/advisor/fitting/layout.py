@@ -1,7 +1,7 @@
-"""Searches the smallest layout of a model over the devices of one instance type, by memory alone.
+"""Search for the smallest layout of a model over the devices of one instance type, by memory alone.
 
-The simplest comes first: one device before several, sharding before tensor parallelism, both before a pipeline, one
-node before several. The smallest need not be the cheapest: `others` has more of them.
+Simpler layouts come first: one device before several, sharding before tensor parallelism, both before a pipeline, one
+node before several. The smallest layout is not always the cheapest: `others` yields more.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from eks_hardware.advisor.fitting.memory_training import TrainingMemory
 from eks_hardware.advisor.model import Parallelism
 from eks_hardware.units import GIB
 
-# Between the fewest nodes and twice as many, about so many numbers of them are looked at.
+# About this many numbers of nodes are tried, from the fewest to twice as many.
 _NODE_STEPS = 8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """The devices of one instance type, as a layout sees them."""
+    """The devices of one instance type, as the layout search uses them."""
 
-    devices: int  # of a node
+    devices: int  # per node
     degrees: tuple[int, ...]  # tensor parallel degrees that divide the heads, in devices, ascending
-    available_gib: float  # of a device
-    most_nodes: int  # that can be joined
-    pipeline: bool  # whether stages of layers may be spread over nodes
-    stages_in_node: bool  # whether a node may hold several of the stages
-    shardings: tuple[str, ...]  # what may be sharded, the least first; training only
+    available_gib: float  # per device
+    most_nodes: int  # maximum number of nodes that can be joined
+    pipeline: bool  # whether pipeline stages can be spread over nodes
+    stages_in_node: bool  # whether one node can run several stages
+    shardings: tuple[str, ...]  # sharding levels, the least first; training only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,19 +37,19 @@ class Layout:
 
     nodes: int
     parallelism: Parallelism
-    batches: int = 1  # batches of the run's size that a device works on together in one pass
+    batches: int = 1  # batches of the run's size that a device processes in one pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Short:
     """By how much the best layout misses."""
 
-    missing_gib: float  # on one device
-    devices: int  # of that layout
+    missing_gib: float  # per device
+    devices: int  # devices of that layout
 
 
 def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
-    """The first layout that fits on the fewest nodes, all of whose devices are used."""
+    """Return the first layout that fits on the fewest nodes, and uses all of their devices."""
     room = pool.available_gib * GIB
     if not pool.shardings:
         return Short(missing_gib=float("inf"), devices=pool.devices)
@@ -67,15 +67,15 @@ def train(memory: TrainingMemory, pool: Pool) -> Layout | Short:
     for layout in _training_layouts(memory, pool, enough):
         if sum(memory.need(layout)) <= room:
             return Layout(nodes=enough, parallelism=layout)
-    raise AssertionError("the layouts that were just found to fit")
+    raise AssertionError("a layout fitted before")
 
 
 def others(memory: TrainingMemory, pool: Pool, smallest: Layout, *, larger_batches: bool) -> Iterator[Layout]:
-    """Further layouts of training that fit, fewest nodes first: up to twice the nodes of the smallest one.
+    """Yield further training layouts that fit, fewest nodes first, up to twice the nodes of the smallest one.
 
-    Every tensor parallel degree with the least sharding that does. Where weights are gathered in every pass and
-    ``larger_batches`` are allowed, the largest batch, a power of two, that the memory left over takes. No pipeline
-    where ``smallest``, the layout from :func:`train`, needs none.
+    Includes every tensor parallel degree with the least sharding that fits. If each pass gathers weights and
+    ``larger_batches`` are allowed, the batch is the largest power of two that fits the remaining memory. There is no
+    pipeline if ``smallest``, the layout from :func:`train`, needs none.
     """
     room, fewest = pool.available_gib * GIB, smallest.nodes
     most = min(2 * fewest, pool.most_nodes)
@@ -108,7 +108,7 @@ def _training_layouts(memory: TrainingMemory, pool: Pool, nodes: int) -> Iterato
 
 
 def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
-    """Numbers of stages: one; one for each node; and where a node may hold several, all of equal size."""
+    """Yield numbers of stages: one; one per node; and if a node can run several, all of equal size."""
     yield 1
     if not pool.pipeline:
         return
@@ -123,7 +123,7 @@ def _stages(pool: Pool, nodes: int, *, layers: int) -> Iterator[int]:
 
 
 def serve(memory: InferenceMemory, pool: Pool) -> Layout | Short:
-    """The fewest devices of one node that hold a replica; several nodes, as stages, only where one does not."""
+    """Return the layout on the fewest devices of one node that fit a replica, or on several nodes as stages."""
     room = pool.available_gib * GIB
     best = Short(missing_gib=float("inf"), devices=0)
     most = min(pool.most_nodes, memory.serving.shape.layers) if pool.pipeline else 1

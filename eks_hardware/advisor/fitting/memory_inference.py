@@ -1,8 +1,8 @@
-"""What a device has to hold while a model answers.
+"""The memory that a device needs for inference.
 
-Formulas and their sources: ``config/facts/memory.json`` (formats, inference). In short: weights by their format, the
-cache of keys and values (2 x layers x key-value heads x head size x bytes x tokens x sequences; less with windows and
-with latent attention), and what is worked on at once.
+Formulas and their sources: ``config/facts/memory.json`` (formats, inference). In short, it is the sum of the
+weights in their format, the KV cache and the activations. The KV cache is 2 x layers x key-value heads x head size x
+bytes x tokens x sequences, and less with windows and with latent attention.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from eks_hardware.units import GIB
 
 
 def billions(count: float) -> str:
-    """``8.03e9`` for 8030261248."""
+    """Return ``8.03e9`` for 8030261248."""
     power = 9 if count >= 1e8 else 6
     return f"{count / 10**power:.3g}e{power}" if count < 10 ** (power + 3) else f"{count / 10**power:.0f}e{power}"
 
 
 def weight_bytes(shape: Shape, weight_format: str) -> float:
-    """Bytes of all weights in a format; in a quantized one the tables of tokens stay at 16 bits."""
+    """Return the bytes of all weights in a format. In quantized formats the token tables stay at 16 bits."""
     fact = facts.memory()["formats"]
     each = fact["bytes"][weight_format]
     if weight_format not in fact["quantized"]:
@@ -33,20 +33,20 @@ def weight_bytes(shape: Shape, weight_format: str) -> float:
 
 
 def kv_value_bytes(weight_format: str) -> int:
-    """Bytes of a number in the cache: that of the format computed in, 16 bits for quantized weights."""
+    """Return the bytes of a number in the KV cache: of the compute format, 16 bits for quantized weights."""
     return 4 if weight_format == "fp32" else 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Serving:
-    """What a replica serves."""
+    """The work of a replica."""
 
     shape: Shape
     weight_format: str  # bf16, fp8, int4, ...
-    context_length: int  # tokens of question and answer of one sequence
-    sequences: int  # at once
-    cores: int = 1  # cores of a device that share what it holds, each with its own memory; 1 for GPUs and CPUs
-    graphs: bool = True  # whether CUDA graphs are kept
+    context_length: int  # tokens of prompt and output of one sequence
+    sequences: int  # concurrent
+    cores: int = 1  # cores of a device that share its copy, each with its own memory; 1 for GPUs and CPUs
+    graphs: bool = True  # whether CUDA graphs use memory
 
 
 class Bytes(NamedTuple):
@@ -59,7 +59,7 @@ class Bytes(NamedTuple):
 
 
 class InferenceMemory:
-    """The memory of a serving model under any layout: what does not depend on the layout is worked out once."""
+    """The memory of a serving model under any layout. Parts that do not depend on the layout are computed once."""
 
     def __init__(self, serving: Serving) -> None:
         self.serving = serving
@@ -83,15 +83,15 @@ class InferenceMemory:
         self._graphs = fact["graphs_gib"] * GIB if serving.graphs else 0.0
 
     def cache_share(self, tensor: int) -> float:
-        """The share of the cache that one of so many devices holds: each core keeps its heads whole."""
+        """Return the share of the KV cache on one of ``tensor`` devices. Each core keeps its heads whole."""
         cores, shape = self.serving.cores, self.serving.shape
         return cores * _heads_held(shape, tensor * cores)[1] / (tensor * cores * shape.kv_heads)
 
     def padding(self, tensor: int) -> float:
-        """Bytes of the weights of heads that only make every core have as many, on all devices together.
+        """Return the bytes of padded or repeated heads on all devices together.
 
-        Padded query heads are in two matrices of a layer, those of the queries and of the output; heads of keys and
-        values that several cores hold are in two others. Latent attention has other matrices, and is not counted.
+        Padded query heads are in two matrices of a layer: queries and output. Repeated key-value heads are in two
+        others. Latent attention has other matrices and is not counted.
         """
         shape = self.serving.shape
         if shape.latent_width:
@@ -100,7 +100,7 @@ class InferenceMemory:
         return self._attention_head * 2 * (queries - shape.attention_heads + keys - shape.kv_heads)
 
     def need(self, layout: Parallelism) -> Bytes:
-        """Bytes of one device under a layout."""
+        """Return the bytes of one device under a layout."""
         layers, tensor = self.serving.shape.layers, layout.tensor
         stage = -(-layers // layout.pipeline) / layers
         weights = ((self.weights - self._tables + self.padding(tensor)) * stage + self._tables) / tensor
@@ -108,7 +108,7 @@ class InferenceMemory:
         return Bytes(weights, cache, self._outer + self._inner / tensor + self._scores, self._graphs)
 
     def parts(self, layout: Parallelism) -> tuple[MemoryPart, ...]:
-        """The same with words, in GiB."""
+        """Return the parts with their calculations, in GiB."""
         serving, shape = self.serving, self.serving.shape
         devices = layout.tensor * layout.pipeline
         each = f" / {devices} devices" if devices > 1 else ""
@@ -119,8 +119,8 @@ class InferenceMemory:
         how = {
             "weights": f"{billions(shape.parameters)} parameters in {serving.weight_format}{padded}{each}",
             "KV cache": f"{serving.sequences} x {serving.context_length} tokens x {per_token} bytes{_window(shape)}"
-            + (f" x {share:.3g} a device" if devices > 1 else ""),
-            "activations": f"{self.tokens} tokens at once",
+            + (f" x {share:.3g} per device" if devices > 1 else ""),
+            "activations": f"{self.tokens} tokens in one pass",
             "overhead": "CUDA graphs and libraries",
         }
         return tuple(
@@ -131,10 +131,11 @@ class InferenceMemory:
 
 
 def _heads_held(shape: Shape, shares: int) -> tuple[int, int]:
-    """Heads of queries, and of keys and values, that all shares of a tensor parallel model hold together.
+    """Return the query heads and the key-value heads of all shares of a tensor parallel model together.
 
-    Queries are padded until every share has as many. A key-value head is never split: fewer than shares are repeated,
-    once for each share; where neither number is a multiple of the other, once for each query head.
+    Query heads are padded until every share has the same number. A key-value head is never split. If there are fewer
+    than shares, they are repeated, once for each share; if neither number is a multiple of the other, once per query
+    head.
 
     Source: https://github.com/huggingface/optimum-neuron/blob/main/optimum/neuron/models/inference/backend/modules/attention/gqa.py
     """
@@ -146,4 +147,4 @@ def _heads_held(shape: Shape, shares: int) -> tuple[int, int]:
 
 
 def _window(shape: Shape) -> str:
-    return f", {shape.layers_with_window} layers only {shape.window} tokens" if shape.layers_with_window else ""
+    return f", {shape.layers_with_window} layers with only {shape.window} tokens" if shape.layers_with_window else ""

@@ -1,9 +1,9 @@
-"""What a device has to hold while a model is trained.
+"""The memory that a device needs for training.
 
 Formulas and their sources: ``config/facts/memory.json`` (training, activations, adapters). In short, for P parameters
-with AdamW in mixed precision 18 bytes a parameter: 2 weights, 4 gradients, 12 optimizer (fp32 weights, two moments);
-ZeRO-1, 2 and 3 spread optimizer, gradients and weights over the data-parallel devices. Recomputed in full, activations
-are 2 sbh bytes a layer, and the working set of one layer.
+with AdamW in mixed precision 18 bytes per parameter: 2 weights, 4 gradients, 12 optimizer (fp32 weights, two moments).
+ZeRO-1, 2 and 3 spread optimizer, gradients and weights over the data-parallel devices. With full recomputation,
+activations are 2 sbh bytes per layer, and the working set of one layer.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from eks_hardware.units import GIB
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingRun:
-    """What is trained, and how."""
+    """A training run."""
 
     shape: Shape
-    precision: str  # of the weights that are computed with: fp32, bf16 or fp16
+    precision: str  # compute format of the weights: fp32, bf16 or fp16
     method: str  # full, lora or qlora
     optimizer: str  # adamw, adamw-8bit, sgd-momentum or sgd
     sequence_length: int  # tokens
-    batch_size: int  # sequences of a device
-    checkpointing: bool  # whether activations are computed again
-    fused_attention: bool  # whether the attention kernel keeps no matrix of scores
+    batch_size: int  # sequences per device
+    checkpointing: bool  # whether activations are recomputed
+    fused_attention: bool  # whether the attention kernel does not keep the score matrix
 
 
 class Bytes(NamedTuple):
@@ -43,7 +43,7 @@ class Bytes(NamedTuple):
 
 
 class TrainingMemory:
-    """The memory of a training run under any layout: what does not depend on the layout is worked out once."""
+    """The memory of a training run under any layout. Parts that do not depend on the layout are computed once."""
 
     def __init__(self, run: TrainingRun) -> None:
         self.run = run
@@ -72,7 +72,7 @@ class TrainingMemory:
         self._boundaries, self._working, self._output = _activations(run)
 
     def need(self, layout: Parallelism, *, batches: int = 1) -> Bytes:
-        """Bytes of one device under a layout; ``batches`` of the run's size are worked on in one pass."""
+        """Return the bytes of one device under a layout. One pass processes ``batches`` of the run's size."""
         sharded, shape = self._shards[layout.sharding], self.run.shape
         data, tensor = layout.data, layout.tensor
         stage = -(-shape.layers // layout.pipeline) / shape.layers
@@ -84,31 +84,35 @@ class TrainingMemory:
         optimizer = trained * self._optimizer_each / spread["optimizer"]
         weights += self._adapter_weights * stage / tensor / spread["weights"]
         gathered = self._unit * self._gathered_each / tensor if spread["weights"] > 1 else 0.0
-        # The first stage has as many batches in flight as there are stages, so stages save nothing here.
+        # The first stage has one batch in flight per stage, so stages save nothing here.
         activations = batches * (self._boundaries + self._working + self._output) / tensor
         held_in_all = weights + gathered + gradients + optimizer + activations
         return Bytes(weights, gathered, gradients, optimizer, activations, self._reserve * held_in_all)
 
     def most_batches(self, layout: Parallelism, room: float) -> int:
-        """The most batches of the run's size, a power of two, that one pass can have in so many bytes of a device."""
+        """Return the most batches of the run's size, a power of two, that one pass fits in ``room`` bytes."""
         need = self.need(layout)
         left = room - sum(need)
         more = int(left / (need.activations * (1 + self._reserve)))
         return 1 << (max(more, 0) + 1).bit_length() - 1
 
     def parts(self, layout: Parallelism, *, batches: int = 1) -> tuple[MemoryPart, ...]:
-        """The same with words, in GiB."""
+        """Return the parts with their calculations, in GiB."""
         run, sharded = self.run, self._shards[layout.sharding]
         held = f"{billions(run.shape.parameters)} parameters" + _over(layout.tensor * layout.pipeline, "devices")
         trained = held if run.method == "full" else f"{billions(self.trained)} parameters of adapters"
         data = {part: _over(layout.data if part in sharded else 1, "data-parallel") for part in self._shards["zero-3"]}
         adapters = "" if run.method == "full" else ", and adapters in fp32"
         tokens = f"{run.batch_size * batches} x {run.sequence_length} tokens"
-        kept = "the input of each layer and one layer's own" if run.checkpointing else "all of each layer"
-        scores = "" if run.fused_attention else ", with the scores of attention"
+        kept = (
+            "inputs of all layers, and one layer's activations"
+            if run.checkpointing
+            else "all activations of all layers"
+        )
+        scores = "" if run.fused_attention else ", with attention scores"
         how = {
             "weights": f"{held} x {self._weight_each:.3g} bytes{data['weights']}{adapters}",
-            "gathered layer": f"{self._gathered_each:.3g} bytes of the largest unit, {billions(self._unit)} parameters",
+            "gathered layer": f"largest unit, {billions(self._unit)} parameters x {self._gathered_each:.3g} bytes",
             "gradients": f"{trained} x {self._gradient_each:g} bytes{data['gradients']}",
             "optimizer": f"{trained} x {self._optimizer_each:g} bytes ({run.optimizer}){data['optimizer']}",
             "activations": f"{tokens}: {kept}{scores}{_over(layout.tensor, 'tensor-parallel')}",
@@ -126,10 +130,10 @@ def _over(devices: int, what: str) -> str:
 
 
 def _activations(run: TrainingRun) -> tuple[float, float, float]:
-    """Bytes of layer boundaries, of what layers keep, and of the output, before tensor parallelism.
+    """Return the bytes of layer boundaries, of kept activations, and of the output, before tensor parallelism.
 
-    Without checkpointing the layers keep all of their own, and their boundaries are part of it. Halves of 16 bits
-    are doubled for fp32.
+    Without checkpointing, layers keep all their activations, which include their boundaries. For fp32, 16-bit sizes are
+    doubled.
     """
     fact, shape = facts.memory()["activations"], run.shape
     tokens = run.sequence_length * run.batch_size
@@ -147,7 +151,7 @@ def _activations(run: TrainingRun) -> tuple[float, float, float]:
 
 
 def _adapter_parameters(shape: Shape, rank: int) -> float:
-    """Parameters of LoRA adapters on every matrix of the layers: rank x (inputs + outputs) of each."""
+    """Return the parameters of LoRA adapters on every matrix of the layers: rank x (inputs + outputs)."""
     hidden, keys = shape.hidden_size, shape.kv_heads * shape.head_dim
     attention = 2 * (hidden + shape.attention_size) + 2 * (hidden + keys)
     mlp = (3 if shape.gated_mlp is not False else 2) * (hidden + shape.mlp_width)

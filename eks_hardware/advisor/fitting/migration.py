@@ -1,7 +1,7 @@
-"""Whether a model can move to other hardware: what Neuron's libraries know of it, what fits, and what has to change.
+"""Whether a model can move to other hardware: support in Neuron's libraries, what fits, and the changes needed.
 
-What is known of Neuron is in ``config/facts/neuron_models.json``. A library may compile more than its list names, so
-a model that no list names is unknown, not refused.
+``config/facts/neuron_models.json`` has the facts about Neuron. A library may compile more models than it lists, so a
+model that is not listed is unknown, not refused.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Target = Literal["trainium", "inferentia", "gpu"]
 Verdict = Literal["yes", "with changes", "no", "unknown"]
 _Answer = TypeVar("_Answer", Fit, Miss)
 
-# Formats of checkpoints that Neuron's libraries do not load; the model is also there in 16 bits.
+# Checkpoint formats that Neuron's libraries do not load. Such models are also published in 16 bits.
 _CHECKPOINTS = ("int4", "nvfp4")
 
 _HARDWARE = {"trainium": Hardware.TRAINIUM, "inferentia": Hardware.INFERENTIA, "gpu": Hardware.NVIDIA_GPU}
@@ -33,11 +33,11 @@ _HARDWARE = {"trainium": Hardware.TRAINIUM, "inferentia": Hardware.INFERENTIA, "
 
 @dataclass(frozen=True, kw_only=True)
 class ChipCheck:
-    """What speaks for and against one accelerator."""
+    """The result for one accelerator."""
 
     accelerator: str
-    gates: tuple[Gate, ...]  # conditions of software, passed or not
-    libraries: tuple[str, ...]  # Neuron's libraries that name the architecture, best first, a sentence each
+    gates: tuple[Gate, ...]  # requirements of the software, passed or not
+    libraries: tuple[str, ...]  # Neuron libraries that list the architecture, best first, one sentence each
     maturity: Maturity  # of the software
     maturity_text: str
     degrees: tuple[int, ...]  # tensor parallel degrees that divide the attention heads, in NeuronCores or GPUs
@@ -45,20 +45,20 @@ class ChipCheck:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCheck:
-    """The answer."""
+    """The result of :func:`check_model`."""
 
     request: Request
     target: Target
     verdict: Verdict
     reason: str  # the verdict in a sentence
     chips: tuple[ChipCheck, ...]  # accelerators of the target, those that fit first
-    fits: tuple[Fit, ...]  # instance types that hold it, smallest first; for GPUs one of each family
-    misses: tuple[Miss, ...]  # instance types that do not
-    changes: tuple[str, ...]  # what has to change in code and containers, a sentence each
+    fits: tuple[Fit, ...]  # instance types that fit it, smallest first; for GPUs one of each family
+    misses: tuple[Miss, ...]  # instance types that do not fit it
+    changes: tuple[str, ...]  # required changes in code and containers, one sentence each
 
 
 def check_model(request: Request, target: Target, catalogue: Catalogue | None = None) -> ModelCheck:
-    """Check whether a model runs on the accelerators of a target, wherever they are offered."""
+    """Check whether a model runs on the accelerators of a target, in any region."""
     catalogue = catalogue or load()
     asked = request
     if target != "gpu" and request.shape.quantized_to in _CHECKPOINTS:
@@ -102,7 +102,7 @@ def _nearest(miss: Miss) -> tuple[bool, float, str]:
 
 
 def _size(fitted: Fit) -> tuple[int, float, int, str]:
-    """Few devices of few nodes before many: what is cheaper, as far as that is known without prices."""
+    """Return a sort key: few devices and nodes first, as an estimate of cost without prices."""
     held = fitted.kind.accelerator.memory_gib_total if fitted.kind.accelerator else None
     return fitted.nodes, held or 0.0, fitted.kind.vcpus, fitted.kind.name
 
@@ -136,7 +136,7 @@ def _chips(request: Request, kinds: Sequence[InstanceType], fitting: set[str]) -
 
 
 def _by_library(request: Request, kind: InstanceType) -> Request:
-    """The request with the framework of the library that has the model, where none was asked for."""
+    """Return the request with the framework of the first library that lists the model, unless it names one."""
     rows = neuron_libraries(request, kind)
     if request.workload.framework or not rows:
         return request
@@ -156,17 +156,20 @@ def _verdict(request: Request, target: Target, chips: Sequence[ChipCheck], fitti
         refusals = [[gate.text for gate in chip.gates if gate.passed is False] for chip in chips]
         if all(refusals):
             return "no", "; ".join(dict.fromkeys(text for each in refusals for text in each))
-        return "no", f"no type with {' or '.join(chip.accelerator for chip in chips)} holds it"
+        return "no", f"it does not fit on any type with {' or '.join(chip.accelerator for chip in chips)}"
     if target == "gpu":
         return "yes", f"it fits on {', '.join(chip.accelerator for chip in able)}"
     what = request.shape.architecture or "this model"
     if not able[0].libraries:
-        return "unknown", f"it fits, and no list of Neuron's names {what} for {purpose}: compile it before you plan"
+        return (
+            "unknown",
+            f"it fits, but no Neuron model list includes {what} for {purpose}: compile it before you rely on it",
+        )
     return "with changes", f"{purpose} of {what} on {able[0].accelerator}: {able[0].libraries[0]}"
 
 
 def _changes(request: Request, kind: InstanceType) -> Iterator[str]:
-    """What to change, for the framework asked for or else for that of the first library that names the model."""
+    """Yield the changes for the requested framework, or that of the first library that lists the model."""
     fact = facts.neuron_models()["changes"]
     rows = neuron_libraries(request, kind)
     default = facts.memory()["neuron"]["default_framework"]
@@ -178,4 +181,4 @@ def _changes(request: Request, kind: InstanceType) -> Iterator[str]:
     yield from fact["by_framework"].get(framework, {}).get(use(request.workload), ())
     yield from fact["all"]
     if request.shape.quantized_to in _CHECKPOINTS:
-        yield f"start from the checkpoint in 16 bits: Neuron has no kernels for {request.shape.quantized_to} weights"
+        yield f"start from the 16-bit checkpoint: Neuron has no kernels for {request.shape.quantized_to} weights"

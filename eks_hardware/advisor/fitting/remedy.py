@@ -1,4 +1,4 @@
-"""What to change so that a workload fits on a type: every change is tried out, none is guessed."""
+"""Find a change that makes a workload fit on a type. Every change is tested, none is guessed."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _SHORTEST = 256
 _FORMATS = ("fp8", "int8", "int4")
 
 Fits = Callable[[Request, bool], Layout | None]
-"""Tries a request on a type; with True as if its nodes could be joined. None where it does not fit."""
+"""Fits a request on a type; with True as if its nodes could be joined. None if it does not fit."""
 
 _Change = tuple[Request, str]
 
 
 def find(request: Request, kind: InstanceType, fits: Fits) -> str | None:
-    """The first change after which a workload fits on a type, in a sentence; None where none is known."""
+    """Return the first change that makes a workload fit on a type, as a sentence; None if there is none."""
     for changed, words in _training(request) if learns(request.workload) else _inference(request, kind):
         if any(gate.passed is False for gate in software_gates(changed, kind)):
             continue
@@ -33,7 +33,7 @@ def find(request: Request, kind: InstanceType, fits: Fits) -> str | None:
         sharding = layout.parallelism.sharding
         how = f" with {sharding}" if sharding != "none" else ""
         devices = layout.parallelism.devices
-        return f"{devices} x {kind.accelerator.name}{how} would hold it: take a type with EFA, which joins nodes"
+        return f"it would fit on {devices} x {kind.accelerator.name}{how}: choose a type with EFA to join nodes"
     return None
 
 
@@ -46,7 +46,7 @@ def _with(request: Request, **said: Any) -> Request:
 
 
 def _halves(value: int, least: int) -> Iterator[int]:
-    """The powers of two below a value, descending: at most a dozen of them."""
+    """Yield the powers of two below a value, descending, at most a dozen."""
     power = 1 << (max(value - 1, 1).bit_length() - 1)
     for _ in range(12):
         if power < least or power >= value:
@@ -59,32 +59,35 @@ def _inference(request: Request, kind: InstanceType) -> Iterator[_Change]:
     workload = request.workload
     sequences, context = concurrent_sequences(workload), context_length(workload)
     for fewer in _halves(sequences, 1):
-        yield _with(request, concurrent_sequences=fewer), f"concurrent_sequences {fewer} instead of {sequences} fits"
+        yield (
+            _with(request, concurrent_sequences=fewer),
+            f"it fits with concurrent_sequences: {fewer} instead of {sequences}",
+        )
     for shorter in _halves(context, _SHORTEST):
-        yield _with(request, context_length=shorter), f"context_length {shorter} instead of {context} fits"
+        yield _with(request, context_length=shorter), f"it fits with context_length: {shorter} instead of {context}"
     sizes = facts.memory()["formats"]["bytes"]
     now = weight_format(request, kind)
     for smaller in _FORMATS:
         if sizes[smaller] < sizes[now]:
-            yield _with(request, precision=smaller), f"{smaller} weights fit on {{devices}}"
+            yield _with(request, precision=smaller), f"it fits on {{devices}} with {smaller} weights"
 
 
 def _training(request: Request) -> Iterator[_Change]:
     workload = request.workload
     if workload.sharding not in (None, "zero-3"):
-        yield _with(request, sharding="zero-3"), "sharding: zero-3 fits on {devices}"
-        yield _with(request, sharding=None), "without that sharding it fits on {devices}"
+        yield _with(request, sharding="zero-3"), "it fits on {devices} with sharding: zero-3"
+        yield _with(request, sharding=None), "it fits on {devices} without this sharding"
     if not workload.activation_checkpointing:
-        yield _with(request, activation_checkpointing=True), "activation_checkpointing: true fits"
+        yield _with(request, activation_checkpointing=True), "it fits with activation_checkpointing: true"
     batch = batch_size(workload)
     for fewer in _halves(batch, 1):
-        yield _with(request, batch_size=fewer), f"batch_size {fewer} instead of {batch} fits"
+        yield _with(request, batch_size=fewer), f"it fits with batch_size: {fewer} instead of {batch}"
     if workload.optimizer in (None, "adamw"):
-        yield _with(request, optimizer="adamw-8bit"), "optimizer: adamw-8bit fits on {devices}"
+        yield _with(request, optimizer="adamw-8bit"), "it fits on {devices} with optimizer: adamw-8bit"
     if workload.task == "fine-tuning":
         methods = {"lora": ("qlora",), "qlora": ()}.get(workload.method or "full", ("lora", "qlora"))
         for method in methods:
-            yield _with(request, method=method), f"method: {method} fits on {{devices}}"
+            yield _with(request, method=method), f"it fits on {{devices}} with method: {method}"
     length = sequence_length(request)
     for shorter in _halves(length, _SHORTEST):
-        yield _with(request, sequence_length=shorter), f"sequence_length {shorter} instead of {length} fits"
+        yield _with(request, sequence_length=shorter), f"it fits with sequence_length: {shorter} instead of {length}"

@@ -1,1 +1,1 @@
-"""Which hardware comes first, by cost, policy, maturity and speed, and what is said about it."""
+"""Ranking of hardware by cost, policy, maturity and speed, with reasons."""

@@ -1,4 +1,4 @@
-"""A candidate before it is scored: it fits and has a price."""
+"""A candidate before scoring: it fits and has a price."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from eks_hardware.cost import Figure
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """An instance type on which the workload fits, in a region, bought in one way."""
+    """An instance type on which the workload fits, in a region, with a purchasing option."""
 
     fit: Fit
     region: str
     purchase: str
     figure: Figure | None  # price of one instance
-    at_most: bool  # the price is the on-demand one, which spot does not exceed
+    at_most: bool  # the price is the On-Demand price, which the Spot price does not exceed
     speed: Speed
     maturity: Maturity  # of the software on it
     maturity_why: str
@@ -31,12 +31,12 @@ class Draft:
 
     @property
     def usd_per_million_tokens(self) -> float | None:
-        """US dollars per million tokens, with every replica at work."""
+        """US dollars per million tokens, with every replica in use."""
         return usd_per_million_tokens(self.usd_per_hour, self.speed.tokens_per_second)
 
     @property
     def usd_per_run(self) -> float | None:
-        """US dollars of the whole training run; the policy counts at least an hour."""
+        """US dollars of the whole training run, for at least the policy's minimum of an hour."""
         hours, hourly = self.speed.hours, self.usd_per_hour
         least = facts.ranking()["run"]["least_hours"]
         return None if hours is None or hourly is None else max(hours, least) * hourly

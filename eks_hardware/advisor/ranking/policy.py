@@ -1,6 +1,6 @@
-"""Which branch of the documents' decision trees a workload takes, and how far hardware is what the branch names.
+"""The policy: which branch of the decision trees a workload takes, and how well hardware matches it.
 
-Trees, branches and weights are data (``policy/ranking.json``), with the exact words of the documents.
+Trees, branches and weights are data (``policy/ranking.json``), with exact quotes from the documents.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ class Branch:
     id: str
     tree: str
     quote: str  # its exact words
-    under: str  # the line above it: the heading of its tree, or a nearer one
+    under: str  # the line above it: the heading of its tree, or a closer one
     document: str  # title of the document
-    reading: str  # how its words are read in a workload's fields
-    when: When  # its conditions, those of its tree included
+    reading: str  # its meaning in a workload's fields
+    when: When  # its conditions, including those of its tree
     families: tuple[str, ...]  # patterns of the families that it names
     hardware: tuple[str, ...]  # kinds of hardware that it names
-    instead: tuple[str, ...]  # families that stand in for them today
-    today: Today | None  # what became of the hardware that it names; None where its words are still right
+    instead: tuple[str, ...]  # current substitutes for these families
+    today: Today | None  # changes to the hardware that it names since then; None if its words are still correct
 
     def names_family(self, family: str) -> bool:
-        """Whether it names a family, and not only a kind of hardware."""
+        """Return whether it names a family, and not only a kind of hardware."""
         return _any(self.families, family)
 
     def match(self, kind: InstanceType) -> Match:
-        """How a type compares with what the branch names."""
+        """Return how a type compares with the hardware that the branch names."""
         if self.names_family(kind.family) or kind.hardware.value in self.hardware:
             return "named"
         if _any(self.instead, kind.family):
@@ -53,24 +53,24 @@ class Branch:
         return "hardware" if kind.hardware.value in _hardware_of(self.families) else "other"
 
     def rank(self, kind: InstanceType) -> float:
-        """The policy's part of the score of a type, from 0 to 1."""
+        """Return the policy's part of a type's score, from 0 to 1."""
         return facts.ranking()["match"][self.match(kind)]["score"]
 
 
 def branch(workload: WorkloadSpec, shape: Shape) -> Branch:
-    """The branch that a workload takes: the first whose conditions are met. There is always one."""
+    """Return the branch for a workload: the first whose conditions are met. There is always one."""
     asked = _Asked.by(workload, shape)
     return next(each for each in branches() if asked.meets(each.when))
 
 
 def cautions(workload: WorkloadSpec, shape: Shape) -> tuple[Branch, ...]:
-    """What the documents say against hardware for a workload, whatever branch it takes."""
+    """Return warnings of the documents about hardware for a workload, whatever its branch."""
     asked = _Asked.by(workload, shape)
     return tuple(each for each in _cautions() if asked.meets(each.when))
 
 
 def exclusion(kind: InstanceType) -> tuple[str, str] | None:
-    """The code and the reason of the rule by which a type is never proposed; None for most types."""
+    """Return code and reason of the rule that excludes a type; None for most types."""
     for row in facts.ranking()["excluded"]:
         if (row.get("bare_metal") and kind.bare_metal) or (row.get("burstable") and kind.burstable):
             return row["code"], row["why"]
@@ -78,7 +78,7 @@ def exclusion(kind: InstanceType) -> tuple[str, str] | None:
 
 
 def way_of(workload: WorkloadSpec) -> str:
-    """How the policy distinguishes kinds of work: by the task, and inference by the way of serving."""
+    """Return the policy's kind of work: the task, or for inference the kind of serving."""
     return (workload.serving or "real-time") if workload.task == "inference" else workload.task
 
 
@@ -87,19 +87,19 @@ def way_of(workload: WorkloadSpec) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class _Asked:
-    """What the conditions of branches ask about a workload."""
+    """The properties of a workload that conditions of branches check."""
 
     task: str
-    adapters: bool  # whether adapters are trained instead of every weight
+    adapters: bool  # whether only adapters are trained
     parameters: int
-    kind: str  # of model: transformer where nothing else is known, vision, tabular, ...
+    kind: str  # kind of model: transformer if unknown, vision, tabular, ...
     budget: str
     framework: str | None
     precision: str | None
     attention: bool
     serving: str | None  # real-time or batch; None for anything but inference
     focus: str | None  # latency or throughput; None for anything but inference
-    latency_ms: float  # the tightest target
+    latency_ms: float  # lowest target
 
     @classmethod
     def by(cls, workload: WorkloadSpec, shape: Shape) -> _Asked:
@@ -150,7 +150,7 @@ def _any(patterns: tuple[str, ...], family: str) -> bool:
 
 @cache
 def _hardware_of(patterns: tuple[str, ...]) -> frozenset[str]:
-    """The kinds of hardware of the families that match."""
+    """Return the kinds of hardware of the families that match."""
     known = load()
     families = (family for family in known.families if _any(patterns, family))
     return frozenset(known.select(family=family)[0].hardware.value for family in families)
@@ -161,7 +161,7 @@ def _hardware_of(patterns: tuple[str, ...]) -> frozenset[str]:
 
 @cache
 def branches() -> tuple[Branch, ...]:
-    """Every branch, in the order in which they are asked."""
+    """Return every branch, in the order in which they are checked."""
     return tuple(
         _branch(row, tree["id"], tree["document"], tree["heading"], {**tree["when"], **row["when"]})
         for tree in facts.ranking()["trees"]

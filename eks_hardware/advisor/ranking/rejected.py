@@ -1,4 +1,4 @@
-"""Why families have no candidate, and what comes nearest where nothing fits."""
+"""Why families have no candidate, and the closest types if nothing fits."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from eks_hardware.catalogue import Hardware
 
 _MEMORY = "MEMORY"
 _NEAREST = 5
-# No change by the user helps against these.
+# The user cannot fix these.
 _FINAL = frozenset({"WITHDRAWN", "BARE_METAL", "BURSTABLE", "HARDWARE", "CPU"})
-# The workload fits there; what is missing is time, or a price.
+# The workload fits, but is too slow or has no known price.
 _NEARLY = frozenset({"LATENCY", "PRICE"})
 
 
 def code_of(miss: Miss) -> str:
-    """The code of a miss: that of its first gate, or ``MEMORY``."""
+    """Return the code of a miss: that of its first gate, or ``MEMORY``."""
     return miss.gates[0].code if miss.gates else _MEMORY
 
 
 def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Rejection, ...]:
-    """One rejection for each family that is not ``placed``; CPU families with the same reason share one.
+    """Return one rejection for each family that is not ``placed``. CPU families with the same reason share one.
 
-    The type that came furthest gives the reason: what fits and is too slow or has no price comes before what lacks
-    memory, that before what a gate refuses, and among these the most common gate.
+    The type that came closest gives the reason. Types that fit but are too slow or have no price come first, then types
+    with too little memory, then types that a gate refuses. Among these the most common gate counts.
     """
     families: dict[str, list[Miss]] = {}
     for miss in misses:
@@ -40,7 +40,7 @@ def rejections_of(misses: Sequence[Miss], placed: Collection[str]) -> tuple[Reje
 def _rejection(family: str, misses: Sequence[Miss]) -> Rejection:
     codes = Counter(map(code_of, misses))
     code = max(codes, key=lambda each: (each in _NEARLY, each == _MEMORY, codes[each]))
-    # The largest type of a family was the most likely to do.
+    # The largest type of a family was the most likely to fit.
     spoken = min(
         (each for each in misses if code_of(each) == code), key=lambda each: (_lacking(each), -each.kind.vcpus)
     )
@@ -60,7 +60,7 @@ def _cpu_in_one(rejections: Sequence[Rejection]) -> list[Rejection]:
 
 
 def nearest_of(misses: Sequence[Miss]) -> tuple[Miss, ...]:
-    """What comes nearest to a fit: one type of each family, by how little it lacks."""
+    """Return the closest misses: one type of each family, sorted by what it lacks."""
     best: dict[str, Miss] = {}
     for miss in sorted(misses, key=_distance):
         if not _FINAL & {each.code for each in miss.gates}:
@@ -73,7 +73,7 @@ def _distance(miss: Miss) -> tuple[int, float, bool, int, bool, float]:
     chip = miss.kind.accelerator
     stage = 1 if not codes else 0 if codes <= _NEARLY else 2
     memory_gib = (chip.memory_gib_total or 0.0) if chip else 0.0
-    # A type that the framework was not made for is farther away than one that only lacks something.
+    # A type that does not support the framework is farther away than one that only lacks memory or a price.
     foreign = "FRAMEWORK" in codes
     return stage, _lacking(miss), foreign, len(codes), miss.kind.hardware is Hardware.CPU, -memory_gib
 

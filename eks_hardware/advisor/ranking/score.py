@@ -1,4 +1,4 @@
-"""How candidates are weighed against each other: cost, policy, maturity and speed, each from 0 to 1."""
+"""Scores of candidates: cost, policy, maturity and speed, each from 0 to 1."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from eks_hardware.facts.schemas.policy import Basis
 
 BASES: tuple[Basis, ...] = ("usd_per_run", "usd_per_million_tokens", "usd_per_hour")
-"""The figures of cost, the most telling first."""
+"""The measures of cost, the most meaningful first."""
 _MOST = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weighed:
-    """What is weighed of a candidate; None is unknown."""
+    """The scored properties of a candidate; None is unknown."""
 
     costs: Mapping[Basis, float | None]  # US dollars
     speed: float | None  # tokens per second
-    policy: float  # how far it is what the policy's branch names, from 0 to 1
+    policy: float  # match with the policy's branch, from 0 to 1
     maturity: Maturity
-    nodes: int  # that one job or one replica takes
-    place: tuple[int, ...]  # of its region and purchase in what was asked: breaks ties
-    name: str  # of the instance type: breaks the rest
+    nodes: int  # for one job or one replica
+    place: tuple[int, ...]  # positions of its region and purchasing option in the request: the first tie-breaker
+    name: str  # of the instance type: the last tie-breaker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +38,13 @@ class Scored:
     """A score."""
 
     parts: Mapping[ScorePart, float]  # from 0 to 1
-    total: float  # from 0 to 100, by the weights of the budget
-    times_the_cheapest: float | None  # its cost divided by the lowest; None where it is unknown
-    times_slower: float | None  # the best speed divided by its own; None where it is unknown
+    total: float  # from 0 to 100, with the weights of the budget
+    times_the_cheapest: float | None  # its cost divided by the lowest; None if unknown
+    times_slower: float | None  # the best speed divided by its own; None if unknown
 
 
 def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
-    """The figure of cost by which candidates are compared: the first that suits the work and that any of them has."""
+    """Return the measure of cost: the first that suits the work and that any candidate has."""
     known: set[Basis] = {basis for each in weighed for basis, value in each.costs.items() if value is not None}
     wanted = facts.ranking()["cost_basis"][way_of(workload)]["figures"]
     for each in BASES:
@@ -54,11 +54,11 @@ def basis_of(workload: WorkloadSpec, weighed: Iterable[Weighed]) -> Basis:
 
 
 def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -> tuple[Scored, ...]:
-    """The scores of candidates, in their order.
+    """Return the scores of candidates, in their order.
 
-    Cost and speed count by their logarithm, relative to the best: twice the cost loses as much whether it is one
-    dollar or a hundred. What is unknown counts 0, and is never guessed. What is better in everything that is
-    measured (cost, speed, maturity, number of nodes) scores no less.
+    Cost and speed count by their logarithm, relative to the best: doubling the cost loses the same at one dollar as at
+    a hundred. Unknown values count 0 and are never guessed. A candidate that is better in everything measured (cost,
+    speed, maturity, number of nodes) never scores less.
     """
     rules = facts.ranking()
     way = way_of(workload)
@@ -83,7 +83,7 @@ def score(weighed: Sequence[Weighed], *, workload: WorkloadSpec, basis: Basis) -
 
 
 def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], basis: Basis) -> tuple[Scored, ...]:
-    """Nothing scores more than what is better in everything that can be measured, whatever the policy prefers."""
+    """Cap every score at that of candidates that are better in everything measured."""
     order = sorted(range(len(weighed)), key=lambda index: _rounded(weighed[index].costs[basis]))
     capped = []
     for each, found in zip(weighed, scored, strict=True):
@@ -99,7 +99,7 @@ def _below_what_is_better(weighed: Sequence[Weighed], scored: Sequence[Scored], 
 
 
 def _is_better(one: Weighed, other: Weighed, basis: Basis) -> bool:
-    """Whether it costs no more, is as fast and as mature and on as few nodes, and is ahead in one of these."""
+    """Return whether it is at least as good in cost, speed, maturity and nodes, and better in one of them."""
     scores = facts.ranking()["maturity"]
     if one.costs[basis] is None or one.speed is None or other.speed is None:
         return False
@@ -111,11 +111,11 @@ def _is_better(one: Weighed, other: Weighed, basis: Basis) -> bool:
 
 
 def order(weighed: Weighed, scored: Scored, *, budget: str, basis: Basis) -> tuple[object, ...]:
-    """Sort key, best first: the score, then the price, then the order that was given, then the name.
+    """Return a sort key, best first: the score, then the price, then the order of the request, then the name.
 
-    With budget ``cost``, candidates without a price come after all that have one. Software that its maker has ended
-    comes after all that is maintained, whatever it costs. Differences beyond the fourth digit are none: prices differ
-    by rounding from one region to another.
+    With budget ``cost``, candidates without a price come after all others. Discontinued software comes after all
+    maintained software, whatever it costs. Differences beyond the fourth digit are ignored: prices differ by rounding
+    between regions.
     """
     cost, hourly = weighed.costs[basis], weighed.costs["usd_per_hour"]
     return (
@@ -135,7 +135,7 @@ def _rounded(value: float | None) -> float:
 
 
 def _times(larger: float | None, smaller: float | None) -> float | None:
-    """A quotient, None where one of the two is unknown; what is free is as cheap as anything."""
+    """Return a quotient; None if one of the two is unknown. A free candidate is as cheap as any other."""
     if larger is None or smaller is None:
         return None
     return larger / smaller if smaller > 0 else (1.0 if larger == smaller else math.inf)

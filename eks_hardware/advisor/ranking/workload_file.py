@@ -1,4 +1,4 @@
-"""From a workload, in a file or in the options of a command, to what is asked of the recommender."""
+"""Read a workload from a file or from options into a request to the recommender."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from eks_hardware.models.strategy import Region
 from eks_hardware.suggestions import did_you_mean
 
 DEFAULT_REGIONS = ("us-east-1", "us-east-2", "us-west-2", "eu-west-1", "ap-northeast-1")
-"""Where to look when nobody says: the regions of whose accelerators the catalogue has most prices."""
+"""Default regions: those with the most known prices of accelerators in the catalogue."""
 
 
 class WorkloadFile(WorkloadSpec):
-    """A workload in a file of its own, and where it may run."""
+    """A workload in a file of its own, and the regions where it can run."""
 
     version: Literal[1] = Field(description="Version of the format.")
-    region: Region | None = Field(default=None, description="Where it is to run.")
-    regions: tuple[Region, ...] = Field(default=(), max_length=40, description="Where it may run, to be compared.")
+    region: Region | None = Field(default=None, description="Region to run in.")
+    regions: tuple[Region, ...] = Field(default=(), max_length=40, description="Regions to compare.")
     only: tuple[Text, ...] = Field(
         default=(),
         max_length=100,
-        description="Only these families, accelerators, kinds of hardware or instance types, such as g6e, h100 or cpu.",
+        description="Families, accelerators, kinds of hardware or types to choose from, such as g6e, h100 or cpu.",
     )
 
     @model_validator(mode="after")
     def _has_one_of_both(self) -> WorkloadFile:
         if self.region and self.regions:
-            raise PydanticCustomError("workload_regions", "give 'region' or 'regions', not both", {"field": "regions"})
+            raise PydanticCustomError("workload_regions", "set 'region' or 'regions', not both", {"field": "regions"})
         return self
 
     @property
@@ -60,10 +60,10 @@ def read_workload(source: Path | str, *, file: str = "<options>") -> Document[Wo
 
 
 def request_of(document: Document[WorkloadFile], *, folder: Path | None = None) -> Request:
-    """What is asked of the recommender; ``model.hf_config`` is relative to the folder, or to the working directory.
+    """Return the request. ``model.hf_config`` is relative to ``folder``, or to the working directory.
 
     Raises:
-        StrategyError: REGION_UNKNOWN, FIELD_VALUE, or what is wrong with the model's config.json.
+        StrategyError: REGION_UNKNOWN, FIELD_VALUE, or errors in the model's config.json.
     """
     asked = document.value
     if findings := [*_unknown_regions(document), *_unknown_hardware(document)]:
@@ -84,7 +84,7 @@ def _unknown_regions(document: Document[WorkloadFile]) -> Iterator[Finding]:
     for path, region in said:
         if region not in known:
             hint = did_you_mean(region, known, f"known: {', '.join(known)}")
-            message = f"the catalogue does not know {region}; {hint}"
+            message = f"the catalogue does not list {region}; {hint}"
             yield Finding("REGION_UNKNOWN", path, message, position=document.source.locate(path))
 
 
@@ -93,5 +93,5 @@ def _unknown_hardware(document: Document[WorkloadFile]) -> Iterator[Finding]:
     for word, near in unknown_of(load(), only):
         hint = f"did you mean {' or '.join(near)}?" if near else "see `eks-hardware instances`"
         path = field_paths.item("only", only.index(word))
-        message = f"{word} is no family, accelerator, kind of hardware or instance type of the catalogue; {hint}"
+        message = f"{word} is not a family, accelerator, kind of hardware or instance type in the catalogue; {hint}"
         yield Finding("FIELD_VALUE", path, message, position=document.source.locate(path))

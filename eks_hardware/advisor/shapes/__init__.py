@@ -1,1 +1,1 @@
-"""The model: its shape, from its config.json, from what the workload says, or estimated."""
+"""The shape of a model: from its config.json, from the workload's fields, or estimated."""

@@ -1,6 +1,6 @@
-"""Reads a Hugging Face ``config.json``: the model's shape, with its parameters counted.
+"""Read a Hugging Face ``config.json``: the model's shape, with its parameters counted.
 
-Names of fields are those of Transformers' configuration classes
+Field names are those of Transformers' configuration classes
 (https://github.com/huggingface/transformers/tree/main/src/transformers/models).
 """
 
@@ -24,7 +24,7 @@ _MOST_PARAMETERS = 10**15
 
 
 def read_hf_config(path: Path) -> Shape:
-    """The shape of the model that a config.json describes.
+    """Return the shape of the model in a config.json.
 
     Raises:
         ShapeError: HF_CONFIG_MISSING, HF_CONFIG_UNREADABLE, HF_CONFIG_JSON, HF_CONFIG_FIELD, MODEL_TYPE_UNKNOWN.
@@ -36,23 +36,25 @@ def read_hf_config(path: Path) -> Shape:
             "HF_CONFIG_JSON", f"{path} is not JSON: {error.msg.lower()} in line {error.lineno}, column {error.colno}"
         ) from None
     except UnicodeDecodeError:
-        raise ShapeError("HF_CONFIG_JSON", f"{path} is not text in UTF-8; name the model's config.json") from None
+        raise ShapeError("HF_CONFIG_JSON", f"{path} is not UTF-8 text; name the model's config.json") from None
     except ShapeError:
         raise
     except (ValueError, RecursionError):
         # A null byte in the path, a number with thousands of digits, thousands of brackets.
-        raise ShapeError("HF_CONFIG_JSON", f"{path} holds no configuration of a model") from None
+        raise ShapeError(
+            "HF_CONFIG_JSON", f"{path} is not the configuration of a model; name the model's config.json"
+        ) from None
     return from_hf_config(content)
 
 
 def from_hf_config(config: object) -> Shape:
-    """The shape of the model that the content of a config.json describes.
+    """Return the shape of the model in the content of a config.json.
 
     Raises:
         ShapeError: HF_CONFIG_JSON, HF_CONFIG_FIELD, MODEL_TYPE_UNKNOWN.
     """
     if not isinstance(config, Mapping):
-        raise ShapeError("HF_CONFIG_JSON", "a config.json is an object with the fields of one model, and this is none")
+        raise ShapeError("HF_CONFIG_JSON", "a config.json must be a JSON object with the fields of one model")
     outer, text = config, _text_part(config)
     estimated: list[str] = []
     fields = Fields(text)
@@ -61,7 +63,7 @@ def from_hf_config(config: object) -> Shape:
     sizes = _dimensions(fields, row)
     counted = count(row, sizes)
     if not 1 <= counted.parameters <= _MOST_PARAMETERS:
-        message = f"its dimensions make {counted.parameters:.1e} parameters, which no model has; mend them"
+        message = f"its dimensions result in {counted.parameters:.1e} parameters, more than any model has; fix them"
         raise ShapeError("HF_CONFIG_FIELD", message)
     seen = _vision_parameters(outer, estimated) if text is not outer else 0
     kind = row.get("kind", "decoder")
@@ -95,7 +97,7 @@ def from_hf_config(config: object) -> Shape:
 
 
 def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part about the language model: a model of text and images nests it."""
+    """Return the part about the language model, which multimodal models nest."""
     for name in ("text_config", "language_config", "llm_config"):
         nested = config.get(name)
         if isinstance(nested, Mapping):
@@ -104,21 +106,21 @@ def _text_part(config: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _row(name: str | None, fields: Fields, estimated: list[str]) -> ModelType:
-    """The row of a model type, with what its configuration changes."""
+    """Return the row of a model type, with the changes of its configuration."""
     rows = facts.model_types()["types"]["rows"]
     row = rows.get(name or "")
     if row is None:
         needed = ("layers", "hidden size", "attention heads", "intermediate size", "vocabulary")
         if any(fields.number(what) is None for what in needed):
             known = did_you_mean(name or "", rows)
-            called = f'model_type "{name[:60]}" is not known' if name else "model_type is not there"
+            called = f'model_type "{name[:60]}" is unknown' if name else "model_type is missing"
             raise ShapeError(
-                "MODEL_TYPE_UNKNOWN", f"{called}, and its dimensions are not all there; {known}; or say parameters"
+                "MODEL_TYPE_UNKNOWN", f"{called}, and some of its dimensions are missing; {known}; or set parameters"
             )
         activation = fields.get("hidden_act") or fields.get("hidden_activation") or "silu"
         gated = "silu" in str(activation) or "swi" in str(activation)
         estimated.append(
-            f"{f'model type {name[:60]} is' if name else 'a model without a type is'} not known: "
+            f"{f'model_type {name[:60]} is unknown' if name else 'model_type is missing'}: "
             f"counted as a decoder with {'a gated' if gated else 'a plain'} MLP"
         )
         return {"gated": gated, "experts": fields.number("experts") is not None}
@@ -130,7 +132,7 @@ def _row(name: str | None, fields: Fields, estimated: list[str]) -> ModelType:
 
 
 def _falcon(fields: Fields) -> ModelType:
-    """Falcon: one norm a layer where attention and MLP run side by side, but for the newer decoder."""
+    """Return Falcon's row: one norm per layer if attention and MLP run in parallel, except in the newer decoder."""
     newer = fields.flag("new_decoder_architecture", False)
     return {"norms": 1 if fields.flag("parallel_attn", True) and not newer else 2}
 
@@ -140,7 +142,7 @@ def _kv_heads(fields: Fields, name: str | None, heads: int) -> int:
         return 1 if fields.flag("multi_query", True) else heads
     found = fields.number("key-value heads") or heads
     if heads % found:
-        message = f"{heads} attention heads do not share {found} key-value heads evenly; mend one of them"
+        message = f"{heads} attention heads must be a multiple of {found} key-value heads; fix one of them"
         raise ShapeError("HF_CONFIG_FIELD", message)
     return found
 
@@ -213,7 +215,7 @@ def _experts(fields: Fields, layers: int, hidden: int) -> Experts:
 
 
 def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[int, int, int | None]:
-    """Layers that keep keys and values of the whole context, those that keep a window's, and the window."""
+    """Return the layers with a KV cache of the whole context, those with a window, and the window."""
     if row.get("kind") in ("encoder", "vision"):
         return 0, 0, None
     layers = sizes.decoder_layers or sizes.layers
@@ -237,7 +239,7 @@ def _cached_layers(fields: Fields, row: ModelType, sizes: Dimensions) -> tuple[i
 
 
 def _vision_parameters(config: Mapping[str, Any], estimated: list[str]) -> int:
-    """Parameters of the part that sees, as far as its dimensions are there."""
+    """Return the parameters of the vision part, as far as its dimensions are given."""
     vision = config.get("vision_config")
     if not isinstance(vision, Mapping):
         return 0
@@ -245,15 +247,15 @@ def _vision_parameters(config: Mapping[str, Any], estimated: list[str]) -> int:
     layers = fields.number("layers") or fields.exact("depth", most=10_000)
     hidden = fields.number("hidden size")
     if not layers or not hidden:
-        estimated.append("the part that sees images is not counted: its dimensions are not there")
+        estimated.append("the vision part is not counted: its dimensions are missing")
         return 0
     width = fields.number("intermediate size") or 4 * hidden
-    estimated.append("the part that sees images is counted as a plain transformer, without what joins it to the text")
+    estimated.append("the vision part is counted as a plain transformer, without the projector to the text part")
     return layers * (4 * hidden * hidden + 2 * hidden * width)
 
 
 def _quantization(outer: Mapping[str, Any], text: Mapping[str, Any], estimated: list[str]) -> str | None:
-    """The format of a checkpoint's weights.
+    """Return the format of a checkpoint's weights.
 
     Source: https://huggingface.co/docs/transformers/main_classes/quantization (quantization_config).
     """
@@ -261,7 +263,7 @@ def _quantization(outer: Mapping[str, Any], text: Mapping[str, Any], estimated: 
     if given is None:
         return None
     if not isinstance(given, Mapping):
-        raise ShapeError("HF_CONFIG_FIELD", f"quantization_config is {shown(given)}, and has to be an object; mend it")
+        raise ShapeError("HF_CONFIG_FIELD", f"quantization_config must be an object, got {shown(given)}")
     method = str(given.get("quant_method") or "").lower()
     bits = given.get("bits") or given.get("w_bit")
     algorithm = given.get("quant_algo") if method == "modelopt" else None
@@ -283,5 +285,5 @@ def _quantization(outer: Mapping[str, Any], text: Mapping[str, Any], estimated: 
         return "int4"
     if given.get("load_in_8bit") is True or bits == 8:
         return "int8"
-    estimated.append(f'quantization "{method[:40] or "unnamed"}" is not known: weights counted at 16 bits')
+    estimated.append(f'quantization "{method[:40] or "unnamed"}" is unknown: weights are counted at 16 bits')
     return None

@@ -1,4 +1,4 @@
-"""Fields of a Hugging Face ``config.json``, read with care: they may have any value."""
+"""Typed access to the fields of a Hugging Face ``config.json``, which can have any value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eks_hardware.advisor.model import ShapeError
 
 _MOST_BYTES = 5 * 2**20
 
-# Our name of a field: what configurations call it, and the most that makes sense.
+# Our name of a field: its names in configurations, and its highest plausible value.
 _FIELDS: dict[str, tuple[tuple[str, ...], int]] = {
     "layers": (("num_hidden_layers", "n_layer", "num_layers", "n_layers"), 10_000),
     "decoder layers": (("num_decoder_layers", "decoder_layers"), 10_000),
@@ -29,50 +29,50 @@ _FIELDS: dict[str, tuple[tuple[str, ...], int]] = {
 
 
 def read_text(path: Path) -> str:
-    """The text of a file of a size that a configuration has.
+    """Return the text of a file of plausible size for a configuration.
 
     Raises:
         ShapeError: HF_CONFIG_MISSING, HF_CONFIG_UNREADABLE.
-        UnicodeDecodeError: for what is not text.
+        UnicodeDecodeError: for binary data.
     """
     try:
         if path.is_dir():
             raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} is a folder; name the config.json in it")
-        # A pipe or a device has no size that says how much comes out of it.
+        # The size of a pipe or a device does not limit how much it delivers.
         if path.exists() and not path.is_file():
             raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} is not a file; name the model's config.json")
         if (size := path.stat().st_size) > _MOST_BYTES:
             raise ShapeError(
                 "HF_CONFIG_UNREADABLE",
-                f"{path} has {size / 2**20:.0f} MiB, and a config.json has a few KiB; name the model's config.json",
+                f"{path} has {size / 2**20:.0f} MiB, but a config.json has a few KiB; name the model's config.json",
             )
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise ShapeError("HF_CONFIG_MISSING", f"{path} does not exist; mend the path") from None
+        raise ShapeError("HF_CONFIG_MISSING", f"{path} does not exist; fix the path") from None
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} cannot be read: {reason}") from None
 
 
 class Fields:
-    """Fields of a configuration; each may have a value of any type."""
+    """Fields of a configuration. Each can have a value of any type."""
 
     def __init__(self, content: Mapping[str, Any]) -> None:
         self._content = content
 
     def get(self, name: str) -> Any:
-        """A field as it is, None where it is not."""
+        """Return a field unchanged; None if it is missing."""
         return self._content.get(name)
 
     def text(self, name: str) -> str | None:
-        """A field that is text."""
+        """Return a text field."""
         value = self.get(name)
         if value is not None and not isinstance(value, str):
             raise _wrong(name, value, "text")
         return value or None
 
     def flag(self, name: str, default: bool) -> bool:
-        """A field that is true or false."""
+        """Return a boolean field."""
         value = self.get(name)
         if value is None:
             return default
@@ -81,7 +81,7 @@ class Fields:
         return value
 
     def number(self, what: str, *, least: int = 1) -> int | None:
-        """A number under any of the names that configurations have for it, None where none has it."""
+        """Return a number under any of its names in configurations; None if it is missing."""
         names, most = _FIELDS[what]
         for name in names:
             if self.get(name) is not None:
@@ -89,15 +89,15 @@ class Fields:
         return None
 
     def needed(self, what: str) -> int:
-        """The same, for a number that the shape cannot do without."""
+        """Return a required number."""
         found = self.number(what)
         if found is None:
             names = " or ".join(_FIELDS[what][0])
-            raise ShapeError("HF_CONFIG_FIELD", f"the {what} ({names}) are not there; name the model's own config.json")
+            raise ShapeError("HF_CONFIG_FIELD", f"the {what} ({names}) are missing; name the model's own config.json")
         return found
 
     def exact(self, name: str, *, default: int = 0, least: int = 0, most: int = 10**8) -> int:
-        """A whole number of one name."""
+        """Return the integer of one exact name."""
         value = self.get(name)
         if value is None:
             return default
@@ -107,13 +107,13 @@ class Fields:
 
 
 def _wrong(name: str, value: object, wanted: str) -> ShapeError:
-    return ShapeError("HF_CONFIG_FIELD", f"{name} is {shown(value)}, and has to be {wanted}; mend it")
+    return ShapeError("HF_CONFIG_FIELD", f"{name} must be {wanted}, got {shown(value)}")
 
 
 def shown(value: object) -> str:
-    """A value for the end of a message, short."""
+    """Return a value for the end of a message, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except ValueError:  # a number of thousands of digits
-        text = "a number of thousands of digits"
+    except ValueError:  # a number with thousands of digits
+        text = "a number with thousands of digits"
     return text if len(text) <= 40 else text[:37] + "..."

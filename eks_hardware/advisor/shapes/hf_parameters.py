@@ -1,4 +1,4 @@
-"""Counts the parameters of a model from its dimensions, as its class in Transformers lays them out.
+"""Count the parameters of a model from its dimensions, as in its Transformers class.
 
 Source: https://github.com/huggingface/transformers/tree/main/src/transformers/models (modeling_*.py).
 """
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Latent:
-    """Latent attention (MLA): keys and values are kept compressed."""
+    """Latent attention (MLA): keys and values are stored compressed."""
 
     query_rank: int | None  # rank of the queries' compression, None for plain queries
     kv_rank: int  # rank of the keys' and values' compression
-    rope_dim: int  # part of a head that has positions; all heads share that of the keys
-    nope_dim: int  # part of a head that has none
+    rope_dim: int  # part of a head with positions; all heads share that of the keys
+    nope_dim: int  # part of a head without positions
     value_dim: int  # size of a head's values
 
     @property
     def cached(self) -> int:
-        """Numbers that one token leaves in the cache of one layer."""
+        """Numbers per token in the cache of one layer."""
         return self.kv_rank + self.rope_dim
 
 
@@ -33,15 +33,15 @@ class Experts:
     """The experts of a mixture."""
 
     count: int  # of a layer
-    used: int  # those that one token goes through
+    used: int  # experts per token
     width: int  # of an expert
-    shared_width: int  # of the part that every token goes through, 0 for none
-    dense_layers: int  # layers that have one plain MLP instead
+    shared_width: int  # of the shared expert for every token; 0 for none
+    dense_layers: int  # layers with one plain MLP instead
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dimensions:
-    """What the parameters are counted from."""
+    """The dimensions for the count of parameters."""
 
     layers: int  # of an encoder-decoder, those of the encoder
     decoder_layers: int  # of an encoder-decoder
@@ -56,7 +56,7 @@ class Dimensions:
     biases: tuple[bool, bool, bool]  # of queries, keys and values; of the attention's output; of the MLP
     latent: Latent | None
     experts: Experts | None
-    patch: int  # numbers of a patch of an image, 0 for text
+    patch: int  # values in a patch of an image, 0 for text
     buckets: int  # of T5's relative positions
 
 
@@ -65,8 +65,8 @@ class Counted:
     """The result."""
 
     parameters: int
-    active: int  # those that one token uses
-    embeddings: int  # those in the tables of tokens and positions, and of the output
+    active: int  # parameters that one token uses
+    embeddings: int  # parameters in the tables of tokens, positions and output
 
 
 def count(row: ModelType, sizes: Dimensions) -> Counted:
@@ -95,7 +95,7 @@ def count(row: ModelType, sizes: Dimensions) -> Counted:
 
 
 def _around(row: ModelType, sizes: Dimensions, norm: int) -> int:
-    """What is before and after the layers, without tables."""
+    """Return the parameters before and after the layers, without tables."""
     hidden = sizes.hidden
     # The last norm of a decoder or of a vision model; the first one of an encoder.
     found: int = norm + (norm if row.get("embedding_norm") else 0)
@@ -135,7 +135,7 @@ def _mlp(row: ModelType, sizes: Dimensions, width: int | None = None, bias: bool
 
 
 def _experts(row: ModelType, sizes: Dimensions, experts: Experts) -> tuple[int, int]:
-    """Parameters of the MLP of a layer with experts: all, and those that one token uses."""
+    """Return the parameters of a layer's experts: all, and those that one token uses."""
     one = _mlp(row, sizes, experts.width, bool(row.get("expert_bias")))
     always = experts.count * sizes.hidden + (experts.count if row.get("router_bias") else 0)
     if experts.shared_width:
@@ -144,7 +144,10 @@ def _experts(row: ModelType, sizes: Dimensions, experts: Experts) -> tuple[int, 
 
 
 def _t5(row: ModelType, sizes: Dimensions) -> Counted:
-    """T5: attention without biases, whose heads need not make up the width; relative positions in one layer a side."""
+    """Return the count for T5: attention without biases; relative positions in one layer per side.
+
+    The heads of T5 need not add up to the width of a layer.
+    """
     attention = 4 * sizes.hidden * sizes.heads * sizes.head_dim
     mlp, norm = _mlp(row, sizes), sizes.hidden
     encoder = sizes.layers * (attention + mlp + 2 * norm)

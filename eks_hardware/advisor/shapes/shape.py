@@ -1,4 +1,4 @@
-"""The shape of a workload's model: from its config.json, from what the workload says, or estimated."""
+"""The shape of a workload's model: from its config.json, from the workload's fields, or estimated."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 _SAID = "the workload"
 
-# What the count from the dimensions may be of the parameters. With width and depth of a public model it is 0.7 to 2.03;
-# with one of them, and the other as the model next in size has it, 0.46 to 3.5 (the configurations that
-# tests/unit/advisor/test_shape.py reads). How many experts there are, and how wide, is not said.
+# Accepted ratios of the count from the dimensions to the stated parameters. With width and depth of a public model the
+# ratio is 0.7 to 2.03. With one of them, and the other from the model closest in size, it is 0.46 to 3.5. Both are
+# from the configurations in tests/unit/advisor/test_shape.py. The number and width of experts are not given.
 _OF_BOTH = 0.4, 2.5
 _OF_ONE = 1 / 3, 4.0
 _OF_EXPERTS = 0.25, 4.0
@@ -29,15 +29,15 @@ _BILLION = 1e9
 
 
 def kind_of(architecture: str | None) -> str | None:
-    """``decoder``, ``encoder``, ``vision`` or ``encoder-decoder``; None for an architecture that is not known."""
+    """Return ``decoder``, ``encoder``, ``vision`` or ``encoder-decoder``; None for an unknown architecture."""
     row = facts.model_types()["types"]["rows"].get(architecture or "")
     return None if row is None else str(row.get("kind", "decoder"))
 
 
 def shape_of(model: ModelShape, *, folder: Path | None = None) -> Shape:
-    """The shape of a model; what is estimated is said in ``estimated``.
+    """Return the shape of a model. Estimated dimensions are listed in ``estimated``.
 
-    What the model says wins over its ``hf_config``, which is relative to the folder, or to the working directory.
+    Fields of the model override its ``hf_config``. That path is relative to ``folder``, or to the working directory.
 
     Raises:
         ShapeError: HF_CONFIG_..., MODEL_TYPE_UNKNOWN, MODEL_SIZE, with the field of the model at fault.
@@ -67,13 +67,13 @@ def _with_said(shape: Shape, model: ModelShape) -> Shape:
     if mended.active_parameters > mended.parameters:
         raise ShapeError(
             "HF_CONFIG_FIELD",
-            f"one token cannot use {mended.active_parameters} of {mended.parameters} parameters; mend them",
+            f"active_parameters must be at most parameters, got {mended.active_parameters} and {mended.parameters}",
             "active_parameters",
         )
     if mended.attention_heads % mended.kv_heads:
         raise ShapeError(
             "HF_CONFIG_FIELD",
-            f"{mended.attention_heads} attention heads do not share {mended.kv_heads} key-value heads evenly",
+            f"{mended.attention_heads} attention heads must be a multiple of {mended.kv_heads} key-value heads",
             "kv_heads",
         )
     _check_size(mended, said, share=shape.active_parameters / counted(shape))
@@ -84,9 +84,9 @@ def _with_said(shape: Shape, model: ModelShape) -> Shape:
 
 
 def _of_size(model: ModelShape) -> Shape:
-    """A shape from the number of parameters: what is missing is that of the public model next in size.
+    """Return a shape from the number of parameters. Missing dimensions are those of the public model closest in size.
 
-    Next is meant on a logarithmic scale: models grow in width and depth with it.
+    Closest means on a logarithmic scale: width and depth of models grow with it.
     """
     parameters = count(model.parameters or "1")
     rows = facts.model_types()["public"]["rows"]
@@ -94,7 +94,7 @@ def _of_size(model: ModelShape) -> Shape:
     layers, hidden = model.layers or near["layers"], model.hidden_size or near["hidden_size"]
     heads, kv_heads, head_dim = _heads(model, near, hidden)
     kind = kind_of(model.architecture)
-    # A table larger than the model itself would be that of a much larger one.
+    # A token table larger than the model belongs to a much larger model.
     tables = min(near["vocabulary"] * hidden * (1 if near["tied"] else 2), parameters // 3)
     shape = Shape(
         parameters=parameters,
@@ -121,7 +121,7 @@ def _of_size(model: ModelShape) -> Shape:
 
 
 def _heads(model: ModelShape, near: PublicModel, hidden: int) -> tuple[int, int, int]:
-    """Attention heads, key-value heads that they share evenly, and the size of a head."""
+    """Return attention heads, key-value heads that divide them, and the size of a head."""
     if model.attention_heads is None and model.hidden_size is not None:
         head_dim = model.head_dim or near["head_dim"]
         heads = max(1, hidden // head_dim)
@@ -135,23 +135,23 @@ def _heads(model: ModelShape, near: PublicModel, hidden: int) -> tuple[int, int,
 
 
 def _estimated(model: ModelShape, near: PublicModel, heads: int) -> tuple[str, ...]:
-    """What the model does not say, in a sentence each."""
-    # With other heads than those of the public model, each has keys and values of its own.
+    """Return the missing dimensions, one sentence each."""
+    # If the heads differ from the public model's, each has its own keys and values.
     names = (*_OUTLINE, "attention_heads", *(("kv_heads",) if heads == near["attention_heads"] else ()))
     missing = [name.replace("_", " ") for name in names if getattr(model, name) is None]
-    found = [f"{', '.join(missing)}: as {near['name']} has them, which is nearest in size"] if missing else []
+    found = [f"{', '.join(missing)}: from {near['name']}, the closest in size"] if missing else []
     if model.architecture and kind_of(model.architecture) is None:
-        found.append(f"architecture {model.architecture} is not known: taken for one that writes tokens")
+        found.append(f"architecture {model.architecture} is unknown: treated as a model that generates tokens")
     return tuple(found)
 
 
-# --- whether the dimensions go with the number of parameters
+# --- check of the dimensions against the number of parameters
 
 
 def counted(shape: Shape) -> float:
-    """Parameters that the dimensions of a shape make: matrices of attention and MLP, and tables.
+    """Return the parameters that the dimensions of a shape imply: attention, MLP and tables.
 
-    Of a mixture of experts those that a token uses, as far as ``intermediate_size`` has them.
+    For a mixture of experts these are the parameters that a token uses, as far as ``intermediate_size`` includes them.
     """
     attention = 2 * shape.hidden_size * shape.head_dim * (shape.attention_heads + shape.kv_heads)
     mlp = (3 if shape.gated_mlp is not False else 2) * shape.hidden_size * shape.mlp_width
@@ -159,9 +159,9 @@ def counted(shape: Shape) -> float:
 
 
 def _check_size(shape: Shape, said: Collection[str], *, share: float | None = None) -> None:
-    """Refuse width and depth, where they are said, that make far more or far fewer parameters than are said.
+    """Refuse a stated width and depth that imply far more or far fewer parameters than stated.
 
-    ``share`` is the parameters that the model has for each one counted; None where not all dimensions are known.
+    ``share`` is the number of real parameters per counted one; None if not all dimensions are known.
 
     Raises:
         ShapeError: MODEL_SIZE, with the first of the two as its field.
@@ -175,11 +175,11 @@ def _check_size(shape: Shape, said: Collection[str], *, share: float | None = No
     if least * wanted <= found <= most * wanted:
         return
     used = " that a token uses" if experts else ""
-    other = "" if both else f"; say {(set(_OUTLINE) - set(known)).pop()} too if it is so"
-    mixture = "" if experts else "; of a mixture of experts say active_parameters"
+    other = "" if both else f"; if both are correct, also set {(set(_OUTLINE) - set(known)).pop()}"
+    mixture = "" if experts else "; for a mixture of experts, set active_parameters"
     raise ShapeError(
         "MODEL_SIZE",
-        f"{shape.layers} layers of width {shape.hidden_size} make about {found / _BILLION:.2g}B parameters{used}, "
-        f"and {wanted / _BILLION:.3g}B are said: mend one of them{other}{mixture}",
+        f"{shape.layers} layers of width {shape.hidden_size} imply about {found / _BILLION:.2g}B parameters{used}, "
+        f"but {wanted / _BILLION:.3g}B are given; fix one of them{other}{mixture}",
         known[0],
     )

@@ -1,1 +1,1 @@
-"""How fast it runs there: estimates, each with what it assumes."""
+"""Estimates of speed, each with its assumptions."""

@@ -1,4 +1,4 @@
-"""Which of the layouts that fit trains at the least price: that of the fewest device hours for a token."""
+"""Choose the cheapest training layout: the one with the fewest device hours per token."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from eks_hardware.advisor.fitting.gates import learns
 from eks_hardware.advisor.model import Fit, Request
 from eks_hardware.advisor.speed.estimate import TrainingPass, training_pass
 
-# More nodes are not worth it for a smaller saving of device hours than this share: estimates are not that exact.
+# More nodes must save at least this share of device hours: estimates are not more exact.
 _WORTH = 0.02
 
 
 def cheapest(request: Request, fits: Iterator[Fit]) -> Fit:
-    """The fit of training with the fewest device hours for a token, and of those the one on the fewest nodes.
+    """Return the training fit with the fewest device hours per token, and of those the one on the fewest nodes.
 
-    ``fits`` are those on one instance type, fewest nodes first; at least one. The first is taken for anything but
-    training, and where no device waits for weights: no layout needs fewer device hours than computing does.
+    ``fits`` are those on one instance type, fewest nodes first; at least one. The first is returned for anything but
+    training, and if no device waits for weights: no layout needs fewer device hours than computation does.
     """
     best = next(fits)
     if not learns(request.workload) or best.kind.accelerator is None:
@@ -35,6 +35,6 @@ def cheapest(request: Request, fits: Iterator[Fit]) -> Fit:
 
 
 def _device_seconds(one: TrainingPass, fit: Fit) -> float | None:
-    """Device seconds for a token."""
+    """Return device seconds per token."""
     per_second = one.tokens_per_second
     return None if per_second is None else fit.devices / per_second

@@ -1,4 +1,4 @@
-"""How fast a workload runs where it fits: the sums of ``throughput`` with the numbers of a request and a fit."""
+"""The speed of a workload on a fit: the formulas of ``throughput`` with the numbers of a request and a fit."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _MS_PER_SECOND = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Speed:
-    """How fast a workload runs on one fit; None is unknown."""
+    """The speed of a workload on one fit; None is unknown."""
 
-    tokens_per_second: float | None = None  # of all nodes, with every replica that they take at work
+    tokens_per_second: float | None = None  # of all nodes, with every replica in use
     per_replica: float | None = None  # tokens per second of one replica, or of the job
     hours: float | None = None  # of the whole run, if its tokens are given
-    first_token_ms: float | None = None  # to the first token, or to the answer of a model that generates none
+    first_token_ms: float | None = None  # to the first token, or to the result of a model that does not generate
     per_token_ms: float | None = None  # between two tokens of one sequence
-    assumptions: tuple[str, ...] = ()  # behind the figures, or what is unknown, a sentence each
+    assumptions: tuple[str, ...] = ()  # assumptions and unknown facts, one sentence each
 
 
 def speed(request: Request, fit: Fit) -> Speed:
-    """How fast a workload runs where it fits."""
+    """Return the speed of a workload on a fit."""
     accelerator = fit.kind.accelerator
     if accelerator is None:
         return Speed(assumptions=("unknown: no source for the speed of models on CPUs",))
@@ -48,22 +48,22 @@ class TrainingPass:
 
     tokens: float  # of all devices together
     computing: Estimate  # seconds
-    exchanged: Exchange  # of weights, meanwhile
+    exchanged: Exchange  # of weights, at the same time
 
     @property
     def tokens_per_second(self) -> float | None:
-        """Tokens of all devices by the slower of computing and exchanging; None where unknown."""
+        """Tokens per second of all devices, limited by computation or exchange; None if unknown."""
         computing = self.computing.value
         return None if computing is None else self.tokens / max(computing, self.exchanged.seconds)
 
     @property
     def waits(self) -> bool:
-        """Whether devices wait for weights: exchanging them takes longer than computing."""
+        """Whether devices wait for weights: the exchange takes longer than the computation."""
         return self.computing.value is not None and self.exchanged.seconds > self.computing.value
 
 
 def training_pass(request: Request, fit: Fit) -> TrainingPass:
-    """What one pass of training takes."""
+    """Return the time of one training pass."""
     workload, shape, length = request.workload, request.shape, sequence_length(request)
     tokens = (fit.batch_size or batch_size(workload)) * length * fit.parallelism.data
     chip = fit.kind.accelerator
@@ -87,10 +87,11 @@ def training_pass(request: Request, fit: Fit) -> TrainingPass:
 
 
 def attended_tokens(shape: Shape, length: int) -> float:
-    """Tokens that a token of a sequence attends to, on average, summed over the layers.
+    """Return the tokens that a token attends to, on average over a sequence, summed over the layers.
 
-    A model that generates attends to the tokens before: half of the sequence, and fewer with a window where the
-    sequence begins. Another model attends to all of it. Layers without a cache (linear attention) count nothing.
+    In a generating model a token attends to the tokens before it: half of the sequence, and fewer with a window at the
+    start of the sequence. In other models it attends to all tokens. Layers without a cache (linear attention) count
+    nothing.
     """
     if shape.generates is False:
         return float(shape.layers * length)
@@ -106,9 +107,9 @@ def _training(request: Request, fit: Fit) -> Speed:
     workload, exchanged = request.workload, one.exchanged
     notes = [*one.computing.assumptions, *exchanged.unknown]
     if fit.batch_size and fit.batch_size > 1 and workload.batch_size is None:
-        notes.append(f"{fit.batch_size} sequences a device in one pass (batch_size), the most that fit")
+        notes.append(f"{fit.batch_size} sequences per device in one pass (batch_size), the most that fit")
     if one.waits:
-        notes.append(f"limited by {exchanged.over}, over which weights are exchanged; a larger batch_size hides it")
+        notes.append(f"limited by the exchange of weights over {exchanged.over}; a larger batch_size hides it")
     hours = count(workload.training_tokens) / per_second / _SECONDS_PER_HOUR if workload.training_tokens else None
     return Speed(tokens_per_second=per_second, per_replica=per_second, hours=hours, assumptions=tuple(notes))
 
@@ -117,7 +118,7 @@ def _training(request: Request, fit: Fit) -> Speed:
 
 
 def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
-    """Stages of a pipeline work on different sequences: one group of them is on each stage at once."""
+    """Return the speed of inference. Pipeline stages work on different sequences: one group per stage at a time."""
     shape, known = request.shape, performance(accelerator)
     precision = weight_format(request, fit.kind)
     sequences = concurrent_sequences(request.workload)
@@ -140,7 +141,7 @@ def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
     per_replica = None if one.value is None else one.value * groups
     notes = list(one.assumptions)
     if per_replica is not None and fit.replicas_per_node > 1:
-        notes.insert(0, f"all {fit.replicas_per_node} replicas of a node at work")
+        notes.insert(0, f"all {fit.replicas_per_node} replicas of a node in use")
     return Speed(
         tokens_per_second=None if per_replica is None else per_replica * fit.replicas_per_node,
         per_replica=per_replica,
@@ -153,9 +154,9 @@ def _serving(request: Request, fit: Fit, accelerator: Accelerator) -> Speed:
 def _generating(
     request: Request, devices: Devices, weights: Weights, value_bytes: int, at_once: float
 ) -> tuple[Estimate, Estimate, float | None]:
-    """Tokens per second, seconds to the first token, and milliseconds to each further one.
+    """Return tokens per second, seconds to the first token, and milliseconds per further token.
 
-    Half of the context is the question and half the answer; on average a sequence has half of its answer.
+    Half of the context is prompt and half output. On average, a sequence has half of its output.
     """
     shape, context = request.shape, context_length(request.workload)
     prompt = max(context // 2, 1)
@@ -174,7 +175,7 @@ def _generating(
 
 
 def _answering(request: Request, devices: Devices, weights: Weights) -> tuple[Estimate, Estimate]:
-    """Tokens per second and seconds of a model that generates nothing: one pass over all sequences has all answers."""
+    """Return tokens per second and seconds of a model that does not generate: one pass over all sequences."""
     tokens = context_length(request.workload) * concurrent_sequences(request.workload)
     read = throughput.prefill_seconds(devices, weights, prompt_tokens=tokens)
     per_second = None if read.value is None else tokens / read.value

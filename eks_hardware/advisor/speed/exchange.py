@@ -1,4 +1,4 @@
-"""How long devices that share a model's weights take to send each other what they lack: fully sharded training."""
+"""The time that devices need to exchange weights in fully sharded training."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from eks_hardware.catalogue.performance import performance
 
 _BITS = 8
 _GIGA = 1e9
-# Of the weights' size, in a pass forward and back: gathered twice, and the gradients scattered once; frozen weights
-# have none (https://arxiv.org/abs/1910.02054 §7.2.2).
+# Multiples of the weights' size in a forward and backward pass: gathered twice, and the gradients scattered once.
+# Frozen weights have no gradients (https://arxiv.org/abs/1910.02054 §7.2.2).
 _WITH_GRADIENTS = 3
 _FROZEN = 2
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """The least that a pass over one batch exchanges."""
+    """The minimum that a pass over one batch exchanges."""
 
-    seconds: float  # over the slowest link at its peak; 0 where nothing is exchanged in each pass
-    over: str  # that link, in words
-    unknown: tuple[str, ...]  # links whose bandwidth no source has, a sentence each
+    seconds: float  # over the slowest link at its peak; 0 if a pass exchanges nothing
+    over: str  # the slowest link, in words
+    unknown: tuple[str, ...]  # links of unknown bandwidth, one sentence each
 
 
 def exchange(request: Request, fit: Fit) -> Exchange:
-    """The least time that a pass over one batch of fully sharded training (ZeRO-3, FSDP) spends exchanging weights.
+    """Return the minimum time that a pass of fully sharded training (ZeRO-3, FSDP) spends exchanging weights.
 
-    Other layouts exchange gradients once a step, which many passes share, or within a layer; that is not counted.
+    Other layouts exchange gradients once per step, which many passes share, or within a layer. That is not counted.
     """
     if fit.parallelism.sharding != "zero-3":
         return Exchange(seconds=0.0, over="", unknown=())
@@ -38,7 +38,7 @@ def exchange(request: Request, fit: Fit) -> Exchange:
     width = facts.memory()["formats"]["bytes"]["nf4" if method == "qlora" else "bf16"]
     layout = fit.parallelism
     each = (_FROZEN if frozen else _WITH_GRADIENTS) * width * request.shape.parameters / layout.pipeline
-    # Gigabytes per second of each link that the weights of a stage cross, by what it is.
+    # Gigabytes per second of each link that the weights of a stage cross, by its description.
     links: dict[str, float | None] = {}
     if fit.nodes > layout.pipeline:
         gbps = network_gbps(fit.kind)
@@ -47,7 +47,7 @@ def exchange(request: Request, fit: Fit) -> Exchange:
     if chip and fit.devices > fit.nodes * layout.tensor:
         known = performance(chip)
         link = known.link_gb_per_second
-        # The vendors count both directions, and a device takes its part of each layer only.
+        # Vendors count both directions, and a device receives only its part of each layer.
         between = f"{known.link or 'the links'} between the devices, {link or 0:g} GB/s"
         links[between] = link and link / 2 * layout.tensor
     times = {name: each / (speed * _GIGA) for name, speed in links.items() if speed}
@@ -56,7 +56,7 @@ def exchange(request: Request, fit: Fit) -> Exchange:
         seconds=times.get(slowest, 0.0),
         over=slowest,
         unknown=tuple(
-            f"no time for {name.partition(',')[0]}: its bandwidth is unknown"
+            f"the time for {name.partition(',')[0]} is not included: the bandwidth is unknown"
             for name, speed in links.items()
             if not speed
         ),
@@ -64,10 +64,10 @@ def exchange(request: Request, fit: Fit) -> Exchange:
 
 
 def network_gbps(kind: InstanceType) -> float | None:
-    """Peak network bandwidth of a node in Gbps; None where unknown.
+    """Return the peak network bandwidth of a node in Gbps; None if unknown.
 
-    The EC2 API gives it by card; ``config/performance/accelerators.json`` (network) has the types whose cards do not
-    add up to the node's.
+    The EC2 API lists it per card. ``config/performance/accelerators.json`` (network) lists the types whose cards do not
+    add up to the node's bandwidth.
     """
     total = facts.performance()["network"]["total_gbps"].get(kind.name)
     if total is not None:

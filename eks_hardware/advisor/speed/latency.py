@@ -1,4 +1,4 @@
-"""Whether an answer comes as quickly as it has to, and over how many devices it would."""
+"""Latency targets: whether they are met, and on how many devices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _SOURCE = "estimate: eks_hardware/advisor/speed/throughput.py"
 
 
 def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
-    """A gate for each latency target of a workload; ``passed`` is None where the estimate is unknown."""
+    """Return a gate for each latency target of a workload. ``passed`` is None if the estimate is unknown."""
     wanted = request.workload.latency
     if wanted is None:
         return ()
-    first = "the first token" if request.shape.generates is not False else "an answer"
+    first = "the first token" if request.shape.generates is not False else "a result"
     targets = (
         (first, wanted.first_token_ms, speed.first_token_ms),
         ("each further token", wanted.per_token_ms, speed.per_token_ms),
@@ -27,9 +27,9 @@ def latency_gates(request: Request, speed: Speed) -> tuple[Gate, ...]:
 
 
 def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
-    """The fit on the fewest devices of a node that meets the latency targets, with its estimates; or why none does.
+    """Return the fit on the fewest devices of a node that meets the latency targets, with estimates, or a miss.
 
-    ``fit`` is the one on the fewest devices that have the memory.
+    ``fit`` is the one on the fewest devices with enough memory.
     """
     failed: tuple[Gate, ...] = ()
     for tried in (fit, *_wider(request, fit)):
@@ -38,17 +38,17 @@ def quick_enough(request: Request, fit: Fit) -> tuple[Fit, Speed] | Miss:
         if not failed:
             return tried, estimated
     most = fit.kind.accelerator.count if fit.kind.accelerator else 1
-    over = f" over {most} devices" if most > 1 else ""
+    over = f" on {most} devices" if most > 1 else ""
     return Miss(
         kind=fit.kind,
         gates=failed,
         text=f"{fit.kind.name}{over}: " + "; ".join(each.text for each in failed),
-        remedy="allow more time, work on fewer sequences at once, or use weights of fewer bits",
+        remedy="allow more time, run fewer concurrent sequences, or use weights with fewer bits",
     )
 
 
 def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
-    """The same replica over more GPUs of its node: what each reads is less. Neuron takes fixed degrees only."""
+    """Yield the same replica on more GPUs of its node: each GPU reads less. Neuron has only fixed degrees."""
     chip = fit.kind.accelerator
     if not request.workload.latency or fit.nodes > 1 or not chip or fit.kind.hardware is not Hardware.NVIDIA_GPU:
         return
@@ -63,14 +63,17 @@ def _wider(request: Request, fit: Fit) -> Iterator[Fit]:
             memory=parts,
             memory_gib=sum(part.gib for part in parts),
             replicas_per_node=max(1, chip.count // tensor),
-            notes=(*fit.notes, f"over {tensor} devices to answer in time; {fit.parallelism.tensor} would hold it"),
+            notes=(
+                *fit.notes,
+                f"on {tensor} devices to meet the latency target; {fit.parallelism.tensor} have enough memory",
+            ),
         )
         tensor *= 2
 
 
 def _gate(what: str, target: float, value: float | None) -> Gate:
     if value is None:
-        text = f"the time to {what} is unknown, and {target:g} ms are asked for: measure it first"
+        text = f"the time to {what} is unknown, but the target is {target:g} ms: measure it first"
         return Gate("LATENCY", None, text, _SOURCE)
-    text = f"{what} takes an estimated {value:,.3g} ms, and {target:g} ms are asked for"
+    text = f"{what} takes an estimated {value:,.3g} ms; the target is {target:g} ms"
     return Gate("LATENCY", value <= target, text, _SOURCE)

@@ -1,8 +1,8 @@
-"""How long training takes and how fast a model answers, from peak figures and the share of them that is reached.
+"""Estimates of training time and inference speed, from peak figures and the reached share of them.
 
-Pure arithmetic over plain numbers. What is left out is named in the answer. These are estimates, not measurements:
-docs/guides/throughput.md says what to expect of them. A pass takes as long as the slower of reading memory and
-computing, the roofline model (https://arxiv.org/abs/2211.05102 §2 applies it to transformers).
+Pure arithmetic over plain numbers. Results list what they leave out. These are estimates, not measurements:
+docs/guides/throughput.md says what to expect of them. A pass takes as long as the slower of memory reads and
+computation, the roofline model (https://arxiv.org/abs/2211.05102 §2 applies it to transformers).
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _TERA = 1e12
 _FORWARD = 2  # one multiplication and one addition
 _GRADIENT_OF_INPUTS = 2
 _GRADIENT_OF_WEIGHTS = 2
-# FLOPs of attention per number of its width, layer, token and token attended to: scores, and the sum of the values.
+# FLOPs of attention per unit of width, layer, token and attended token: scores, and the sum of the values.
 _ATTENTION = 4
 _ATTENTION_BACKWARD = 2  # in forward passes: both factors of each product have gradients
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """A number, and in a sentence each what it rests on; without a value, what is missing."""
+    """A number with its assumptions, one sentence each; without a value, what is missing."""
 
     value: float | None
     assumptions: tuple[str, ...]
@@ -40,28 +40,28 @@ class Estimate:
 
 @dataclass(frozen=True, kw_only=True)
 class Devices:
-    """The accelerators that work on one copy of a model; None is unknown."""
+    """The accelerators that run one copy of a model; None is unknown."""
 
     count: int
-    peak_tflops_each: float | None  # dense, in the number format that is computed in
+    peak_tflops_each: float | None  # dense, in the compute format
     bandwidth_gb_per_second_each: float | None = None  # of the memory
-    kind: str = "gpu"  # or neuron: whose measured shares of the peaks are taken
+    kind: str = "gpu"  # or neuron: selects the measured shares of the peaks
 
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
     """The weights of a model as devices read them."""
 
-    active_parameters: float  # those that a token passes
+    active_parameters: float  # parameters that a token passes
     total_parameters: float  # more than that in a mixture of experts
     bytes_per_parameter: float  # 2 for BF16, 0.5 for 4 bits
 
     def bytes_read(self, tokens: float) -> float:
-        """Bytes of the weights that a pass of some tokens reads.
+        """Return the bytes of the weights that a pass of some tokens reads.
 
         With experts chosen evenly and independently, a parameter that one token passes with probability p is read with
-        probability 1 - (1 - p)^tokens. Taking p = active / total for all parameters reads more than a model whose
-        tokens share its attention does, never less.
+        probability 1 - (1 - p)^tokens. With p = active / total for all parameters, the result is never too low: it is
+        higher than for a model whose tokens share its attention.
         """
         passed = self.active_parameters / self.total_parameters
         share = 1.0 if passed == 1 else -math.expm1(tokens * math.log1p(-passed))
@@ -92,13 +92,13 @@ def training_seconds(
     https://arxiv.org/abs/2104.04473 §5.1 and its appendix.
 
     Args:
-        devices: their memory bandwidth is not needed.
-        active_parameters: parameters that a token passes; of a mixture of experts those of the chosen ones.
+        devices: the accelerators; their memory bandwidth is not used.
+        active_parameters: parameters that a token passes; in a mixture of experts, those of the chosen experts.
         tokens: tokens of the run: data set times epochs.
         precision: number format of the peak, for the text: ``bf16``.
         attention_size: attention heads times size of a head.
         attended_tokens: tokens that a token attends to, on average over its sequence, summed over the layers: half of
-            the sequence in each where a token sees only those before it.
+            the sequence per layer if a token sees only the tokens before it.
         adapters_only: whether only adapters are trained, over frozen weights.
         recompute: whether activations are recomputed (gradient checkpointing).
     """
@@ -121,9 +121,9 @@ def training_seconds(
         value=(weights + attention) * tokens / (devices.count * peak * _TERA * reached["share"]),
         assumptions=(
             f"{flops} FLOPs per parameter and token: {work}",
-            f"attention within the sequences adds {attention / weights * 100:.3g} %",
-            f"{_share(reached)} of the {precision} peak of {peak:,g} TFLOPS a device{_measured(reached)}",
-            "no time for loading data, checkpoints and failures",
+            f"attention within sequences adds {attention / weights * 100:.3g} %",
+            f"{_share(reached)} of the {precision} peak of {peak:,g} TFLOPS per device{_measured(reached)}",
+            "time for data loading, checkpoints and failures is not included",
         ),
     )
 
@@ -136,17 +136,17 @@ def decode_tokens_per_second(
     context_length: float,
     concurrent_sequences: float,
 ) -> Estimate:
-    """Estimate how many tokens all sequences together get per second.
+    """Estimate the tokens per second of all sequences together.
 
-    A step gives every sequence one token. It reads the weights once and the KV cache of every sequence, and does 2
-    FLOPs per parameter and sequence; the slower of the two is its time (https://arxiv.org/abs/2211.05102 §2).
+    A step generates one token per sequence. It reads the weights once and the KV cache of every sequence, and needs 2
+    FLOPs per parameter and sequence. The slower of the two is its time (https://arxiv.org/abs/2211.05102 §2).
 
     Args:
         devices: accelerators that share one copy of the model.
-        weights: of that copy.
+        weights: weights of that copy.
         kv_bytes_per_token: KV cache of one token over all layers, in bytes.
-        context_length: tokens that a sequence holds in the KV cache, on average over its generation.
-        concurrent_sequences: sequences generated at once (batch size).
+        context_length: tokens of a sequence in the KV cache, on average over its generation.
+        concurrent_sequences: sequences generated concurrently (batch size).
     """
     cache = kv_bytes_per_token * context_length * concurrent_sequences
     step = _pass_seconds(
@@ -159,7 +159,7 @@ def decode_tokens_per_second(
     sequences = "1 sequence" if concurrent_sequences == 1 else f"{concurrent_sequences:,g} sequences"
     return Estimate(
         value=concurrent_sequences / step.value,
-        assumptions=(f"{sequences} at once, {context_length:,g} tokens in each", *step.assumptions),
+        assumptions=(f"{sequences} at a time, {context_length:,g} tokens each", *step.assumptions),
     )
 
 
@@ -169,24 +169,24 @@ def prefill_seconds(
     """Estimate the time in seconds to read one prompt.
 
     Per token 2 x active_parameters + 2 x attention_width x prompt_tokens FLOPs (https://arxiv.org/abs/2001.08361
-    table 1, forward pass), or reading the weights once if that takes longer. ``attention_width`` is layers times
-    attention heads times size of a head; without it attention is not counted.
+    table 1, forward pass), or one read of the weights if that takes longer. ``attention_width`` is layers times
+    attention heads times size of a head. Without it, attention is not counted.
     """
     flops_per_token = _FORWARD * weights.active_parameters + 2 * (attention_width or 0) * prompt_tokens
     step = _pass_seconds(devices, flops=flops_per_token * prompt_tokens, bytes_read=weights.bytes_read(prompt_tokens))
     if step.value is None:
         return step
-    notes = [f"a prompt of {prompt_tokens:,g} tokens that waits for no other"]
+    notes = [f"prompts of {prompt_tokens:,g} tokens, without queueing"]
     if attention_width is None:
-        notes.append("attention within the prompt not counted")
+        notes.append("attention within the prompt is not counted")
     return Estimate(value=step.value, assumptions=(*notes, *step.assumptions))
 
 
 def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode: Estimate) -> Estimate:
     """Estimate the output tokens per second of a server that reads a prompt for every answer.
 
-    A request takes the devices for the time of its prompt, from `prefill_seconds`, and for its tokens' part of what
-    `decode_tokens_per_second` gives.
+    A request uses the devices for the time of its prompt, from `prefill_seconds`, and for its share of
+    `decode_tokens_per_second`.
     """
     if prefill.value is None or decode.value is None:
         missing = [sentence for each in (prefill, decode) if each.value is None for sentence in each.assumptions]
@@ -194,7 +194,7 @@ def served_tokens_per_second(*, output_tokens: float, prefill: Estimate, decode:
     return Estimate(
         value=output_tokens / (prefill.value + output_tokens / decode.value),
         assumptions=(
-            f"answers of {output_tokens:,g} tokens, without a pause",
+            f"outputs of {output_tokens:,g} tokens, under constant load",
             *dict.fromkeys([*prefill.assumptions, *decode.assumptions]),
         ),
     )
@@ -208,7 +208,7 @@ def usd_per_million_tokens(usd_per_hour: float | None, tokens_per_second: float 
 
 
 def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estimate:
-    """The time of a pass that reads ``bytes_read`` (weights and KV cache) from device memory once."""
+    """Estimate the time of a pass that reads ``bytes_read`` (weights and KV cache) from device memory once."""
     reading, computing = utilization("decode", devices.kind), utilization("prefill", devices.kind)
     bandwidth, peak = devices.bandwidth_gb_per_second_each, devices.peak_tflops_each
     if bandwidth is None or peak is None or reading is None or computing is None:
@@ -223,13 +223,13 @@ def _pass_seconds(devices: Devices, *, flops: float, bytes_read: float) -> Estim
     memory = bytes_read / (devices.count * bandwidth * _GIGA * reading["share"])
     compute = flops / (devices.count * peak * _TERA * computing["share"])
     limit = (
-        f"memory: {_share(reading)} of {bandwidth:,g} GB/s a device{_measured(reading)}"
+        f"memory: {_share(reading)} of {bandwidth:,g} GB/s per device{_measured(reading)}"
         if memory >= compute
-        else f"compute: {_share(computing)} of {peak:,g} TFLOPS a device{_measured(computing)}"
+        else f"compute: {_share(computing)} of {peak:,g} TFLOPS per device{_measured(computing)}"
     )
     notes = [f"limited by {limit}"]
     if devices.count > 1:
-        notes.append(f"no extra time for communication between the {devices.count:,} devices")
+        notes.append(f"time for communication between the {devices.count:,} devices is not included")
     return Estimate(value=max(memory, compute), assumptions=tuple(notes))
 
 
@@ -243,6 +243,6 @@ def _measured(reached: UtilizationRow) -> str:
 
 
 def _unknown(facts: dict[str, object]) -> Estimate:
-    """An estimate without a value that names the facts that are None."""
+    """Return an estimate without a value that lists the missing facts."""
     missing = tuple(f"unknown: no source for the {name}" for name, fact in facts.items() if fact is None)
     return Estimate(value=None, assumptions=missing)

@@ -1,1 +1,1 @@
-"""From an answer to a strategy: written as a file, or filled in where a strategy asks, and locked."""
+"""From a recommendation to a strategy: written as a file, or filled into a strategy and locked."""

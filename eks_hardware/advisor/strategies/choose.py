@@ -1,4 +1,4 @@
-"""Ask the recommender what a group or pool asks, and put its answer into the fields of a strategy."""
+"""Pass the workload of a group or pool to the recommender, and put its choice into fields of a strategy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Recommender = Callable[..., Recommendation]
 """``recommend(request, catalogue=..., only=...)``."""
 
 _MOST_TYPES = 5
-"""Types of a spot group; the more there are, the less they are like the best one."""
+"""Instance types of a Spot group. More types would include some that differ too much from the best one."""
 
 # Gate of the nearest miss -> the field to change, below the group or pool.
 _FIELD_OF_GATE = {
@@ -46,13 +46,13 @@ def choose(
     recommender: Recommender | None = None,
     catalogue: Catalogue | None = None,
 ) -> Entry:
-    """What the recommender chooses for a group or pool today; the zones of the network bound the choice.
+    """Return the recommender's choice for a group or pool today, within the zones of the network.
 
     Raises:
         QuestionError: WORKLOAD_NOTHING_FITS.
     """
     if recommender is None:
-        # Imported here: a strategy with a lock file needs no recommender.
+        # Imported here: a strategy with a lock file does not need the recommender.
         from eks_hardware.advisor.recommend import recommend
 
         recommender = recommend
@@ -79,11 +79,11 @@ def choose(
     )
 
 
-# --- what may be chosen
+# --- allowed types
 
 
 def _allowed(question: Question, network: NetworkSpec, catalogue: Catalogue) -> Iterator[str]:
-    """Types that the group or pool takes: its zones have them, and there is an image of its operating system."""
+    """Yield the types for the group or pool: offered in its zones, and with an AMI for its operating system."""
     region = question.request.regions[0]
     usable = _zones_of(network)
     for kind in _offered(catalogue, region):
@@ -104,7 +104,7 @@ def _offered(catalogue: Catalogue, region: str) -> tuple[InstanceType, ...]:
 
 
 def _zones_of(network: NetworkSpec) -> set[str]:
-    """The zones of a network that names them; empty for one that takes what its groups need."""
+    """Return the zones of a network; empty if the network uses the zones that its groups need."""
     if network.existing:
         return set(network.existing.private_subnets)
     return set() if isinstance(network.zones, int) else set(network.zones)
@@ -118,7 +118,7 @@ def _has_image(node: Node, kind: InstanceType) -> bool:
     return any(each.startswith(AMI_PREFIXES[node.ami.family]) for each in kind.ami_types)
 
 
-# --- the answer
+# --- the choice
 
 
 def _chosen(question: Question, found: Recommendation) -> Chosen:
@@ -133,9 +133,9 @@ def _chosen(question: Question, found: Recommendation) -> Chosen:
 
 
 def types_and_efa(found: Recommendation, best: Candidate, *, spot: bool) -> tuple[tuple[str, ...], bool]:
-    """The types for a candidate, and whether EFA joins its nodes.
+    """Return the types for a candidate, and whether its nodes use EFA.
 
-    Spot needs a choice: other types with the same devices, in the order of the ranking. EFA does not join nodes of
+    Spot needs several types: others with the same devices, in the order of the ranking. EFA does not connect nodes of
     different types.
     """
     efa = found.request.efa
@@ -148,16 +148,16 @@ def types_and_efa(found: Recommendation, best: Candidate, *, spot: bool) -> tupl
 
 
 def _alike(each: Candidate) -> tuple[object, ...]:
-    """What is the same for candidates that can take each other's place."""
+    """Return the key of candidates that can replace each other."""
     kind, chip = each.fit.kind, each.fit.kind.accelerator
     devices = (chip.name, chip.count, chip.fraction) if chip else (kind.vcpus,)
     return each.region, each.purchase, kind.architecture, each.fit.nodes, each.fit.replicas_per_node, devices
 
 
 def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
-    """What a workload demands of its nodes, for the rules about them.
+    """Return the requirements of a workload on its nodes, for the rules.
 
-    Weights of 4 bits are computed in another format, and so are those of 8 bits where the accelerator lacks theirs.
+    4-bit weights compute in another format, and so do 8-bit weights if the accelerator does not support their format.
     """
     kind, fit = best.fit.kind, best.fit
     precision = workload.precision or "bf16"
@@ -176,58 +176,58 @@ def needs_of(workload: WorkloadSpec, best: Candidate) -> Needs:
 
 
 def too_few_nodes(path: str, node: Node, chosen: Chosen, catalogue: Catalogue | None = None) -> Finding | None:
-    """WORKLOAD_NODES, where a group or pool may not have as many nodes as one job, or one replica, takes."""
+    """Return WORKLOAD_NODES if a group or pool cannot have enough nodes for one job or replica."""
     trains = node.described and node.described.trains
-    needs = f"one {'job' if trains else 'replica'} takes {chosen.nodes} nodes of {chosen.instance_types[0]}"
+    needs = f"one {'job' if trains else 'replica'} needs {chosen.nodes} nodes of {chosen.instance_types[0]}"
     if isinstance(node, NodeGroupSpec):
         if chosen.nodes <= node.scaling.max:
             return None
-        message = f"{needs} at once, and max is {node.scaling.max}; set max: {chosen.nodes} or more"
+        message = f"{needs} at a time, but max is {node.scaling.max}; set max: {chosen.nodes} or more"
         return Finding("WORKLOAD_NODES", field_paths.below(path, "scaling", "max"), message)
     least_limits = _least_limits(node, chosen, catalogue or load())
     for resource, given in node.limits.items():
         least = least_limits.get(resource)
         if least and amount(given) < least:
-            message = f"{needs} at once, with {least} {resource} together, and the limit is {given}; raise it"
+            message = f"{needs} at a time, with {least} {resource} in total, but the limit is {given}; raise it"
             return Finding("WORKLOAD_NODES", field_paths.below(path, "limits", resource), message)
     return None
 
 
 def _least_limits(pool: NodePoolSpec, chosen: Chosen, catalogue: Catalogue) -> dict[str, int]:
-    """What the nodes of one job take of each limit but memory, which is the last to run out."""
+    """Return how much of each limit but memory the nodes of one job need. Memory is the last to run out."""
     kind = catalogue.find(chosen.instance_types[0])
-    # POOL_LIMIT_SMALL judges a single node, and limits below zero have a rule of their own, too.
+    # POOL_LIMIT_SMALL checks single nodes, and another rule checks negative limits.
     if kind is None or chosen.nodes == 1 or any(isinstance(given, int) and given < 0 for given in pool.limits.values()):
         return {}
     counted = node_capacity(kind)
     return {name: int(counted[name] * chosen.nodes) for name in pool.limits if name in counted and name != "memory"}
 
 
-# --- where nothing fits
+# --- nothing fits
 
 
 def _no_type(question: Question) -> QuestionError:
     field, region = "ami", question.request.regions[0]
-    message = f"no type of {region} has an image for these nodes; take another region, or image_id for one of your own"
+    message = f"no type in {region} has an AMI for these nodes; choose another region, or set image_id to your own AMI"
     if question.zone_ids:
         field, zones = "zones", ", ".join(question.zone_ids)
-        message = f"no type is offered in {zones} of {region} with an image for these nodes; take other zones"
+        message = f"{region} offers no type with an AMI for these nodes in {zones}; choose other zones"
     return QuestionError("WORKLOAD_NOTHING_FITS", field_paths.below(question.path, field), message)
 
 
 def _nothing_fits(question: Question, found: Recommendation) -> QuestionError:
     field = "workload"
-    message = "no hardware does this; make the model smaller, or the precision lower"
+    message = "no hardware fits this workload; use a smaller model or a lower precision"
     if found.nearest:
         nearest = found.nearest[0]
         field = _field(nearest)
         remedy = f"; {nearest.remedy.rstrip('.')}" if nearest.remedy else ""
-        message = f"nothing fits; nearest is {nearest.kind.name}: {nearest.text.rstrip('.')}{remedy}"
+        message = f"nothing fits; closest is {nearest.kind.name}: {nearest.text.rstrip('.')}{remedy}"
     return QuestionError("WORKLOAD_NOTHING_FITS", field_paths.below(question.path, *field_paths.split(field)), message)
 
 
 def _field(miss: Miss) -> str:
-    """The field to change so that the nearest would fit, below the group or pool."""
+    """Return the field below the group or pool to change for the closest type to fit."""
     if miss.missing_gib is not None:
         return "workload.model"
     failed = (gate.code for gate in miss.gates if gate.passed is False)

@@ -1,7 +1,7 @@
-"""Put instance types in place of ``workload: {...}``: the step between loading a strategy and resolving it.
+"""Replace ``workload: {...}`` with instance types, after a strategy is loaded and before it is resolved.
 
-The types come only from the lock file beside the strategy. Where it has no answer to what the strategy asks, that is
-an error, which says what the recommender would choose today.
+The types come only from the lock file next to the strategy. A workload without a locked choice is an error, and its
+message names the recommender's choice of today.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ def fill(
     recommender: Recommender | None = None,
     catalogue: Catalogue | None = None,
 ) -> Filled:
-    """A strategy with the hardware that is locked for its workloads.
+    """Return the strategy with the hardware that is locked for its workloads.
 
-    A lock file keeps apart what was asked with different ``overlays``. ``recommender`` and ``catalogue`` are for tests.
+    A lock file separates choices for different ``overlays``. ``recommender`` and ``catalogue`` are for tests.
     """
     described = described_nodes(loaded)
     path = lock.lock_path(loaded.path) if loaded.path else None
     try:
         entries = lock.read(path) if path else ()
     except lock.LockError as error:
-        # A strategy that asks nothing does not care what is beside it.
+        # A strategy without workloads ignores lock files.
         broken = Finding(error.code, "", error.message, position=Position(error.file))
         return Filled(loaded, frozenset(described), (broken,) if described else ())
     filling = _Filling(loaded, tuple(overlays), entries, recommender, catalogue)
@@ -64,7 +64,7 @@ def fill(
 
 @dataclass
 class _Filling:
-    """Fills one strategy, group by group."""
+    """Fills one strategy, one group or pool at a time."""
 
     loaded: LoadedStrategy
     overlays: tuple[str, ...]
@@ -76,14 +76,14 @@ class _Filling:
     _used: list[lock.Entry] = field(default_factory=list)
 
     def take(self, path: str, node: Node) -> None:
-        """Fill one group or pool, or say why not."""
+        """Fill one group or pool, or report why not."""
         try:
             question = question_of(self.loaded, path, node)
             entry = answer_in(self.entries, question)
             if entry:
                 chosen = self.chosen[path] = entry.chosen
                 self._used.append(entry)
-            # For a region that the catalogue does not know, REGION_UNKNOWN says enough.
+            # REGION_UNKNOWN already reports a region that is not in the catalogue.
             elif self.loaded.strategy.region in (self.catalogue or load()).regions:
                 network = self.loaded.strategy.network
                 today = choose(question, network, recommender=self.recommender, catalogue=self.catalogue)
@@ -102,18 +102,17 @@ class _Filling:
         others = [each for each in self.entries if each.path == question.path]
         if not others:
             message = (
-                f"the hardware for it is not locked: the recommender would choose {today.instance_types[0]} today; "
-                f"{command}"
+                f"its hardware is not locked: the recommender would choose {today.instance_types[0]} today; {command}"
             )
             return Finding("LOCK_MISSING", path, message)
-        # Of choices for several overlays, the one most like the question is meant.
+        # Of choices for several overlays, use the one with the fewest differences.
         nearest = min(others, key=lambda each: len(differences(question.asked, each.asked)))
         changed = differences(question.asked, nearest.asked)
         more = f" and {len(changed) - _MOST_DIFFERENCES} more" if len(changed) > _MOST_DIFFERENCES else ""
         message = (
-            f"{nearest.chosen.instance_types[0]} is locked for another question: "
+            f"{nearest.chosen.instance_types[0]} is locked for a different workload: "
             f"{shown('; '.join(changed[:_MOST_DIFFERENCES]), 300)}{more}; the recommender would choose "
-            f"{today.instance_types[0]} today: {command}"
+            f"{today.instance_types[0]} today; {command}"
         )
         return Finding("LOCK_OUTDATED", path, message)
 
@@ -122,14 +121,14 @@ class _Filling:
         return " ".join(["eks-hardware lock", self.loaded.file, *(f"--overlay {name}" for name in self.overlays)])
 
     def unused(self, described: Collection[str]) -> Iterator[Finding]:
-        """Choices that nobody asks for any more; those made with other overlays are for other runs."""
+        """Yield findings for choices that are no longer used. Choices made with other overlays are kept."""
         answered = {each.path for each in self._used}
         position = Position(display_name(lock.lock_path(self.loaded.path))) if self.loaded.path else None
         for each in self.entries:
             stale = each not in self._used and (each.path not in described or each.path in answered)
             if stale and each.overlays == self.overlays:
                 message = (
-                    f"nothing asks for the choice of {each.chosen.instance_types[0]} for {each.path} any more; run "
+                    f"the choice of {each.chosen.instance_types[0]} for {each.path} is no longer used; run "
                     f"`{self._command}` to remove it"
                 )
                 yield Finding("LOCK_UNUSED", "", message, Severity.WARNING, position)
@@ -143,7 +142,7 @@ class _Filling:
 
 
 def filled_in(loaded: LoadedStrategy, chosen: Mapping[str, lock.Chosen]) -> LoadedStrategy:
-    """A strategy with what was chosen for some groups and pools; findings about it point to their workload."""
+    """Return a strategy with the choices for some groups and pools. Findings about them point to their workload."""
     nodes = {
         path: _with(node, chosen[path]) if path in chosen else node
         for path, node in nodes_by_path(loaded.strategy).items()
@@ -155,7 +154,7 @@ def filled_in(loaded: LoadedStrategy, chosen: Mapping[str, lock.Chosen]) -> Load
 
 
 def _with(node: Node, chosen: lock.Chosen) -> Node:
-    """A group or pool with what was chosen, except for what the strategy says itself."""
+    """Return a group or pool with the choice, except for fields that the strategy sets."""
     given = node.model_fields_set
     update: dict[str, object] = {"instance_types": chosen.instance_types}
     if chosen.efa and "efa" not in given:
@@ -169,11 +168,11 @@ def _with(node: Node, chosen: lock.Chosen) -> Node:
 
 
 def _with_types(node: yn.Node, names: Sequence[str]) -> yn.Node:
-    """A group or pool with the types that were chosen, at the position of its workload."""
+    """Return a group or pool with the chosen types, at the position of its workload."""
     workload = node.entries.get("workload") if isinstance(node, yn.Mapping) else None
     if not isinstance(node, yn.Mapping) or workload is None:
         return node
-    # Findings about a workload of several lines point to its key.
+    # Findings about a multi-line workload point to its key.
     at = workload.node.position
     at = workload.key_position if workload.key_position.line != at.line else at
     types = yn.Sequence([yn.Scalar(name, name, True, at) for name in names], at)

@@ -1,4 +1,4 @@
-"""A strategy with the hardware that was chosen for its workloads."""
+"""A strategy with the hardware chosen for its workloads."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from eks_hardware.findings import Finding
 from eks_hardware.loader import LoadedStrategy
 
 LOCK_SUFFIX = ".lock.json"
-"""Of a lock file, in place of a strategy file's own."""
+"""Suffix of a lock file, which replaces the suffix of the strategy file."""
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A strategy whose described groups and pools have instance types, as far as they are known."""
+    """A strategy with instance types for its groups and pools with workloads, as far as they are known."""
 
     loaded: LoadedStrategy
-    left_open: frozenset[str] = frozenset()  # groups and pools that have none yet; a finding says why
-    findings: tuple[Finding, ...] = ()  # what is wrong with their workloads and choices
+    left_open: frozenset[str] = frozenset()  # groups and pools without types; a finding says why
+    findings: tuple[Finding, ...] = ()  # findings about their workloads and choices

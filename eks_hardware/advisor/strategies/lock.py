@@ -1,8 +1,8 @@
-"""The lock file: which hardware was chosen for the workloads of a strategy, and for which question.
+"""The lock file: the hardware chosen for the workloads of a strategy, and the questions behind the choices.
 
-``demo.yaml`` has ``demo.lock.json`` beside it. The file is committed, and only ``eks-hardware lock`` changes it, so
-that a newer catalogue never changes a cluster that is deployed. An entry has the question as it was asked; where a
-strategy asks another one today, its answer no longer counts.
+The lock file of ``demo.yaml`` is ``demo.lock.json`` in the same folder. It is committed, and only ``eks-hardware lock``
+changes it, so a newer catalogue never changes a deployed cluster. An entry contains the question; if the strategy's
+question changes, the entry no longer applies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from eks_hardware.printable import shown
 
 VERSION = 1
 MAX_BYTES = 1 << 20
-"""A choice takes about 1 KiB."""
+"""A choice has about 1 KiB."""
 
 _ABOUT = "Chosen by `eks-hardware lock`. Commit this file; only that command changes it."
 
@@ -35,15 +35,15 @@ _Key = Annotated[str, StringConstraints(pattern=r"^[a-z0-9_.]{1,80}$")]
 _Whole = Annotated[int, Field(ge=0, le=10**18)]
 _Number = Annotated[float, Field(ge=0, le=1e18)]
 Asked = Mapping[str, str | int | float | bool | tuple[str, ...]]
-"""A question: fields by their names, as ``workload.task``; what is not said is not in it."""
+"""A question: values by field name, such as ``workload.task``. Unset fields are omitted."""
 
 
 class LockError(Exception):
-    """A lock file that cannot be used.
+    """An unusable lock file.
 
     Attributes:
         code: LOCK_INVALID or LOCK_UNWRITABLE.
-        message: what is wrong, and what to do.
+        message: the problem and its fix.
         file: the lock file, as findings name it.
     """
 
@@ -57,31 +57,31 @@ class _LockModel(StrategyModel):
 
 
 class Chosen(_LockModel):
-    """What was chosen for a group or pool."""
+    """The choice for a group or pool."""
 
     instance_types: Annotated[tuple[InstanceTypeName, ...], Field(min_length=1, max_length=20)]  # best first
-    capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=4)]  # a group has one
-    nodes: Annotated[int, Field(ge=1, le=5000)]  # that one job, or one replica, takes
-    efa: bool  # whether EFA joins them
-    needs: Needs  # what the software demands of them
+    capacity: Annotated[tuple[Capacity, ...], Field(min_length=1, max_length=4)]  # a group has exactly one
+    nodes: Annotated[int, Field(ge=1, le=5000)]  # for one job or one replica
+    efa: bool  # whether they use EFA
+    needs: Needs  # requirements of the software
 
 
 class AtTheTime(_LockModel):
-    """What was known when the choice was made; for people, nothing depends on it."""
+    """Facts at the time of the choice. For information only."""
 
-    catalogue: _Word  # where the catalogue's instance types were read, with the day
-    policy: _Word  # branch of the policy that the workload took
+    catalogue: _Word  # source and day of the catalogue's instance types
+    policy: _Word  # branch of the policy for the workload
     score: _Number  # 0 to 100
-    usd_per_hour: _Number | None  # all nodes together; None where no source has a price
+    usd_per_hour: _Number | None  # of all nodes; None if unknown
     price_as_of: _Word | None  # day or month
 
 
 class Entry(_LockModel):
-    """A question and its answer, which counts wherever the same question is asked."""
+    """A question and its answer. It applies wherever the same question is asked."""
 
     # The group or pool, as node_groups[llm].
     path: Annotated[str, StringConstraints(pattern=r"^(node_groups|karpenter\.node_pools)\[[a-z0-9-]{1,63}\]$")]
-    overlays: Annotated[tuple[Name, ...], Field(max_length=20)] = ()  # with which the question was asked
+    overlays: Annotated[tuple[Name, ...], Field(max_length=20)] = ()  # overlays of the run that asked
     asked: dict[_Key, bool | _Whole | _Number | _Word | tuple[_Word, ...]]
     chosen: Chosen
     at_the_time: AtTheTime
@@ -94,12 +94,12 @@ class _LockFile(_LockModel):
 
 
 def lock_path(strategy_file: Path) -> Path:
-    """``strategies/demo.yaml`` -> ``strategies/demo.lock.json``, which is not found as a strategy."""
+    """Return the lock file: ``strategies/demo.yaml`` -> ``strategies/demo.lock.json``. It is not read as a strategy."""
     return strategy_file.with_suffix(LOCK_SUFFIX)
 
 
 def read(path: Path) -> tuple[Entry, ...]:
-    """The entries of a lock file; none if the file does not exist.
+    """Return the entries of a lock file; none if the file does not exist.
 
     Raises:
         LockError: LOCK_INVALID, for anything but a lock file of this version.
@@ -119,7 +119,7 @@ def read(path: Path) -> tuple[Entry, ...]:
 
 
 def _read_bytes(path: Path) -> bytes:
-    # As for strategies: a link could lead to any file of the machine, and opening a FIFO must not wait for a writer.
+    # As for strategies: a link could point to any file, and opening a FIFO must not wait for a writer.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
     with os.fdopen(os.open(path, flags), "rb") as stream:
         if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
@@ -131,21 +131,20 @@ def _fault(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     place = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
     if first["loc"][:1] == ("lock_version",) and first["type"] == "literal_error":
-        return f"this version reads lock files of version {VERSION}; it was written by another one"
+        return f"lock file version must be {VERSION}; another eks-hardware version wrote this file"
     said = shown(first["msg"][:1].lower() + first["msg"][1:], 160)
     return f"{shown(place)}: {said}" if place else said
 
 
 def _invalid(path: Path, fault: str) -> LockError:
     message = (
-        f"not a lock file that can be used ({fault}); take it back from version control, or delete it and run "
-        "`eks-hardware lock`"
+        f"not a valid lock file ({fault}); restore it from version control, or delete it and run `eks-hardware lock`"
     )
     return LockError("LOCK_INVALID", message, display_name(path))
 
 
 def as_text(entries: Sequence[Entry]) -> str:
-    """A lock file; the same entries always give the same text."""
+    """Return the content of a lock file. The same entries always produce the same text."""
     ordered = sorted(entries, key=lambda each: (each.path, each.overlays))
     content = {"about": _ABOUT, "lock_version": VERSION, "choices": [_as_json(each) for each in ordered]}
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -159,9 +158,9 @@ def _as_json(entry: Entry) -> dict[str, object]:
 
 
 def write(path: Path, entries: Sequence[Entry]) -> bool:
-    """Write a lock file, whole or not at all, or remove it where there are no entries; whether anything changed.
+    """Write a lock file atomically, or remove it if there are no entries; return whether anything changed.
 
-    Each run writes a draft of its own and puts it in place in one step: of two runs at once the later one counts.
+    Each run writes its own draft and renames it in one step. Of two concurrent runs, the later one wins.
 
     Raises:
         LockError: LOCK_UNWRITABLE.
@@ -178,14 +177,14 @@ def write(path: Path, entries: Sequence[Entry]) -> bool:
         _replace(path, content)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        message = f"cannot be written: {reason}; run this where the strategy's folder can be written to"
+        message = f"cannot be written: {reason}; make the strategy's folder writable"
         raise LockError("LOCK_UNWRITABLE", message, display_name(path)) from None
     return True
 
 
 def _replace(path: Path, content: bytes) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
-    draft.unlink(missing_ok=True)  # of a run that was killed
+    draft.unlink(missing_ok=True)  # from a killed run
     try:
         with draft.open("xb") as stream:
             stream.write(content)

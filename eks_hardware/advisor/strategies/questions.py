@@ -1,4 +1,4 @@
-"""What a group or pool with ``workload: {...}`` asks the recommender, in a form that can be compared and kept."""
+"""The question that ``workload: {...}`` of a group or pool asks the recommender, in a comparable form."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ Node: TypeAlias = NodeGroupSpec | NodePoolSpec
 
 _UNRESERVED: tuple[Capacity, ...] = ("on-demand", "spot")
 _COUNTS = ("parameters", "active_parameters", "training_tokens")
-# What says how a shape was found, not what it is; and a word that nothing is computed from.
+# Fields about the origin of a shape, which do not affect the result.
 _NOT_ASKED = frozenset(("estimated", "source"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Question:
-    """What a group or pool asks."""
+    """The question of a group or pool."""
 
     path: str
     node: Node
-    request: Request  # the question as the recommender takes it
-    capacity: tuple[Capacity, ...]  # how nodes may be bought, from the group or pool or from its workload
-    zone_ids: tuple[str, ...]  # a type has to be in every one of these zones; empty for any
-    asked: Asked  # the question as the lock file keeps it
+    request: Request  # the question for the recommender
+    capacity: tuple[Capacity, ...]  # allowed capacity types, from the group or pool, or from its workload
+    zone_ids: tuple[str, ...]  # all of these zones must offer a type; empty for any
+    asked: Asked  # the question as stored in the lock file
 
 
 class QuestionError(Exception):
-    """A group or pool whose question makes no sense, or for which there is no hardware.
+    """A group or pool with a contradictory question, or without any hardware for it.
 
     Attributes:
-        finding: why, without a position.
+        finding: the finding, without a position.
     """
 
     def __init__(self, code: str, path: str, message: str) -> None:
@@ -52,15 +52,15 @@ class QuestionError(Exception):
 
 
 def described_nodes(loaded: LoadedStrategy) -> Mapping[str, Node]:
-    """The groups and pools that say what is to run on them, by path."""
+    """Return the groups and pools with a workload, by path."""
     return {path: node for path, node in nodes_by_path(loaded.strategy).items() if node.described}
 
 
 def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
-    """What a group or pool asks.
+    """Return the question of a group or pool.
 
     Raises:
-        QuestionError: WORKLOAD_SPOT, WORKLOAD_CAPACITY, or what is wrong with its model.
+        QuestionError: WORKLOAD_SPOT, WORKLOAD_CAPACITY, or errors in its model.
     """
     workload = node.described
     if workload is None:
@@ -73,7 +73,7 @@ def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
         raise QuestionError(error.code, field, error.message) from None
     demand = zones.of_node_group(node) if isinstance(node, NodeGroupSpec) else zones.of_node_pool(node, ())
     zone_ids = tuple(sorted(set(demand.pinned)))
-    # The software of the containers is asked for once, whether the workload or `needs` names it.
+    # The framework is part of the question, whether the workload or `needs` names it.
     filled_in = {
         "purchase": capacity,
         "framework": workload.framework or node.needs.framework,
@@ -96,42 +96,42 @@ def question_of(loaded: LoadedStrategy, path: str, node: Node) -> Question:
 
 
 def _capacity(path: str, node: Node, workload: WorkloadSpec) -> tuple[Capacity, ...]:
-    """How nodes may be bought: as the group or pool says, or else as its workload does."""
+    """Return the allowed capacity types: of the group or pool, otherwise of its workload."""
     if "capacity" not in node.model_fields_set:
         bought = tuple(sorted(set(_UNRESERVED).intersection(workload.purchase), key=workload.purchase.index))
         if not bought:
             reserved = workload.purchase[0]
             message = (
-                f"{reserved} nodes come from a reservation, whose id and zone the workload does not say; add capacity: "
-                f"{reserved} and the reservation beside it"
+                f"{reserved} nodes need a reservation, but a workload has no field for its id and zone; add "
+                f"capacity: {reserved} and reservation to the group or pool"
             )
             raise QuestionError("WORKLOAD_CAPACITY", field_paths.below(path, "workload", "purchase"), message)
         return bought
     own = (node.capacity,) if isinstance(node, NodeGroupSpec) else node.capacity
     if "spot" in own and not workload.interruptible:
         message = (
-            "spot takes nodes away at two minutes' notice, and the workload does not say that it survives that; add "
-            "interruptible: true to it, or take spot out"
+            "AWS can interrupt Spot nodes with two minutes' notice, but the workload is not interruptible; add "
+            "interruptible: true to it, or remove spot"
         )
         raise QuestionError("WORKLOAD_SPOT", field_paths.below(path, "capacity"), message)
     foreign = [each for each in own if each not in workload.purchase]
     if foreign and "purchase" in workload.model_fields_set:
         message = (
-            f"nodes are bought as {foreign[0]} here, and the workload's purchase has only "
-            f"{', '.join(workload.purchase)}; make the two agree, or keep one of them"
+            f"capacity is {foreign[0]}, but the workload's purchase has only "
+            f"{', '.join(workload.purchase)}; set both to the same value, or remove one of them"
         )
         raise QuestionError("WORKLOAD_CAPACITY", field_paths.below(path, "capacity"), message)
     return own
 
 
 def _asked(request: Request, node: Node, zone_ids: tuple[str, ...]) -> Asked:
-    """The question in flat fields. Defaults are left out, so that saying one asks the same question."""
+    """Return the question as flat fields. Defaults are omitted, so stating a default does not change the question."""
     workload = request.workload
     said = workload.model_dump(mode="json", exclude_defaults=True, exclude={"model", "purchase"})
     if workload.model.hf_config is None:
         model = workload.model.model_dump(mode="json", exclude_none=True)
     else:
-        # What the file says, not where it is: a changed file is another question, a moved one is not.
+        # The content, not the path: a changed file is another question, a moved file is not.
         model = {each.name: getattr(request.shape, each.name) for each in fields(request.shape)}
         model = {name: value for name, value in model.items() if value is not None and name not in _NOT_ASKED}
     ami = node.ami.model_dump(mode="json", exclude_defaults=True, include={"family", "type", "image_id"})
@@ -158,12 +158,12 @@ def _flat(prefix: str, value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def answer_in(entries: Sequence[Entry], question: Question) -> Entry | None:
-    """The locked answer to a question, whichever overlays it was asked with."""
+    """Return the locked answer to a question, with any overlays."""
     return next((each for each in entries if each.path == question.path and each.asked == dict(question.asked)), None)
 
 
 def differences(asked: Asked, locked: Asked) -> tuple[str, ...]:
-    """What is asked otherwise than when the choice was made, in words; nothing where it is the same question."""
+    """Return the differences between a question and a locked one, in words; empty if they are the same."""
     names = sorted({*asked, *locked})
     return tuple(
         f"{name} is {_shown(asked.get(name))}, was {_shown(locked.get(name))}"
@@ -174,7 +174,7 @@ def differences(asked: Asked, locked: Asked) -> tuple[str, ...]:
 
 def _shown(value: object) -> str:
     if value is None:
-        return "not said"
+        return "not set"
     if isinstance(value, bool):
         return str(value).lower()
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,4 +1,4 @@
-"""Choose hardware for the workloads of a strategy, and compare with what its lock file has."""
+"""Choose hardware for the workloads of a strategy, and compare it with the lock file."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ State = Literal["new", "kept", "changed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What becomes of one group or pool."""
+    """The result for one group or pool."""
 
     path: str
-    state: State  # chosen for the first time, kept as it is locked, or chosen anew
-    entry: lock.Entry  # what the lock file says of it from now on
-    before: lock.Entry | None  # what it said until now
-    today: lock.Entry | None  # what the recommender would choose today; None where it was not asked
-    why: tuple[str, ...] = ()  # what is asked otherwise than before, in words; empty for the same question
+    state: State  # chosen for the first time, kept, or changed
+    entry: lock.Entry  # the new entry of the lock file
+    before: lock.Entry | None  # the previous entry
+    today: lock.Entry | None  # the recommender's choice of today; None if it did not run
+    why: tuple[str, ...] = ()  # changes of the question, in words; empty for the same question
 
     @property
     def differs_today(self) -> bool:
-        """Whether the recommender would choose otherwise today."""
+        """Whether the recommender would choose differently today."""
         return self.today is not None and self.today.chosen != self.entry.chosen
 
 
 @dataclass(frozen=True, kw_only=True)
 class Relocked:
-    """The lock file of a strategy, as it should be."""
+    """The new content of a strategy's lock file."""
 
-    entries: tuple[lock.Entry, ...]  # all of it; those of other overlays are as they were
+    entries: tuple[lock.Entry, ...]  # all entries; those of other overlays are unchanged
     choices: tuple[Choice, ...]  # groups and pools of this run, in the order of the file
-    removed: tuple[lock.Entry, ...]  # what nothing asks for any more
+    removed: tuple[lock.Entry, ...]  # entries that are no longer used
 
 
 def relock(
@@ -58,10 +58,10 @@ def relock(
     recommender: Recommender | None = None,
     catalogue: Catalogue | None = None,
 ) -> Relocked:
-    """Choose what is not locked, or what is asked otherwise now; keep the rest.
+    """Choose hardware for workloads without a locked choice or with a changed question; keep other choices.
 
-    Groups and pools named in ``upgrade`` are chosen anew although they are locked. With ``compare`` the recommender is
-    asked about what is kept, too. ``recommender`` and ``catalogue`` are for tests.
+    Groups and pools in ``upgrade`` are chosen again, even if locked. With ``compare`` the recommender also runs for
+    kept choices. ``recommender`` and ``catalogue`` are for tests.
 
     Raises:
         StrategyError: with every group or pool for which nothing can be chosen.
@@ -84,7 +84,7 @@ def relock(
             findings.append(error.finding)
             continue
         choices.append(choice)
-        # `validate` judges what is kept.
+        # `validate` checks kept choices.
         if choice.state != "kept" and (short := too_few_nodes(path, node, choice.entry.chosen, catalogue)):
             findings.append(short)
     if findings:
@@ -98,12 +98,12 @@ def _choice(
     path = question.path
     if locked:
         if today and anew and today.chosen != locked.chosen:
-            # An answer belongs to the overlays that it was first given for.
+            # An answer belongs to the overlays of its first run.
             entry = today.model_copy(update={"overlays": locked.overlays})
             return Choice(path=path, state="changed", entry=entry, before=locked, today=today)
         return Choice(path=path, state="kept", entry=locked, before=locked, today=today)
     if today is None:
-        raise ValueError(f"{path} is not locked, and nobody was asked")
+        raise ValueError(f"{path} is not locked, and the recommender did not run")
     before = next((each for each in entries if each.path == path and each.overlays == today.overlays), None)
     return Choice(
         path=path,
@@ -116,7 +116,7 @@ def _choice(
 
 
 def _relocked(entries: Sequence[lock.Entry], choices: Sequence[Choice], overlays: tuple[str, ...]) -> Relocked:
-    """The entries of this run in place of what it had before; what other overlays ask is left alone."""
+    """Return the entries with those of this run replaced. Entries of other overlays are kept."""
     replaced = [choice.before for choice in choices if choice.before]
     ours = [choice.entry for choice in choices]
     others = [each for each in entries if each not in replaced and each.overlays != overlays]

@@ -1,4 +1,4 @@
-"""Groups for a first strategy, where only the kind of hardware is known (``policy/starters.json``)."""
+"""Groups of a first strategy for a kind of hardware (``policy/starters.json``)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 def purposes(kind: Kind) -> tuple[str, ...]:
-    """What a kind of hardware has a group for; nothing for ``mixed``, which has several groups."""
+    """Return the workloads with a group for a kind of hardware; none for ``mixed``, which has several groups."""
     return () if kind == "mixed" else tuple(facts.starters()["groups"][kind])
 
 
 def starter_groups(kind: Kind, purpose: str | None, region: str) -> tuple[Group, ...]:
-    """The groups of a first strategy; of ``mixed``, which needs no purpose, those that the region offers.
+    """Return the groups of a first strategy. For ``mixed``, without a purpose, those that the region offers.
 
     Raises:
-        WriteError: the hardware is not for this, or the region does not offer it.
+        WriteError: the hardware does not support the purpose, or the region does not offer it.
     """
     catalogue = load()
     if kind == "mixed":
         found = [_group(hardware, task, region, catalogue) for hardware, task in facts.starters()["mixed"]]
         return tuple(each for each in found if each)
     if purpose not in purposes(kind):
-        raise WriteError(f"{kind} is not for {purpose} here; choose {' or '.join(purposes(kind))}")
+        raise WriteError(f"there is no starter for {kind} and {purpose}; choose {' or '.join(purposes(kind))}")
     group = _group(kind, purpose, region, catalogue)
     if group is None:
         names = facts.starters()["groups"][kind][purpose]["instance_types"]
@@ -54,5 +54,5 @@ def _group(kind: str, purpose: str, region: str, catalogue: Catalogue) -> Group 
         efa=row.get("efa", False),
         needs=needs,
         comments=(row["why"],),
-        scaling_comment="add desired: n to start n of them",
+        scaling_comment="add desired: n to start n nodes",
     )

@@ -1,4 +1,4 @@
-"""A small strategy as text: some node groups beside what every cluster needs."""
+"""A small strategy as text: node groups and the settings that every cluster needs."""
 
 from __future__ import annotations
 
@@ -18,64 +18,64 @@ from eks_hardware.printable import shown
 from eks_hardware.rules import check
 
 RESERVED = ("reserved", "capacity-block")
-"""Ways to buy that need a reservation."""
+"""Capacity types that need a reservation."""
 
 _WIDTH = 110
 _NAME = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,99}")
-# Four vCPUs and 16 GiB: CoreDNS, Karpenter and the add-ons of two nodes have room. The first that a region has.
+# Four vCPUs and 16 GiB: two nodes have room for CoreDNS, Karpenter and the add-ons. The first type in a region is used.
 _SYSTEM_TYPES = ("m7i.xlarge", "m6i.xlarge", "m5.xlarge", "m7g.xlarge")
 
 
 class WriteError(Exception):
-    """A file that is not written; the text is for the user."""
+    """A file that cannot be written. The text is for the user."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """A node group as it is written."""
+    """A node group to write."""
 
     name: str
-    workload: str  # what its nodes are for, in a word
+    workload: str  # kind of workload, one word
     instance_types: Sequence[str]  # best first
     most: int  # nodes
-    fewest: int = 0  # nodes that always run
+    fewest: int = 0  # minimum number of nodes
     efa: bool = False
     capacity: Capacity = "on-demand"
     zone_id: str | None = None  # of the reservation, for capacity that needs one
     needs: Mapping[str, str] = field(default_factory=dict)
     release: str | None = None  # image release to pin
     disk_gib: int | None = None  # size of the volume for images; None for the default
-    comments: Sequence[str] = ()  # why, a sentence each: above the group
+    comments: Sequence[str] = ()  # reasons, one sentence each, above the group
     scaling_comment: str = ""  # after the number of nodes
 
 
 def refuse_name(name: str) -> None:
-    """Raise a WriteError for what cannot be the name of a cluster."""
+    """Raise a WriteError if a name is not valid for a cluster."""
     if not _NAME.fullmatch(name):
         raise WriteError(
-            f'"{shown(name)}" cannot be the name of a cluster: letters, digits, hyphens and underscores, at most 100'
+            f'"{shown(name)}" is not a valid cluster name; use at most 100 letters, digits, hyphens and underscores'
         )
 
 
 def strategy_text(name: str, region: str, groups: Sequence[Group], *, heading: Sequence[str] = ()) -> str:
-    """A strategy with some node groups beside a system group, and with comments at its top.
+    """Return a strategy with a system group, the given groups, and comments at the top.
 
-    Where the software of a group needs an older image than the newest, that is pinned.
+    If the software of a group needs an older AMI than the newest, the group pins it.
 
     Raises:
-        WriteError: the name is none, or the region offers no type for the system group.
+        WriteError: the name is not valid, or the region offers no type for the system group.
     """
     refuse_name(name)
     system = next((each for each in _SYSTEM_TYPES if load().offered(each, region)), None)
     if system is None:
-        raise WriteError(f"the catalogue knows no type for the system group in {shown(region)}")
+        raise WriteError(f"the catalogue lists no type for the system group in {shown(region)}")
     base = Group(
         name="system",
         workload="system",
         instance_types=(system,),
         fewest=2,
         most=4,
-        comments=("Without a taint: CoreDNS and every add-on run here.",),
+        comments=("No taint: CoreDNS and every add-on run here.",),
     )
 
     def text(*others: Group) -> str:
@@ -88,7 +88,7 @@ def strategy_text(name: str, region: str, groups: Sequence[Group], *, heading: S
 
 
 def _with_image(group: Group, text: Callable[[Group], str]) -> Group:
-    """The group, pinned to the newest image with a driver for its software where the newest of all has another."""
+    """Return the group, pinned to the newest AMI with a driver for its software if the newest of all has none."""
     if "neuron_sdk" not in group.needs or not _driver_findings(text(group)):
         return group
     for _, release in software.known_releases("al2023", ClusterSpec().kubernetes_version):
@@ -111,8 +111,8 @@ def _lines(name: str, region: str, groups: Sequence[Group], heading: Sequence[st
         yield from _comment(line)
     yield from ("version: 1", f"name: {_scalar(name)}", f"region: {region}", "", "cluster:")
     yield f"  kubernetes_version: {_scalar(ClusterSpec().kubernetes_version)}"
-    yield "  endpoint: {public_cidrs: [0.0.0.0/0]}   # IAM decides who gets in; narrow it to where you deploy from"
-    yield "  creator_is_admin: true        # whoever creates the cluster; add your team's roles under `admins`"
+    yield "  endpoint: {public_cidrs: [0.0.0.0/0]}   # IAM controls access; narrow it to your own networks"
+    yield "  creator_is_admin: true        # the role that creates the cluster; add your team's roles under `admins`"
     yield from ("", "network:", "  cidr: 10.0.0.0/16", "  nat_gateways: single", "", "node_groups:")
     for index, group in enumerate(groups):
         if index:
@@ -136,9 +136,9 @@ def _group_lines(group: Group) -> Iterator[str]:
     if group.needs:
         yield f"    needs: {{{', '.join(f'{key}: {_scalar(value)}' for key, value in group.needs.items())}}}"
     if group.release:
-        yield f"    ami: {{release_version: {_scalar(group.release)}}}   # the newest whose driver has that SDK"
+        yield f"    ami: {{release_version: {_scalar(group.release)}}}   # the newest with a driver for this SDK"
     if group.disk_gib:
-        yield f"    disk: {{size_gib: {group.disk_gib}}}   # images, and the weights as they are downloaded"
+        yield f"    disk: {{size_gib: {group.disk_gib}}}   # container images and downloaded weights"
     behind = f"   # {group.scaling_comment}" if group.scaling_comment else ""
     yield f"    scaling: {{min: {group.fewest}, max: {group.most}}}{behind}"
 
@@ -151,6 +151,6 @@ def _comment(text: str, indent: str = "") -> list[str]:
 
 
 def _scalar(text: str) -> str:
-    """Text as YAML reads it back: in quotes where it would be a number or a word with a meaning."""
+    """Return text as YAML, in quotes if YAML would read it as anything but text."""
     old_boolean = text.lower() in ("yes", "no", "on", "off", "y", "n")
     return text if resolve_plain(text) == text and not old_boolean else json.dumps(text)

@@ -1,4 +1,4 @@
-"""Write a strategy for a recommendation: the hardware of one candidate, and in comments why."""
+"""Write a strategy for a recommendation: the hardware of one candidate, with the reasons in comments."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
 
 
 def strategy_yaml(recommendation: Recommendation, *, name: str, candidate: int = 0) -> str:
-    """A strategy with one of the recommended candidates, counted from 0.
+    """Return a strategy with one of the recommended candidates, counted from 0.
 
     Raises:
         WriteError: there is no such candidate, or the name is not valid.
     """
     if not 0 <= candidate < len(recommendation.candidates):
         raise WriteError(
-            f"there is no candidate {candidate + 1}; {len(recommendation.candidates)} were found"
+            f"there is no candidate {candidate + 1}; the recommendation has {len(recommendation.candidates)}"
             if recommendation.candidates
-            else "nothing fits, so that there is no strategy to write"
+            else "nothing fits, so there is no strategy to write"
         )
     chosen = recommendation.candidates[candidate]
     heading = (
-        f"{_work(recommendation)}: what `eks-hardware recommend` chose for it.",
+        f"{_work(recommendation)}: hardware chosen by `eks-hardware recommend`.",
         f"Number {candidate + 1} of {len(recommendation.candidates)}: {chosen.fit.kind.name}, scored "
         f"{chosen.score:.0f} of 100.",
     )
@@ -69,7 +69,7 @@ def _group(recommendation: Recommendation, chosen: Candidate) -> Group:
 
 
 def _bought(purchase: str) -> Capacity:
-    """The capacity of a group: instances reserved for years are on demand in a strategy, and the account's business."""
+    """Return the capacity of a group. Reserved Instances are On-Demand in a strategy; the account has the discount."""
     ways: dict[str, Capacity] = {"spot": "spot", "capacity-block": "capacity-block", "reserved": "reserved"}
     return ways.get(purchase, "on-demand")
 
@@ -77,12 +77,12 @@ def _bought(purchase: str) -> Capacity:
 def _scaling_comment(workload: WorkloadSpec, nodes: int) -> str:
     if workload.task == "inference":
         one = "one node" if nodes == 1 else f"{nodes} nodes"
-        return f"a replica takes {one}; add desired: {nodes} to start with one"
-    return f"a job takes {nodes}; add desired: {nodes} while it runs"
+        return f"a replica needs {one}; add desired: {nodes} to start with one replica"
+    return f"a job needs {nodes} nodes; set desired: {nodes} while it runs"
 
 
 def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | None:
-    """The newest Neuron SDK that has a framework, where the newest of all has not."""
+    """Return the newest Neuron SDK with a framework, if the newest of all does not have it."""
     ranges = software.sdk_ranges(kind, framework, purpose) if framework and kind.hardware.is_neuron else None
     newest = facts.software()["frameworks"]["newest_sdk"]
     if not ranges or any(each.has(newest) for each in ranges):
@@ -91,7 +91,7 @@ def last_sdk(kind: InstanceType, framework: str | None, purpose: str) -> str | N
 
 
 def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
-    """Room for the images and twice the weights as they are downloaded; local disks have it anyway."""
+    """Return the space for images and twice the downloaded weights; None for nodes with local disks."""
     if kind.instance_store:
         return None
     weights_gib = recommendation.request.shape.parameters * 2 / 2**30
@@ -100,7 +100,7 @@ def _disk_gib(recommendation: Recommendation, kind: InstanceType) -> int | None:
 
 
 def _work(recommendation: Recommendation) -> str:
-    """What is to run, in words: ``Fine-tuning (lora) of a llama with 8.0 B parameters in bf16``."""
+    """Return a description of the workload: ``Fine-tuning (lora) of a llama model with 8 B parameters``."""
     workload, shape = recommendation.request.workload, recommendation.request.shape
     what = {"training": "Training", "fine-tuning": "Fine-tuning", "inference": "Serving", "development": "Development"}
     how = workload.method or workload.serving
@@ -126,7 +126,7 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
     if fit.devices > 1 or fit.nodes > 1:
         laid = fit.parallelism
         yield (
-            f"Laid over {fit.devices or fit.nodes} {'devices' if fit.devices else 'nodes'}: data {laid.data}, tensor "
+            f"Layout on {fit.devices or fit.nodes} {'devices' if fit.devices else 'nodes'}: data {laid.data}, tensor "
             f"{laid.tensor}, pipeline {laid.pipeline}, sharding {laid.sharding}."
         )
     if chosen.usd_per_hour is None:
@@ -134,12 +134,12 @@ def _why(recommendation: Recommendation, chosen: Candidate) -> Iterator[str]:
     else:
         nodes = "a node" if fit.nodes == 1 else f"{fit.nodes} nodes"
         as_of = f" as of {chosen.price_as_of}" if chosen.price_as_of else ""
-        yield f"Price of {nodes} in {chosen.region}: {chosen.usd_per_hour:,.2f} USD an hour, {chosen.purchase}{as_of}."
+        yield f"Price of {nodes} in {chosen.region}: {chosen.usd_per_hour:,.2f} USD per hour, {chosen.purchase}{as_of}."
     yield from map(_sentence, (*chosen.reasons, *fit.notes))
     assumed = dict.fromkeys((*recommendation.request.shape.estimated, *chosen.assumptions))
     yield from (_sentence(f"assumed: {each}") for each in assumed)
     if _bought(chosen.purchase) in RESERVED:
-        yield "Put in the id and zone of your own reservation; the ones below only show the form."
+        yield "Replace the reservation id and zone below, which are examples, with your own."
 
 
 def _sentence(text: str) -> str:
@@ -153,19 +153,19 @@ def _sentence(text: str) -> str:
 
 
 def name_of(file: Path) -> str:
-    """The name that a strategy in a file gets: ``team/llm.yaml`` -> ``llm``.
+    """Return the name of a strategy in a file: ``team/llm.yaml`` -> ``llm``.
 
     Raises:
-        WriteError: it cannot be a name, or the file would not be a strategy.
+        WriteError: the name is not valid, or the file would not be a strategy.
     """
     if file.suffix.lower() not in SUFFIXES:
-        raise WriteError(f"{display_name(file)}: a strategy is called NAME.yaml")
+        raise WriteError(f"{display_name(file)}: a strategy file must be called NAME.yaml")
     refuse_name(file.stem)
     return file.stem
 
 
 def write_new(file: Path, text: str, *, force: bool = False) -> None:
-    """Write a file that does not exist yet; with ``force`` replace one that does, or a link.
+    """Write a new file; with ``force`` replace an existing file or link.
 
     Raises:
         WriteError: it exists, or cannot be written.
@@ -175,19 +175,19 @@ def write_new(file: Path, text: str, *, force: bool = False) -> None:
     target = file.with_name(f".{file.name}.{os.getpid()}.draft") if force else file
     try:
         if force:
-            target.unlink(missing_ok=True)  # of a run that was killed
+            target.unlink(missing_ok=True)  # from a killed run
         with target.open("x", encoding="utf-8") as stream:
             _put(stream, text, target)
         if force:
             target.replace(file)
     except FileExistsError:
-        raise WriteError(f"{display_name(file)}: is there already; name another file, or --force") from None
+        raise WriteError(f"{display_name(file)}: already exists; name another file, or use --force") from None
     except OSError as error:
         raise WriteError(f"{display_name(file)}: {(error.strerror or str(error)).lower()}") from None
 
 
 def _put(stream: TextIO, text: str, file: Path) -> None:
-    """Write all of it, or leave no file."""
+    """Write the whole text, or leave no file."""
     try:
         stream.write(text)
         stream.flush()

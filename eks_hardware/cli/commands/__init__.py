@@ -1,1 +1,1 @@
-"""One module for each command, with its name; helpers lie outside this folder."""
+"""One module per command, with the command's name. Helper modules are outside this folder."""

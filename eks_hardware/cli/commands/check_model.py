@@ -1,4 +1,4 @@
-"""``eks-hardware check-model``: whether a model can move to Trainium, Inferentia or GPUs, and what has to change."""
+"""``eks-hardware check-model``: whether a model can move to Trainium, Inferentia or GPUs, and the changes needed."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("config", type=parameters.FILE, help="The model's config.json, as Hugging Face has it.")
+@click.argument("config", type=parameters.FILE, help="The model's Hugging Face config.json.")
 @click.option(
-    "--target", type=click.Choice(["trainium", "inferentia", "gpu"]), required=True, help="Where it is to run."
+    "--target", type=click.Choice(["trainium", "inferentia", "gpu"]), required=True, help="Hardware to move to."
 )
 @click.option(
     "--task",
     type=click.Choice(["training", "inference"]),
-    help="What for; default: training on Trainium, inference elsewhere.",
+    help="Default: training on Trainium, inference on other hardware.",
 )
-@click.option("--framework", metavar="NAME", help="Framework or server, as pytorch-xla or vllm.")
-@parameters.output_format(text="How to print it; JSON has every source.")
+@click.option("--framework", metavar="NAME", help="Framework or server, such as pytorch-xla or vllm.")
+@parameters.output_format(text="Output format; JSON includes every source.")
 def check_model(config: Path, target: Target, task: str | None, framework: str | None, format_: str) -> None:
-    """Check whether a model can run on other hardware, from its config.json.
+    """Check from its config.json whether a model can run on other hardware.
 
-    Exit code 0: yes, with changes, or unknown; 1: no, or the config.json cannot be used; 2: wrong usage.
+    Exit codes: 0 yes, yes with changes, or unknown; 1 no, or an unusable config.json; 2 wrong usage.
 
     \b
     Example:
@@ -52,7 +52,7 @@ def check_model(config: Path, target: Target, task: str | None, framework: str |
 
 
 def _request(path: Path, task: str, framework: str | None) -> Request:
-    """What is asked; ends with exit code 1 for a config.json that cannot be used, 2 for an unknown framework."""
+    """Return the request. Exit with code 1 for an unusable config.json, 2 for an unknown framework."""
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.shapes.hf_config import read_hf_config
     from eks_hardware.models import WorkloadSpec
@@ -66,7 +66,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
         click.echo(f"error {error.code} {error.field}: {error.message}", err=True)
         raise Exit(FAILED) from None
     said: Any = {"task": task, "framework": framework}
-    # However it is bought: what it costs is not in question here.
+    # All purchasing options: the check does not look at prices.
     said |= {"purchase": ("on-demand", "spot", "capacity-block"), "interruptible": True}
     workload = WorkloadSpec(model=ModelShape(parameters=str(shape.parameters)), **said)
     return Request(workload=workload, shape=shape, regions=())

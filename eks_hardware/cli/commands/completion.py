@@ -1,4 +1,4 @@
-"""``eks-hardware completion``: a script that makes a shell complete commands, options, strategies and overlays."""
+"""``eks-hardware completion``: a script for shell completion of commands, options, strategies and overlays."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _VARIABLE = "_EKS_HARDWARE_COMPLETE"
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="The shell that is to complete.")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]), help="Your shell.")
 def completion(shell: str) -> None:
-    """Print a script with which a shell completes commands, options, names of strategies and overlays.
+    """Print a script for shell completion of commands, options, strategies and overlays.
 
-    Needs bash 4.4 or later, zsh, or fish.
+    Requires bash 4.4 or later, zsh, or fish.
 
     \b
     Examples:
@@ -26,5 +26,5 @@ def completion(shell: str) -> None:
 
     found = get_completion_class(shell) or ShellComplete
     complete = found(app, {}, "eks-hardware", _VARIABLE)
-    # Not `source()`, which starts bash to ask for its version.
+    # Not `source()`, which starts bash to query its version.
     click.echo(complete.source_template % complete.source_vars())

@@ -1,4 +1,4 @@
-"""``eks-hardware cost``: what a strategy costs an hour and a month, line by line, with the day of each price."""
+"""``eks-hardware cost``: the cost of a strategy per hour and month, line by line, with the date of each price."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from eks_hardware.cli.output import print_json
 @click.command()
 @parameters.strategy()
 @parameters.overlays("the file")
-@parameters.output_format(text="How to print it; JSON has every source.")
+@parameters.output_format(text="Output format; JSON includes every source.")
 def cost(strategy: str, overlays: tuple[str, ...], format_: str) -> None:
     """Show what a strategy costs at the minimum, desired and maximum number of nodes.
 
-    Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage. A strategy
-    that is only over its budget is shown all the same, with exit code 1.
+    Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them; 2 wrong usage. A strategy whose
+    only error is its budget is shown, with exit code 1.
     """
     from eks_hardware.cli.output import cost as output
     from eks_hardware.cost import cost_of

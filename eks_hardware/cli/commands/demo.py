@@ -1,4 +1,4 @@
-"""``eks-hardware demo``: deploy a strategy to an AWS on this machine and take it down again."""
+"""``eks-hardware demo``: deploy a strategy to a local AWS emulator and destroy it again."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from eks_hardware.cli.errors import fail
 
 
 @click.command()
-@click.argument("stack", default="mixed-hardware", shell_complete=completion.strategies, help="The stack to deploy.")
-@click.option("--keep", is_flag=True, envvar="KEEP", help="Leave it up and say how to look at it.")
-@click.option("--stop", is_flag=True, help="Stop what --keep left running.")
+@click.argument("stack", default="mixed-hardware", shell_complete=completion.strategies, help="Stack to deploy.")
+@click.option("--keep", is_flag=True, envvar="KEEP", help="Leave the deployment running, and print how to inspect it.")
+@click.option("--stop", is_flag=True, help="Stop every demo that --keep left running.")
 def demo(stack: str, keep: bool, stop: bool) -> None:
-    """Deploy a stack with the real Terraform to a local AWS, show what came to be, destroy it.
+    """Deploy a stack with Terraform to a local AWS emulator, show its resources, and destroy it.
 
-    Needs no AWS account: an emulator is started on this machine and stopped again.
+    Requires no AWS account: the command starts an emulator on this machine and stops it at the end.
     """
-    # Late, because every other command does without.
+    # Imported here: no other command needs it.
     from rich.console import Console
 
     from eks_hardware.local.demo import DemoError, find_root, run_demo, stop_kept

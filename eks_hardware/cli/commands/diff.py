@@ -15,26 +15,27 @@ if TYPE_CHECKING:
     from eks_hardware.diff import Changes
 
 REPLACED = 3
-"""Exit code where ``--fail-on`` found what it looks for."""
+"""Exit code if ``--fail-on`` finds a match."""
 
 
 @click.command()
-@parameters.strategy("old", text="The strategy as it is: a file, or a name.")
-@parameters.strategy("new", text="The strategy as it is to be: a file, or a name.")
+@parameters.strategy("old", text="Strategy before the change: a file or a name.")
+@parameters.strategy("new", text="Strategy after the change: a file or a name.")
 @parameters.overlays("both")
 @parameters.output_format("markdown")
 @click.option(
     "--fail-on",
     type=click.Choice(["replace", "destroy"]),
-    help="End with exit code 3 if a resource or a node pool is replaced; with destroy also if one only goes.",
+    help="replace: exit with code 3 if a resource or node pool is replaced; destroy: also if one is destroyed.",
 )
 def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: str | None) -> None:
-    """Show what changes: hardware, capacity, cost, and which resources are replaced rather than updated.
+    """Compare two strategies: hardware, capacity, cost, and which resources are replaced or updated.
 
-    Resources are compared as both strategies are synthesized, which needs Node; without it the rest is compared.
+    To compare resources, the command synthesizes both strategies, which requires Node. Without Node it compares
+    everything else.
 
-    Exit code 0, with and without changes; 1 with errors in a strategy, which are shown as validate shows them, when
-    one cannot be synthesized, and with --fail-on without Node; 2 for wrong usage; 3 where --fail-on says so.
+    Exit codes: 0 with or without changes; 1 errors in a strategy, a failed synthesis, or --fail-on without Node;
+    2 wrong usage; 3 a match of --fail-on.
     """
     from eks_hardware._node import start_node
 
@@ -50,7 +51,7 @@ def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: s
         fail(str(error))
     _print(found, format_)
     if fail_on and found.not_compared:
-        fail(f"--fail-on asks for resources: {found.not_compared}")
+        fail(f"--fail-on requires a comparison of resources: {found.not_compared}")
     if fail_on and _fails(found, fail_on):
         raise Exit(REPLACED)
 
@@ -73,7 +74,7 @@ def _print(found: Changes, format_: str) -> None:
 
 
 def _fails(found: Changes, fail_on: str) -> bool:
-    """Whether something that runs goes; what is left behind unmanaged counts as replaced."""
+    """Return whether something that runs is replaced or destroyed. A resource left unmanaged counts as replaced."""
     from eks_hardware.diff import Action
 
     replaced = bool(found.of(Action.REPLACE, Action.FORGET)) or any(each.action == "replaced" for each in found.pools)

@@ -1,4 +1,4 @@
-"""``eks-hardware doctor``: ask AWS whether a strategy could be deployed in an account; nothing is changed there."""
+"""``eks-hardware doctor``: check against an AWS account whether a strategy can be deployed. All calls are read-only."""
 
 from __future__ import annotations
 
@@ -26,14 +26,13 @@ _NOT_ASKED = 2
 @click.command()
 @parameters.strategy()
 @parameters.overlays("the file")
-@click.option(
-    "--profile", metavar="NAME", help="Profile of the AWS configuration; default: the strategy's, then AWS_PROFILE."
-)
+@click.option("--profile", metavar="NAME", help="AWS profile; default: the strategy's, then AWS_PROFILE.")
 @parameters.output_format()
 def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format_: str) -> None:
-    """Compare a strategy with the account: quotas, offerings, reservations, VPC, keys, roles, versions, permissions.
+    """Check a strategy against your AWS account: quotas, offerings, reservations, VPC, keys, roles, permissions.
 
-    Every call only reads. Exit code 0: nothing, or only warnings; 1: errors; 2: AWS could not be asked.
+    Also checks Kubernetes and add-on versions. All calls are read-only. Exit codes: 0 no errors; 1 errors; 2 AWS
+    could not be queried.
     """
     from eks_hardware.doctor import AwsError, examine
 
@@ -51,16 +50,16 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
 
 
 def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
-    """The strategy, which has passed the rules; else what is wrong in it is printed, and the exit code is 1."""
+    """Return the strategy if it passes the rules. Otherwise print its findings and exit with code 1."""
     from eks_hardware.validation.terminal import as_text
 
     found = validated(name, overlays)
     if found.errors:
         click.echo(as_text(found.errors))
-        click.echo("AWS was not asked: the strategy has errors", err=True)
+        click.echo("AWS was not queried: the strategy has errors", err=True)
         raise Exit(FAILED)
     if len(found.strategies) != 1:
-        fail(f"{name} has {len(found.strategies)} strategies; name one", _NOT_ASKED)
+        fail(f"{name} contains {len(found.strategies)} strategies; name one of them", _NOT_ASKED)
     return found.strategies[0][0]
 
 
@@ -77,7 +76,7 @@ def _lines(report: Report, loaded: LoadedStrategy) -> Iterator[str]:
         errors = sum(each.severity.value == "error" for each in outcome.findings)
         warnings = len(outcome.findings) - errors
         counts = [counted(number, noun) for number, noun in ((errors, "error"), (warnings, "warning")) if number]
-        said = ", ".join(counts) or ("nothing wrong" if outcome.probes else "nothing to ask")
+        said = ", ".join(counts) or ("ok" if outcome.probes else "not applicable")
         yield f"  {outcome.name:<{width}}  {said}"
     for finding in report.findings:
         yield ""
@@ -102,7 +101,7 @@ def _finding(finding: Diagnosis) -> Iterator[str]:
 def _fill(text: str, indent: str) -> list[str]:
     from eks_hardware.printable import shown
 
-    # Some of it is AWS's own words: nothing in them acts on a terminal. An ARN is not broken, so that it can be copied.
+    # Parts of the text come from AWS: control characters are escaped. ARNs are not broken, to be copied whole.
     text = shown(text, limit=len(text) + 1)
     return textwrap.wrap(
         text, _WIDTH, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False

@@ -1,4 +1,4 @@
-"""``eks-hardware explain``: every value that follows from a strategy, and which rule or table row it follows from."""
+"""``eks-hardware explain``: every value derived from a strategy, with the rule or table row behind it."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, 
 @click.command()
 @parameters.strategy()
 @parameters.overlays("the file")
-@click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this node group; may be repeated.")
-@click.option("--pool", "pools", multiple=True, metavar="NAME", help="Only this node pool; may be repeated.")
+@click.option("--group", "groups", multiple=True, metavar="NAME", help="Only this node group; can be repeated.")
+@click.option("--pool", "pools", multiple=True, metavar="NAME", help="Only this node pool; can be repeated.")
 @click.option(
     "--section",
     "parts",
     multiple=True,
     metavar="NAME",
-    help=f"Only this part, or all of a kind; may be repeated. Kinds: {_KINDS}.",
+    help=f"Only this part, or all parts of a kind; can be repeated. Kinds: {_KINDS}.",
 )
-@click.option("--derived", is_flag=True, help="Leave out what the file itself says.")
+@click.option("--derived", is_flag=True, help="Omit values that the file states.")
 @parameters.output_format()
 def explain(
     strategy: str,
@@ -40,9 +40,9 @@ def explain(
     derived: bool,
     format_: str,
 ) -> None:
-    """Show everything that is derived from a strategy: value, why, and the rule or table row; then a list of its parts.
+    """Show every value derived from a strategy, with its reason and the rule or table row behind it.
 
-    Exit code 0; 1 with errors in the strategy, which are shown as validate shows them; 2 for wrong usage.
+    Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them; 2 wrong usage.
     """
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.cli.output import explanation
@@ -58,7 +58,7 @@ def explain(
             kinds = ", ".join(KINDS)
             raise click.UsageError(
                 f"--section {part}: {resolved.name} has no such part; choose a kind ({kinds}) "
-                "or a part by its name, as explain lists them at its end without --section"
+                "or the name of a part; explain without --section ends with a list of them"
             )
     chosen = [each for each in every if _chosen(each, groups, pools, parts)]
     if format_ == "json":
@@ -78,7 +78,7 @@ def _known(option: str, wanted: Sequence[str], names: Sequence[str], strategy: s
     for each in wanted:
         if each not in names:
             there = f"it has {', '.join(names)}" if names else "it has none"
-            raise click.UsageError(f"{option} {each}: {strategy} has no such one; {there}")
+            raise click.UsageError(f"{option} {each}: not found in {strategy}; {there}")
 
 
 def _chosen(section: Section, groups: Sequence[str], pools: Sequence[str], parts: Sequence[str]) -> bool:

@@ -1,4 +1,4 @@
-"""``eks-hardware init``: a first strategy, from a few questions or from flags, in a project that can deploy it."""
+"""``eks-hardware init``: a first strategy, from questions or from options, in a project that can deploy it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _KINDS = ("gpu", "trainium", "inferentia", "cpu", "mixed")
 
 
 class _NobodyThereError(Exception):
-    """A question that nobody is there to answer."""
+    """A question without a terminal to answer it."""
 
 
 @dataclass
 class _Answers:
-    """What is known so far; None for what has to be asked."""
+    """The answers so far; None for questions that are still open."""
 
     hardware: str | None
     model: str | None
@@ -41,13 +41,13 @@ class _Answers:
 
 @click.command()
 @click.argument("name", help="Name of the strategy, its stack and its cluster.")
-@click.option("--hardware", type=click.Choice(_KINDS), help="Kind of hardware, where that is what you know.")
+@click.option("--hardware", type=click.Choice(_KINDS), help="Kind of hardware, if you know it.")
 @click.option(
     "--model",
     metavar="SIZE|FILE",
-    help="Parameters of the model, such as 8B, or its config.json: the hardware is chosen for it.",
+    help="Model to choose hardware for: its number of parameters, such as 8B, or its config.json.",
 )
-@click.option("--task", type=click.Choice(_TASKS), help="What the nodes are for.")
+@click.option("--task", type=click.Choice(_TASKS), help="Workload of the nodes.")
 @click.option(
     "--region",
     metavar="REGION",
@@ -59,15 +59,15 @@ class _Answers:
     type=parameters.FILE,
     default=".",
     metavar="FOLDER",
-    help="Folder of the project, or of NAME.yaml alone; default: here.",
+    help="Project folder, or the folder for NAME.yaml alone; default: the current folder.",
 )
 @click.option(
     "--project/--no-project",
     default=None,
-    help="Make a CDKTF project around the strategy, or not; default: unless there is a cdktf.json already.",
+    help="Create a CDKTF project for the strategy, or not; default: create one unless a cdktf.json exists.",
 )
-@click.option("--yes", is_flag=True, help="Ask nothing: defaults for what is not said.")
-@parameters.force("Write over NAME.yaml if it is there.")
+@click.option("--yes", is_flag=True, help="Do not ask; use defaults for missing options.")
+@parameters.force("Overwrite NAME.yaml if it exists.")
 def init(
     name: str,
     hardware: str | None,
@@ -79,14 +79,14 @@ def init(
     yes: bool,
     force: bool,
 ) -> None:
-    """Write a first strategy: for a kind of hardware, or for a model, for which the hardware is chosen.
+    """Write a first strategy, for a kind of hardware or for a model.
 
-    It goes to strategies/NAME.yaml of a project: cdktf.json, requirements, a workflow for pull requests. A folder
-    that has none becomes one; files that are there stay as they are. In a folder of another CDKTF app NAME.yaml is
-    all.
+    The strategy is strategies/NAME.yaml in a project with cdktf.json, requirements, and a workflow for pull requests.
+    In a folder without a project, init creates one. Existing files are kept. In the folder of another CDKTF app, init
+    writes only NAME.yaml.
 
-    Asks for what the flags do not say, at a terminal only. Exit code 1: nothing fits; 2: wrong usage, or the file is
-    there already.
+    At a terminal, init asks for missing options. Exit codes: 0 success; 1 no hardware fits; 2 wrong usage, or the
+    file exists.
 
     \b
     Examples:
@@ -98,19 +98,21 @@ def init(
     from eks_hardware.new_project import runs_strategies, strategy_path, write_project
 
     if hardware and model:
-        raise click.UsageError("--hardware says what to take, --model what to choose for; give one of the two")
+        raise click.UsageError(
+            "--hardware and --model cannot be combined: --model chooses the hardware; remove one of them"
+        )
     place = _place(out, project)
     file = out / f"{name}.yaml" if place == "none" else strategy_path(out, name)
     around: list[tuple[ProjectFile, bool]] = []
     try:
         refuse_name(name)
         if file.exists() and not force:
-            raise WriteError(f"{file}: is there already; choose another name, or --force")
+            raise WriteError(f"{file}: already exists; choose another name, or use --force")
         answers = _ask(_Answers(hardware, model, task, region), yes=yes)
         text = _strategy(name, answers)
         file.parent.mkdir(parents=True, exist_ok=True)
         write_new(file, text, force=force)
-        # Asked for by name, what an interrupted run did not come to is written as well.
+        # With an explicit --project, also write the files that an interrupted run did not reach.
         if place == "new" or (project and runs_strategies(out)):
             around.extend(write_project(out, name))
     except WriteError as error:
@@ -119,14 +121,14 @@ def init(
         fail(f"{file.parent}: {reason(error)}", WRONG_USAGE)
     except _NobodyThereError as question:
         raise click.UsageError(
-            f'this is no terminal, and there is a question: "{question}" Give --model (such as {_DEFAULT_MODEL}) or '
+            f'cannot ask without a terminal: "{question}" Use --model (such as {_DEFAULT_MODEL}) or '
             f"--hardware ({', '.join(_KINDS)}), and --task ({', '.join(_TASKS)}); or --yes for the defaults"
         ) from None
     _report(name, file, out, place, around)
 
 
 def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]:
-    """Whether the strategy gets a new project, joins one, or stays alone."""
+    """Return whether the strategy gets a new project, joins one, or is written alone."""
     from eks_hardware.new_project import project_above, runs_strategies
 
     if project is False:
@@ -141,18 +143,18 @@ def _place(folder: Path, project: bool | None) -> Literal["new", "ours", "none"]
 
 
 def _ask(answers: _Answers, *, yes: bool) -> _Answers:
-    """Every answer that is missing: from a person at the terminal, or its default."""
+    """Return every missing answer, from the user at the terminal or from the defaults."""
     by_flag = bool(answers.hardware or answers.model)
     if not by_flag:
         known = _choice("What do you know, the model or the hardware?", ("model", "hardware"), yes=yes)
         if known == "model":
-            answers.model = _text("How many parameters has the model?", _DEFAULT_MODEL, yes=yes)
+            answers.model = _text("How many parameters does the model have?", _DEFAULT_MODEL, yes=yes)
         else:
             answers.hardware = _choice("Which hardware?", _KINDS, yes=yes)
     if answers.task is None and answers.hardware != "mixed":
         answers.task = _choice("What are the nodes for?", _tasks(answers.hardware), yes=yes)
     if answers.region is None:
-        # With a flag for the rest the default does: a script need not say what most people take.
+        # If options answered the other questions, use the default region without asking.
         answers.region = _text("Which region?", _DEFAULT_REGION, yes=yes or by_flag)
     return answers
 
@@ -172,7 +174,7 @@ def _choice(question: str, choices: Sequence[str], *, yes: bool) -> str:
         answer = _text(f"{question} ({', '.join(choices)})", choices[0], yes=yes).strip()
         if answer in choices:
             return answer
-        click.echo(f"one of {', '.join(choices)}, please")
+        click.echo(f"choose one of: {', '.join(choices)}")
 
 
 def _text(question: str, default: str, *, yes: bool) -> str:
@@ -197,14 +199,14 @@ def _strategy(name: str, answers: _Answers) -> str:
 
     region, regions = answers.region or _DEFAULT_REGION, load().regions
     if region not in regions:
-        raise WriteError(f'the catalogue does not know the region "{region}"; {did_you_mean(region, regions)}')
+        raise WriteError(f'the catalogue does not list the region "{region}"; {did_you_mean(region, regions)}')
     if answers.hardware:
         from eks_hardware.advisor.strategies.starters import KINDS, starter_groups
         from eks_hardware.advisor.strategies.strategy_text import strategy_text
 
         kind = KINDS[KINDS.index(answers.hardware)]
         groups = starter_groups(kind, answers.task, region)
-        return strategy_text(name, region, groups, heading=(f"A first strategy, for {kind}.",))
+        return strategy_text(name, region, groups, heading=(f"A first strategy for {kind}.",))
     from eks_hardware.advisor.strategies.write import strategy_yaml
 
     return strategy_yaml(_recommended(answers, region), name=name)
@@ -223,7 +225,7 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     assert answers.model
     asked = {"task": answers.task, "model": parameters.model_of(answers.model)}
     try:
-        # As a file would say it, so that what is wrong is said in the same words.
+        # Built as from a file, to get the same error messages.
         document = load_document(json.dumps(asked), WorkloadSpec, file="--model")
         shape = shape_of(document.value.model)
     except StrategyError as error:
@@ -233,8 +235,8 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     found = recommend(Request(workload=document.value, shape=shape, regions=(region,)))
     if not found.candidates:
         nearest = found.nearest[0] if found.nearest else None
-        said = f"; nearest is {nearest.kind.name}: {nearest.text} {nearest.remedy or ''}".rstrip() if nearest else ""
-        fail(f"nothing in {region} fits{said}")
+        said = f"; closest is {nearest.kind.name}: {nearest.text} {nearest.remedy or ''}".rstrip() if nearest else ""
+        fail(f"no hardware in {region} fits{said}")
     return found
 
 
@@ -251,7 +253,7 @@ def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tu
     if found.shown:
         click.echo(as_text(found.shown))
     if around:
-        click.echo("\nThe project around it:")
+        click.echo("\nProject files:")
         for each, written in around:
             said = each.purpose if written else f"kept{each.needed and f'; {each.needed}'}"
             click.echo(f"  {each.path:<33} {said}")
@@ -263,7 +265,7 @@ def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tu
 
 
 def _next(name: str, file: Path, folder: Path, place: str) -> Iterator[str]:
-    """The commands that follow, to be pasted one by one."""
+    """Yield the next commands, one per line, ready to paste."""
     path = shlex.quote(str(file if place == "none" else file.relative_to(folder)))
     if place != "none" and folder.resolve() != Path.cwd():
         yield f"cd {shlex.quote(str(folder))}"

@@ -1,4 +1,4 @@
-"""``eks-hardware instances``: what the hardware catalogue knows, and how to bring it up to date."""
+"""``eks-hardware instances``: list the hardware catalogue, and refresh it."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function],
 
 @click.group(invoke_without_command=True)
 @click.pass_context
-@_filter("family", "families", "Only this family, as g6e.")
-@_filter("accelerator", "accelerators", "Only with this accelerator, as h100.")
+@_filter("family", "families", "Only this family, such as g6e.")
+@_filter("accelerator", "accelerators", "Only with this accelerator, such as h100.")
 @click.option("--efa", is_flag=True, help="Only with Elastic Fabric Adapter.")
-@_filter("region", "regions", "Only offered here; adds zones and price.")
-@click.option("--hardware", metavar="KIND", help="Only this kind, as nvidia-gpu or trainium.")
-@parameters.output_format(text="How to print it; JSON has every field.")
+@_filter("region", "regions", "Only types offered in this region; adds zones and price.")
+@click.option("--hardware", metavar="KIND", help="Only this kind, such as nvidia-gpu or trainium.")
+@parameters.output_format(text="Output format; JSON includes every field.")
 def instances(
     context: click.Context,
     family: str | None,
@@ -64,7 +64,7 @@ def instances(
     elif found:
         _print_table(catalogue, found, region)
     else:
-        click.echo("No instance type meets all conditions.")
+        click.echo("No instance type matches all filters.")
 
 
 def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: 
     if any(item.withdrawn for item in found):
         out.print(f"{_WITHDRAWN} withdrawn by AWS: no longer in the EC2 API", style="dim")
     if region is not None:
-        out.print("$/h: on demand, Linux; dates and sources with --json; ? unknown", style="dim")
+        out.print("$/h: On-Demand, Linux; ? unknown; --format json includes dates and sources", style="dim")
 
 
 def _accelerator(item: InstanceType) -> str:
@@ -128,18 +128,16 @@ def _accelerator(item: InstanceType) -> str:
     type=click.Choice(["moto", "aws"]),
     default="moto",
     show_default=True,
-    help="The installed moto wheel, or AWS with your credentials.",
+    help="Read from the installed moto package, or from AWS with your credentials.",
 )
-@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file is out of date.")
-@click.option("--prices/--no-prices", default=True, show_default=True, help="Ask AWS for on-demand prices too.")
-@click.option(
-    "--output", type=parameters.FILE, metavar="FOLDER", help="Folder to write to; the catalogue's own if not given."
-)
+@click.option("--check", is_flag=True, help="Write nothing; exit with code 1 if a file is out of date.")
+@click.option("--prices/--no-prices", default=True, show_default=True, help="Also read On-Demand prices from AWS.")
+@click.option("--output", type=parameters.FILE, metavar="FOLDER", help="Folder to write to; default: the catalogue's.")
 def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None:
     """Rebuild the catalogue's data files.
 
-    From AWS it reads DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings and GetProducts;
-    it changes nothing in the account.
+    With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings and GetProducts.
+    All calls are read-only.
     """
     from eks_hardware.catalogue import build
     from eks_hardware.data import FOLDER

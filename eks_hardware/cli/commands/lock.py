@@ -24,29 +24,29 @@ if TYPE_CHECKING:
     "files",
     nargs=-1,
     shell_complete=completion.strategies,
-    help="Strategy files, or names of strategies; by default those that would become stacks.",
+    help="Strategy files or names; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")
-@click.option("--check", is_flag=True, help="Write nothing; exit code 1 where today's choice is another one.")
-@click.option("--upgrade", is_flag=True, help="Choose anew what is locked already, too.")
+@click.option("--check", is_flag=True, help="Write nothing; exit with code 1 if today's choice differs.")
+@click.option("--upgrade", is_flag=True, help="Also choose again for workloads that are already locked.")
 @click.option(
-    "--group", "groups", multiple=True, metavar="NAME", help="Upgrade only this group or pool; may be repeated."
+    "--group", "groups", multiple=True, metavar="NAME", help="Upgrade only this group or pool; can be repeated."
 )
 def lock(
     files: tuple[str, ...], overlays: tuple[str, ...], check: bool, upgrade: bool, groups: tuple[str, ...]
 ) -> None:
-    """Choose hardware for `workload: {...}`, and write it to FILE.lock.json beside the strategy.
+    """Choose hardware for `workload: {...}`, and write it to FILE.lock.json next to the strategy.
 
-    What is locked stays: a newer catalogue changes it only with --upgrade. Commit the lock file; validate and cdktf
-    synth read it. Exit code 1: errors in a strategy, or with --check another choice; 2: wrong usage, or a folder
-    that cannot be written to.
+    Locked choices stay: a newer catalogue changes them only with --upgrade. Commit the lock file: validate and cdktf
+    synth read it. Exit codes: 0 success; 1 errors in a strategy, or a different choice with --check; 2 wrong usage,
+    or a folder that cannot be written.
     """
     from eks_hardware.advisor.strategies.lock import LockError
 
     if check and upgrade:
-        raise click.UsageError("--check only looks, and --upgrade changes; give one of the two")
+        raise click.UsageError("--check and --upgrade cannot be combined: --check writes nothing; remove one of them")
     if groups and not upgrade:
-        raise click.UsageError("--group says what to upgrade; add --upgrade")
+        raise click.UsageError("--group requires --upgrade; add it")
     strategies, laid_over = _read(files, overlays)
     _refuse_unknown(groups, strategies)
     relocked = _relocked(strategies, laid_over, upgrade=groups or ("all" if upgrade else ()), compare=check)
@@ -63,7 +63,7 @@ def lock(
 
 
 def _read(files: Sequence[str], overlays: Sequence[str]) -> tuple[Sequence[LoadedStrategy], list[str]]:
-    """The strategies; rules are not run on them, since hardware is what most are about."""
+    """Return the strategies, without running rules: most rules need the hardware."""
     from eks_hardware.findings import StrategyError
     from eks_hardware.loader import discover, read_strategies
     from eks_hardware.loader.discovery import named_strategy, read_environment
@@ -86,14 +86,14 @@ def _refuse_unknown(groups: Sequence[str], strategies: Sequence[LoadedStrategy])
     names = {node.name for each in strategies for node in described_nodes(each).values()}
     unknown = [each for each in groups if each not in names]
     if unknown:
-        known = ", ".join(sorted(names)) or "there is none"
-        raise click.UsageError(f"no group or pool {unknown[0]} has a workload to choose for ({known})")
+        known = ", ".join(sorted(names)) or "none"
+        raise click.UsageError(f"--group {unknown[0]}: no such group or pool with `workload: {{...}}`; known: {known}")
 
 
 def _relocked(
     strategies: Sequence[LoadedStrategy], overlays: list[str], *, upgrade: Sequence[str], compare: bool
 ) -> list[tuple[LoadedStrategy, Relocked]]:
-    """What becomes of every lock file, before any is written."""
+    """Return the new content of every lock file, before any is written."""
     from eks_hardware.advisor.strategies.lock import LockError
     from eks_hardware.advisor.strategies.relock import relock
     from eks_hardware.findings import Finding, StrategyError
@@ -118,30 +118,30 @@ def _write(loaded: LoadedStrategy, found: Relocked) -> None:
 
     if _says_nothing(loaded, found) or loaded.path is None:
         return
-    _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: nothing asks for it")
+    _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
     path = lock_path(loaded.path)
     changed = write(path, found.entries)
     name = display_name(path)
     if not found.entries:
-        click.echo(f"{name} removed: nothing else was in it")
+        click.echo(f"{name} removed: it has no entries left")
     else:
         click.echo(f"{name} written; commit it" if changed else f"{name} is up to date")
 
 
 def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
-    """Show how today's answers differ from what is locked, and whether they do."""
+    """Show how today's choices differ from the locked ones, and return whether they do."""
     if _says_nothing(loaded, found):
         return False
     said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
-    _tell(found, said, "nothing asks for it any more")
+    _tell(found, said, "no longer used")
     behind = [each for each in found.choices if each.state != "kept"]
     if behind or found.removed:
-        click.echo(f"{loaded.file}: the lock file is behind; `eks-hardware lock {loaded.file}` brings it up to date")
+        click.echo(f"{loaded.file}: the lock file is out of date; run `eks-hardware lock {loaded.file}`")
         return True
     if any(each.differs_today for each in found.choices):
-        click.echo(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change what is locked")
+        click.echo(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change locked choices")
         return True
-    click.echo(f"{loaded.file}: what is locked is what would be chosen today")
+    click.echo(f"{loaded.file}: the locked choices are the same as today's")
     return False
 
 
@@ -155,7 +155,7 @@ def _tell(found: Relocked, said: Mapping[str, str], gone: str) -> None:
 def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
     if found.choices or found.removed:
         return False
-    click.echo(f"{loaded.file}: nothing to lock, since no group or pool has `workload: {{...}}`")
+    click.echo(f"{loaded.file}: nothing to lock: no group or pool has `workload: {{...}}`")
     return True
 
 
@@ -172,7 +172,7 @@ def _lines(choice: Choice, said: str) -> Iterator[str]:
 
 
 def _hardware(entry: Entry) -> str:
-    """``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``"""
+    """Return ``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``."""
     from eks_hardware.printable import shown
 
     chosen, then = entry.chosen, entry.at_the_time
@@ -188,7 +188,7 @@ def _stop_for(error: StrategyError) -> NoReturn:
     from eks_hardware.validation.terminal import as_text
 
     click.echo(as_text(error.findings))
-    click.echo(f"{counted(len(error.errors), 'error')}; nothing was locked", err=True)
+    click.echo(f"{counted(len(error.errors), 'error')}; no lock file was written", err=True)
     raise Exit(FAILED)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from eks_hardware.loader import Document
 
 _STDIN = "-"
-# Field of a workload file -> the option that says it.
+# Field of a workload file -> its option.
 _OPTIONS = {
     "task": "--task",
     "model": "--model",
@@ -47,16 +47,16 @@ _OPTIONS = {
 )
 @click.option("--model", metavar="SIZE|FILE", help="Parameters, such as 8B or 350M, or a Hugging Face config.json.")
 @click.option(
-    "--context", "context_length", type=int, metavar="TOKENS", help="Inference: tokens of question and answer."
+    "--context", "context_length", type=int, metavar="TOKENS", help="Inference: tokens of prompt and output together."
 )
 @click.option(
-    "--concurrency", "concurrent_sequences", type=int, metavar="N", help="Inference: requests at once, of a replica."
+    "--concurrency", "concurrent_sequences", type=int, metavar="N", help="Inference: concurrent requests per replica."
 )
 @click.option(
     "--precision",
     metavar="FORMAT",
     shell_complete=completion.words_of("precision"),
-    help="Weights: fp32, bf16, fp16, fp8, int8, int4.",
+    help="Format of the weights: fp32, bf16, fp16, fp8, int8, int4.",
 )
 @click.option(
     "--budget",
@@ -70,7 +70,7 @@ _OPTIONS = {
     multiple=True,
     metavar="REGION",
     shell_complete=completion.from_catalogue("regions"),
-    help="Region; may be repeated. Default: five are compared.",
+    help="AWS region; can be repeated. Default: compare five regions.",
 )
 @click.option(
     "--capacity",
@@ -78,20 +78,33 @@ _OPTIONS = {
     multiple=True,
     metavar="HOW",
     shell_complete=completion.words_of("purchase"),
-    help="on-demand, spot, reserved, capacity-block; may be repeated. Default: on-demand. "
-    "spot says that the work survives losing a node.",
+    help="on-demand, spot, reserved, capacity-block; can be repeated. Default: on-demand. "
+    "Use spot only if the workload survives the loss of a node.",
 )
 @click.option(
-    "--from", "file", type=parameters.FILE, metavar="FILE", help="A file with all of this and the rest; - is stdin."
+    "--from",
+    "file",
+    type=parameters.FILE,
+    metavar="FILE",
+    help="Workload file with these and further fields; - is stdin.",
 )
-@click.option("--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Families to show.")
-@click.option("--explain", is_flag=True, help="Every reason, and the parts of each score.")
-@parameters.output_format(text="How to print it; JSON has everything.")
-@click.option("-o", "--output", type=parameters.FILE, metavar="FILE.yaml", help="Write a strategy with the best one.")
 @click.option(
-    "--pick", type=click.IntRange(1), metavar="N", default=1, show_default=True, help="Which one of the table to write."
+    "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
 )
-@parameters.force("Write over a file.")
+@click.option("--explain", is_flag=True, help="Show every reason, and the parts of each score.")
+@parameters.output_format(text="Output format; JSON includes everything.")
+@click.option(
+    "-o", "--output", type=parameters.FILE, metavar="FILE.yaml", help="Write a strategy with the best candidate."
+)
+@click.option(
+    "--pick",
+    type=click.IntRange(1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Candidate to write, by its number in the table.",
+)
+@parameters.force("Overwrite the output file.")
 def recommend(
     file: Path | None,
     top: int,
@@ -102,12 +115,12 @@ def recommend(
     force: bool,
     **options: Any,
 ) -> None:
-    """Choose the hardware for a model: what fits, what it costs, and why the rest does not.
+    """Recommend hardware for a model: what fits, what it costs, and why other types do not fit.
 
-    A file says the same and more: method, latency, framework, tokens of a training run, hardware to choose from.
-    Options go before what it says.
+    A workload file has the same fields and more: method, latency, framework, tokens of a training run, hardware to
+    choose from. Options override the file.
 
-    Exit code 0; 1 where nothing fits, with what comes nearest, or for errors in a file; 2 for wrong usage.
+    Exit codes: 0 success; 1 nothing fits (the closest types are shown), or errors in a file; 2 wrong usage.
 
     \b
     Examples:
@@ -118,10 +131,10 @@ def recommend(
     from eks_hardware.cli.output import recommendation
 
     if output is None and (pick > 1 or force):
-        fail(f"{'--pick' if pick > 1 else '--force'} goes with --output FILE", WRONG_USAGE)
+        fail(f"{'--pick' if pick > 1 else '--force'} requires --output FILE", WRONG_USAGE)
     request, only = _request(_said(options), file)
     found = recommend(request, only=only)
-    # First, so that it is there whoever stops reading, and a wrong name or number is not found below a long table.
+    # Written first: the file exists even if stdout closes early, and errors are not hidden below a long table.
     chosen = _write(found, output, pick, force) if output and found.candidates else None
     if format_ == "json":
         print_json(recommendation.content(found))
@@ -137,7 +150,7 @@ def recommend(
 
 
 def _said(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, which are called like the fields of a workload file."""
+    """Return the options that were given, by the names of the workload file's fields."""
     given = {name: value for name, value in options.items() if value not in (None, ())}
     said: dict[str, Any] = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items()}
     if said.get("model"):
@@ -146,7 +159,7 @@ def _said(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[str, ...]]:
-    """What is asked of the recommender, and the hardware that it may choose from."""
+    """Return the request, and the hardware to choose from."""
     from eks_hardware.advisor.ranking.workload_file import read_workload, request_of
     from eks_hardware.findings import StrategyError
     from eks_hardware.resolve.mappings import merged
@@ -159,9 +172,9 @@ def _request(said: dict[str, Any], file: Path | None) -> tuple[Request, tuple[st
     except StrategyError as error:
         _stop_for(error)
     if document is None and "task" not in said:
-        fail("say what is to run: --task and --model, or --from FILE", WRONG_USAGE)
+        fail("no workload given; use --task and --model, or --from FILE", WRONG_USAGE)
     if document is None and "model" not in said:
-        fail("--model: say how large the model is, such as 8B, or name its config.json", WRONG_USAGE)
+        fail("--model is missing; give the number of parameters, such as 8B, or the model's config.json", WRONG_USAGE)
     before = document.value.model_dump(mode="json", exclude_unset=True) if document else {"version": 1}
     if "regions" in said:
         before.pop("region", None)
@@ -193,9 +206,9 @@ def _write(found: Recommendation, file: Path, pick: int, force: bool) -> Candida
 
     shown = best_of_families(found.candidates)
     if pick > len(shown):
-        fail(f"--pick {pick}: there are {len(shown)}", WRONG_USAGE)
+        fail(f"--pick {pick}: the table has {len(shown)} candidates", WRONG_USAGE)
     chosen = shown[pick - 1]
-    # Other sizes of what is picked stay behind, for a group that takes several types.
+    # Other sizes of the picked family follow, for a group with several instance types.
     rest = [each for each in found.candidates if each not in shown]
     try:
         text = strategy_yaml(replace(found, candidates=(*shown, *rest)), name=name_of(file), candidate=pick - 1)
@@ -228,13 +241,13 @@ def _stop_for(error: StrategyError) -> NoReturn:
 
 
 def _stop_for_options(error: StrategyError) -> NoReturn:
-    """Findings about the options, under their names; exit code 1 where the config.json is at fault, else 2."""
+    """Print findings with the names of the options. Exit with 1 for a faulty config.json, otherwise 2."""
     for finding in error.findings:
         click.echo(f"error: {finding.code} {_option(finding.path)}: {finding.message}", err=True)
     raise Exit(FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE)
 
 
 def _option(path: str) -> str:
-    """The option that says a field, or the field itself, which is one of the file."""
+    """Return the option for a field, or the field itself if only a file can set it."""
     found = (option for field, option in _OPTIONS.items() if path == field or path.startswith(f"{field}["))
     return next(found, path)

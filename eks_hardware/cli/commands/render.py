@@ -1,4 +1,4 @@
-"""``eks-hardware render``: the Kubernetes half of a strategy as files, without Terraform, Node or AWS."""
+"""``eks-hardware render``: the Kubernetes objects of a strategy as files, without Terraform, Node or AWS."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 @click.option(
     "--outputs",
     type=click.File(),
-    help="Outputs of the stack, to fill in what only AWS knows: `terraform output -json`; - is stdin.",
+    help="Outputs of the stack (`terraform output -json`), to fill in values known only after deployment; - is stdin.",
 )
-@parameters.force("Write among files that are not eks-hardware's.")
+@parameters.force("Write to a folder that contains other files.")
 def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> None:
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
-    Reports what is wrong in the strategy first, as validate does, and then writes nothing; exit code 1.
+    Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them: nothing is written.
     """
     found = checked(strategy)
     if found.over_budget:
@@ -58,16 +58,16 @@ def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> No
 
 
 def _read_outputs(text: str, name: str) -> dict[Reference, str]:
-    """Outputs as ``terraform output -json`` prints them, or as ``cdktf deploy --outputs-file`` writes them."""
+    """Return outputs from ``terraform output -json`` or ``cdktf deploy --outputs-file``."""
     from eks_hardware.kubernetes import Reference
 
     try:
         read = json.loads(text)
     except ValueError as error:
-        fail(f"--outputs: no JSON: {error}")
+        fail(f"--outputs: not valid JSON: {error}")
     found: Any = read.get(name, read) if isinstance(read, dict) else None
     if not isinstance(found, dict):
-        fail("--outputs: no outputs; make the file with `terraform output -json`, in the stack's folder")
+        fail("--outputs: contains no outputs; run `terraform output -json` in the stack's folder")
     values = {key: each.get("value") if isinstance(each, dict) else each for key, each in found.items()}
     texts = {key: each for key, each in values.items() if isinstance(each, str)}
     return {reference: texts[reference.value] for reference in Reference if reference.value in texts}
@@ -84,4 +84,4 @@ def _report(out: Path, files: int) -> None:
     text.print(f"{files} files in {out}", markup=False, soft_wrap=True)
     if summary.fill_in:
         names = ", ".join(f"${{{name}}}" for name in summary.fill_in)
-        text.print(f"to fill in: {names}; {out / 'README.md'} says how", markup=False, soft_wrap=True)
+        text.print(f"placeholders to fill in: {names}; see {out / 'README.md'}", markup=False, soft_wrap=True)

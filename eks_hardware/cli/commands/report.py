@@ -19,14 +19,14 @@ _DOCTYPE = b"<!doctype html"
 
 @click.command()
 @parameters.strategy()
-@click.option("--out", type=parameters.FILE, required=True, metavar="FILE", help="File to write; - is stdout.")
+@click.option("--out", type=parameters.FILE, required=True, metavar="FILE", help="HTML file to write; - is stdout.")
 @parameters.overlays("the file")
 def report(strategy: str, out: Path, overlays: tuple[str, ...]) -> None:
-    """Write a page with a drawing of the cluster, its cost and quotas, and every derived setting.
+    """Write an HTML page with a diagram of the cluster, its cost and quotas, and every derived setting.
 
-    The page needs no network. The same strategy gives the same page, until facts or prices change. Exit code 0; 1 with
-    errors in the strategy, which are shown as validate shows them, and then nothing is written, unless it is only over
-    its budget; 2 for wrong usage.
+    The page works offline. The same strategy produces the same page until facts or prices change. Exit codes: 0
+    success; 1 errors in the strategy, printed as validate prints them: no page is written, unless the only error is
+    the budget; 2 wrong usage.
     """
     from eks_hardware import __version__
 
@@ -53,26 +53,26 @@ def _write(out: Path, page: bytes) -> None:
 
 
 def _check_out(out: Path) -> None:
-    """Ends with exit code 2 where something else than a page would be lost."""
+    """Exit with code 2 if the output would overwrite anything but an HTML page."""
     if out.suffix.lower() in (".yaml", ".yml"):
-        _refuse(f"a page is written, and {out} has the name of a strategy")
+        _refuse(f"{out} must not have a strategy's suffix (.yaml, .yml); use .html")
     if str(out) == _STDOUT:
         return
     if _is_stdout(out):
-        _refuse(f"{out} is stdout, where the page and a message would mix; use --out {_STDOUT}")
+        _refuse(f"{out} is stdout, where messages would mix with the page; use --out {_STDOUT}")
     try:
         if out.exists() and not out.is_file():
-            _refuse(f"{out} is no regular file; --out {_STDOUT} writes to stdout")
+            _refuse(f"{out} is not a regular file; use --out {_STDOUT} for stdout")
         if out.is_file() and out.stat().st_size:
             with out.open("rb") as file:
                 if file.read(len(_DOCTYPE)).lower() != _DOCTYPE:
-                    _refuse(f"{out} exists and is no HTML page; name another file")
+                    _refuse(f"{out} exists and is not an HTML page; name another file")
     except OSError as error:
         _refuse(f"{out}: {reason(error)}")
 
 
 def _is_stdout(out: Path) -> bool:
-    """Whether a path leads to what stdout is, as /dev/stdout does, also where that is a file."""
+    """Return whether a path is stdout, such as /dev/stdout, even if stdout is redirected to a file."""
     try:
         return os.path.samestat(out.stat(), os.fstat(1))
     except OSError:

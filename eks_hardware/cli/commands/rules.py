@@ -1,4 +1,4 @@
-"""``eks-hardware rules``: what strategies are checked for, and what each code means."""
+"""``eks-hardware rules``: the rules that check strategies, and what each code means."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument(
-    "code", required=False, shell_complete=completion.rule_codes, help="Explain this code; without it all are listed."
+    "code", required=False, shell_complete=completion.rule_codes, help="Code to explain; default: list all codes."
 )
 @parameters.output_format()
 def rules(code: str | None, format_: str) -> None:
-    """List everything that strategies are checked for, or explain one code with an example and its fix."""
+    """List the rules that check strategies, or explain one code with an example and its fix."""
     from eks_hardware.rules.explanations import explanations
 
     known, as_json = explanations(), format_ == "json"
@@ -34,7 +34,7 @@ def rules(code: str | None, format_: str) -> None:
         from eks_hardware.suggestions import did_you_mean
 
         hint = did_you_mean(code, known, "`eks-hardware rules` lists the codes")
-        fail(f"there is no code {code!r}; {hint}", WRONG_USAGE)
+        fail(f"unknown code {code!r}; {hint}", WRONG_USAGE)
     if as_json:
         example = {"why": found.why, "breaks": found.breaks, "fixed": found.fixed, "says": _says(found)}
         print_json(_row(found) | example)
@@ -63,7 +63,7 @@ def _list(known: list[Explanation], as_json: bool) -> None:
     out.print(table)
     warnings = sum(each.severity.value == "warning" for each in known)
     out.print(f"{len(known)} codes: {len(known) - warnings} errors, {warnings} warnings")
-    out.print("`eks-hardware rules CODE` shows an example of one, and its fix", markup=False)
+    out.print("`eks-hardware rules CODE` shows an example and its fix", markup=False)
 
 
 def _row(each: Explanation) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _row(each: Explanation) -> dict[str, Any]:
 
 
 def _says(each: Explanation) -> list[str]:
-    """What validate prints for the example, without the place."""
+    """Return what validate prints for the example, without the position."""
     from dataclasses import replace
 
     from eks_hardware.rules.examples import found
@@ -88,17 +88,17 @@ def _says(each: Explanation) -> list[str]:
 
 
 def _explained(each: Explanation) -> str:
-    """The explanation as text for a terminal."""
+    """Return the explanation as text for a terminal."""
     from eks_hardware.rules.explanations import is_whole
 
     parts = [f"{each.code}  {each.severity.value}, {each.area}", f"{each.summary[0].upper()}{each.summary[1:]}."]
     parts.append(_wrapped(each.why))
     if each.breaks:
-        where = "For example:" if is_whole(each.breaks) else "For example, laid over a strategy with a group `system`:"
+        where = "For example:" if is_whole(each.breaks) else "For example, in a strategy with a group `system`:"
         parts.append(f"{where}\n\n" + textwrap.indent(each.breaks.rstrip("\n"), "  "))
-    parts.append("What is said:\n\n" + "\n".join(_wrapped(said, "  ") for said in _says(each)))
+    parts.append("Output:\n\n" + "\n".join(_wrapped(said, "  ") for said in _says(each)))
     if each.fixed:
-        parts.append("Better:\n\n" + textwrap.indent(each.fixed.rstrip("\n"), "  "))
+        parts.append("Fixed:\n\n" + textwrap.indent(each.fixed.rstrip("\n"), "  "))
     parts.append(f"Source: {each.source}")
     return "\n\n".join(parts)
 

@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     nargs=-1,
     type=parameters.FILE,
     shell_complete=completion.strategies,
-    help="Strategy files, or folders of them; by default those that would become stacks.",
+    help="Strategy files or folders; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")
-@click.option("--strict", is_flag=True, help="Warnings fail too.")
+@click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @parameters.output_format()
-@click.option("--quotas", is_flag=True, help="Print the service quotas that each strategy needs, too.")
+@click.option("--quotas", is_flag=True, help="Also print the service quotas that each strategy needs.")
 @click.option(
-    "--sarif", type=parameters.FILE, metavar="FILE", help="Write a SARIF report too, for code scanning; - is stdout."
+    "--sarif", type=parameters.FILE, metavar="FILE", help="Also write a SARIF report, for code scanning; - is stdout."
 )
 def validate(
     files: tuple[Path, ...], overlays: tuple[str, ...], strict: bool, format_: str, quotas: bool, sarif: Path | None
 ) -> None:
-    """Report everything that is wrong in strategy files.
+    """Check strategy files and report every error and warning.
 
-    Exit code 0: nothing, or only warnings; 1: errors, with --strict warnings too; 2: wrong usage.
+    Exit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage.
     """
     from eks_hardware.loader.discovery import read_environment
     from eks_hardware.validation import validate
 
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
-        raise click.UsageError(f"--sarif writes a report, and {sarif} has the name of a strategy")
+        raise click.UsageError(f"--sarif {sarif} must not have a strategy's suffix (.yaml, .yml); use .sarif")
     if format_ == "json" and str(sarif) == "-":
         raise click.UsageError("--format json and --sarif - cannot both go to stdout")
     named, default_overlays = read_environment(os.environ)
@@ -73,7 +73,7 @@ def validate(
 
 
 def _sound(found: Validation) -> list[Strategy]:
-    """The strategies without errors: what the others need cannot be told."""
+    """Return the strategies without errors; quotas cannot be computed for the others."""
     from eks_hardware.findings import Severity
 
     return [

@@ -18,38 +18,45 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
 
 @click.command()
 @parameters.strategy()
-@click.option("--group", "--pool", required=True, metavar="NAME", help="Node group or node pool that it runs on.")
-@click.option("--kind", type=click.Choice(_KINDS), required=True, help="What to print.")
+@click.option("--group", "--pool", required=True, metavar="NAME", help="Node group or node pool to run on.")
+@click.option("--kind", type=click.Choice(_KINDS), required=True, help="Kind of manifest.")
 @click.option(
-    "--nodes", type=int, default=1, show_default=True, metavar="N", help="Pods of a job, each on a node; replicas."
+    "--nodes",
+    type=int,
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Pods of a job, one per node; replicas of a deployment.",
 )
 @click.option(
     "--accelerators",
     type=int,
     metavar="K",
-    help="GPUs or Neuron devices a pod: by default 1 for a deployment, else all of a node.",
+    help="GPUs or Neuron devices per pod; default: 1 for a deployment, otherwise all of a node.",
 )
-@click.option("--image", help="Container image; by default one with PyTorch for the hardware.")
-@click.option("--command", help="Command of the container, quoted as for a shell.")
-@click.option("--port", type=int, metavar="N", help="Port of a deployment's server, for its probe.")
+@click.option("--image", help="Container image; default: one with PyTorch for the hardware.")
+@click.option("--command", help="Command of the container, quoted as in a shell.")
+@click.option("--port", type=int, metavar="N", help="Port of a deployment's server, for its readiness probe.")
 @click.option("--name", help="Name of the objects.")
 @click.option("--namespace", help="Namespace of the objects.")
-@click.option("--queue", help="Queue of Kueue: the hardware's name, such as nvidia-gpu.")
+@click.option("--queue", help="Kueue queue, named after the hardware, such as nvidia-gpu.")
 @click.option(
     "--check",
     "checks",
     type=click.Choice(_CHECKS),
     multiple=True,
-    help="Smoke tests; may be repeated. By default all that fit.",
+    help="Smoke test to run; can be repeated. Default: all that apply.",
 )
 @click.option(
-    "--independent", is_flag=True, help="Pods of a job do not talk: no rendezvous, no EFA, none ends another."
+    "--independent",
+    is_flag=True,
+    help="Run a job's pods independently: no rendezvous, no EFA, and a failed pod does not end the others.",
 )
-@parameters.output_format(text="How to print it; JSON is a list of the objects.")
+@parameters.output_format(text="Output format; JSON is a list of the objects.")
 def workload(strategy: str, command: str | None, checks: tuple[str, ...], format_: str, **said: Any) -> None:
-    """Print a manifest with the selector, tolerations and resources of a node group or pool.
+    """Print a Kubernetes manifest with the node selector, tolerations and resources of a node group or pool.
 
-    Exit code 0: printed; 1: errors in the strategy; 2: wrong usage, or a workload that the nodes cannot run.
+    Exit codes: 0 success; 1 errors in the strategy; 2 wrong usage, or a workload that the nodes cannot run.
     """
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.resolve import resolve
@@ -81,5 +88,5 @@ def _words(command: str | None) -> tuple[str, ...]:
     try:
         return tuple(shlex.split(command)) if command else ()
     except ValueError as error:
-        message = f"{str(error).lower()}; quote it as for a shell"
+        message = f"{str(error).lower()}; quote it as in a shell"
         raise WorkloadError("WORKLOAD_COMMAND", "--command", message) from None

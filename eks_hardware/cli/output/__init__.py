@@ -1,6 +1,6 @@
-"""What commands print, as text for a terminal and as content for JSON.
+"""Print results as text for a terminal or as JSON.
 
-Rich is imported when something is printed with it: JSON needs none of it.
+Rich is imported on first use: JSON output does not need it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def print_json(content: Any) -> None:
 
 
 def console(*, highlight: bool = False) -> Console:
-    """Where tables are printed."""
+    """Return the console for tables."""
     from rich.console import Console
 
     return Console(highlight=highlight)
@@ -31,7 +31,7 @@ def console(*, highlight: bool = False) -> Console:
 def table(
     columns: Sequence[str], *, right: Container[str] = (), fold: Container[str] = (), heading: str = "bold"
 ) -> Table:
-    """A table without borders; columns are aligned to the right, ``fold`` into several lines, or neither."""
+    """Return a table without borders. ``right`` lists right-aligned columns, ``fold`` columns that wrap."""
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=heading)
@@ -46,7 +46,7 @@ def table(
 
 
 def facts(rows: Iterable[tuple[RenderableType, RenderableType]]) -> Table:
-    """Sentences with a label before each; a sentence is folded beside its label."""
+    """Return a grid of labelled sentences. Sentences wrap to the right of their labels."""
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2, 0, 0))

@@ -1,4 +1,4 @@
-"""What a strategy costs, as text of 80 columns and as content for JSON."""
+"""The cost of a strategy as text of 80 columns and as JSON."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 _UNDATED = "undated"
 _COLUMNS: dict[Purchase, str] = {
-    "on-demand": "on\ndemand",
-    "spot": "\nspot",
-    "reserved-1y": "reserved\n1 year",
-    "reserved-3y": "reserved\n3 years",
-    "savings-plan-1y": "plan\n1 year",
-    "savings-plan-3y": "plan\n3 years",
+    "on-demand": "\nOn-\nDemand",
+    "spot": "\n\nSpot",
+    "reserved-1y": "\nReserved\n1 year",
+    "reserved-3y": "\nReserved\n3 years",
+    "savings-plan-1y": "Savings\nPlan\n1 year",
+    "savings-plan-3y": "Savings\nPlan\n3 years",
 }
 
 
@@ -45,7 +45,7 @@ _COLUMNS: dict[Purchase, str] = {
 
 
 def content(resolved: ResolvedStrategy, cost: StrategyCost) -> dict[str, Any]:
-    """The cost with stable keys; null is a price that no source has."""
+    """Return the cost with stable keys. An unknown price is null."""
     return {
         "strategy": cost.name,
         "region": cost.region,
@@ -79,7 +79,7 @@ def _purchase_content(type_name: str, region: str) -> Iterator[tuple[str, Any]]:
 
 
 def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
-    """Every type of a node group, and of a pool the one that it is counted with."""
+    """Return every type of the node groups, and of each pool the type that the cost uses."""
     groups = [name for group in resolved.node_groups for name in group.instance_types]
     counted = [line.instance_type for line in cost.lines if line.instance_type]
     return list(dict.fromkeys([*groups, *counted]))
@@ -89,20 +89,20 @@ def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
 
 
 def show(resolved: ResolvedStrategy, cost: StrategyCost) -> None:
-    """Print the lines, the totals and their sources."""
+    """Print the lines, totals and price sources."""
     out = console()
-    out.print(f"{cost.name}, {cost.region}: US dollars an hour", markup=False, style="bold")
+    out.print(f"{cost.name}, {cost.region}: US dollars per hour", markup=False, style="bold")
     out.print()
     out.print(_lines_table(cost))
     out.print()
-    out.print("Ways to buy an instance, US dollars an hour", style="bold")
+    out.print("Instance prices by purchasing option, US dollars per hour", style="bold")
     out.print()
     out.print(_purchases_table(_types(resolved, cost), cost.region))
     for title, texts in (
-        ("What is assumed", _notes(cost)),
-        ("What has no price", _unknowns(resolved, cost)),
-        ("Where prices are from", _sources(resolved, cost)),
-        ("What is not counted", cost.not_counted),
+        ("Assumptions", _notes(cost)),
+        ("Unknown prices", _unknowns(resolved, cost)),
+        ("Price sources", _sources(resolved, cost)),
+        ("Not included", cost.not_counted),
     ):
         _print_list(out, title, list(texts))
 
@@ -118,7 +118,7 @@ def _print_list(out: Console, title: str, texts: Sequence[str]) -> None:
 
 
 def _lines_table(cost: StrategyCost) -> Table:
-    found = table(("Paid for", "Units", *LEVELS), right=("Units", *LEVELS), fold=("Paid for",))
+    found = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
     label = ""
     for line in cost.lines:
         if _label(line.path) != label:
@@ -127,14 +127,14 @@ def _lines_table(cost: StrategyCost) -> Table:
         cells = [_usd(line.usd_per_hour(level)) + ("+" if _is_part(line, level) else "") for level in LEVELS]
         found.add_row(f"  {line.name}", _units(line), *cells)
     found.add_row()
-    for name, hours in (("an hour", 1), (f"a month of {HOURS_PER_MONTH} hours", HOURS_PER_MONTH)):
+    for name, hours in (("hour", 1), (f"month ({HOURS_PER_MONTH} hours)", HOURS_PER_MONTH)):
         cells = [_total(cost, level, hours) for level in LEVELS]
-        found.add_row(f"Together {name}", "", *cells, style="bold")
+        found.add_row(f"Total per {name}", "", *cells, style="bold")
     return found
 
 
 def _is_part(line: CostLine, level: Level) -> bool:
-    """Whether a line has a price that is not the whole."""
+    """Return whether a line's known price covers only a part of it."""
     return line.is_unknown(level) and line.figure_at(level) is not None
 
 
@@ -145,7 +145,7 @@ def _total(cost: StrategyCost, level: Level, hours: int) -> str:
 
 def _purchases_table(types: Sequence[str], region: str) -> Table:
     names = [_COLUMNS[purchase] for purchase in PURCHASES]
-    found = table(("\nType", *names), right=names, fold=("\nType",))
+    found = table(("\n\nInstance type", *names), right=names, fold=("\n\nInstance type",))
     for name in types:
         figures = [instance_figure(load(), name, region, purchase) for purchase in PURCHASES]
         found.add_row(name, *(_usd(figure.usd_per_hour if figure else None) for figure in figures))
@@ -153,7 +153,7 @@ def _purchases_table(types: Sequence[str], region: str) -> Table:
 
 
 def _notes(cost: StrategyCost) -> Iterator[str]:
-    """Each note once, with the lines that it is about."""
+    """Yield each note once, after the lines that it applies to."""
     about: dict[str, list[str]] = {}
     for line in cost.lines:
         if line.note:
@@ -163,17 +163,17 @@ def _notes(cost: StrategyCost) -> Iterator[str]:
 
 
 def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
-    """What is left out of the sums, and reserved prices that are known and no longer hold."""
+    """Yield items left out of the totals, and types with outdated reserved prices."""
     for line in cost.unknown("max"):
         yield f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}"
     for name in _types(resolved, cost):
         if why := outdated(load(), name):
             yield why
-    yield f"savings plans: {NO_SAVINGS_PLANS}"
+    yield f"Savings Plans: {NO_SAVINGS_PLANS}"
 
 
 def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
-    """Every source that a figure is from, the oldest first, with what is to be said of its figures."""
+    """Yield every price source with its notes, oldest first."""
     notes: dict[tuple[str, str], list[str]] = {}
     for line in cost.lines:
         if line.figure and line.kind != "instances":
@@ -182,7 +182,7 @@ def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
         for purchase in PURCHASES:
             if figure := instance_figure(load(), name, cost.region, purchase):
                 said = notes.setdefault((figure.as_of, figure.source), [])
-                # What is said of a spot price is about its zones.
+                # The note of a Spot price is about its zones.
                 if figure.note and purchase != "spot" and figure.note not in said:
                     said.append(figure.note)
     for as_of, source in sorted(notes, key=lambda key: (key[0] == _UNDATED, key)):
@@ -190,14 +190,14 @@ def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
 
 
 def _label(path: str) -> str:
-    """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``group gpu``"""
+    """Return a label: ``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``group gpu``."""
     if name := field_paths.name_of_item(path):
         return f"{'pool' if 'pool' in field_paths.list_of(path) else 'group'} {name}"
     return field_paths.section(path)
 
 
 def _units(line: CostLine) -> str:
-    """``2/2/4``, or one number where it is the same at every level."""
+    """Return ``2/2/4``, or one number if it is the same at every level."""
     numbers = [f"{units:.4g}" for units in line.units.values()]
     return numbers[0] if len(set(numbers)) == 1 else "/".join(numbers)
 

@@ -1,4 +1,4 @@
-"""Derived values as tables for a terminal, and as content for JSON."""
+"""Derived values as tables for a terminal, and as JSON."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def show(chosen: Sequence[Section], *, derived: bool) -> None:
 
 
 def show_parts(sections: Sequence[Section]) -> None:
-    """One line a part, behind the last of them: where a reader of a long text is."""
-    click.secho("\nparts (one alone: --section 'NAME'; or a kind: addons, groups, pools, charts)", bold=True)
+    """Print one line per part after the last part, where a reader of a long output is."""
+    click.secho("\nparts (show one with --section NAME, or a kind: addons, groups, pools, charts)", bold=True)
     width = max(len(each.path) for each in sections)
     for each in sections:
         count, derived = len(each.rows), sum(row.derived for row in each.rows)
@@ -64,7 +64,7 @@ def show_parts(sections: Sequence[Section]) -> None:
 
 
 def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:
-    """Field, value, why. Sources are numbered in ``notes``, and are listed below."""
+    """Yield the lines of field, value and reason. Sources are numbered in ``notes`` and listed below."""
     from eks_hardware.explain.columns import columns, widest
 
     cells = []
@@ -78,12 +78,12 @@ def _table(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[s
 
 
 def _mark(row: Row, notes: dict[str, int]) -> str:
-    """The number of a row's source in ``notes``, behind a blank; nothing without a source."""
+    """Return the number of a row's source in ``notes`` after a space, or nothing without a source."""
     return f" [{notes.setdefault(row.reason.source, len(notes) + 1)}]" if row.reason.source else ""
 
 
 def _broken(field: str) -> list[str]:
-    """A name with its last part below where it is long: ``instance_type_in_``, ``  launch_template``."""
+    """Return a name, split before its last part if it is long: ``instance_type_in_``, ``  launch_template``."""
     if len(field) <= _NAME_WIDTH:
         return [field]
     cut = max(field.rfind(mark, 0, _NAME_WIDTH) for mark in "_.") + 1
@@ -91,7 +91,7 @@ def _broken(field: str) -> list[str]:
 
 
 def _below(rows: Sequence[Row], notes: dict[str, int], width: int) -> Iterator[str]:
-    """What has no value, each with its reason; then the sources, in which links stay whole."""
+    """Yield the fields without a value, each with its reason, and then the sources. Links are not broken."""
     from eks_hardware.explain.columns import wrapped
 
     if unset := [f"{row.field} ({row.reason.text}{_mark(row, notes)})" for row in rows if not row.is_set]:

@@ -1,4 +1,4 @@
-"""The answer of ``check-model`` as text of 80 columns, and as content for JSON."""
+"""The result of ``check-model`` as text of 80 columns, and as JSON."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_MISSES = 6
 
 
 def content(found: ModelCheck) -> dict[str, Any]:
-    """The answer with stable keys."""
+    """Return the result with stable keys."""
     return {
         "verdict": found.verdict,
         "reason": found.reason,
@@ -54,7 +54,7 @@ def content(found: ModelCheck) -> dict[str, Any]:
 
 
 def show(found: ModelCheck) -> None:
-    """Print the answer."""
+    """Print the result."""
     out = console(highlight=True)
     for each in _shown(found):
         out.print(each)
@@ -65,13 +65,13 @@ def _shown(found: ModelCheck) -> Iterator[RenderableType]:
     style = {"yes": "green", "with changes": "yellow", "no": "red", "unknown": "yellow"}[found.verdict]
     heads = f"{shape.attention_heads} attention heads"
     if shape.kv_heads != shape.attention_heads:
-        heads += f", {shape.kv_heads} of keys and values"
-    name = shape.architecture or "a model without a type"
+        heads += f", {shape.kv_heads} key-value heads"
+    name = shape.architecture or "model without a model_type"
     framework = f" with {workload.framework}" if workload.framework else ""
     yield facts(
         [
             ("Model", f"{name}, {_count(shape.parameters)} parameters, {shape.layers} layers, {heads}"),
-            ("Asked", f"{workload.task} on {found.target}{framework}"),
+            ("Request", f"{workload.task} on {found.target}{framework}"),
             ("Verdict", f"[{style}]{found.verdict}[/]: {found.reason}"),
             *(("Estimated", each) for each in shape.estimated),
         ]
@@ -84,10 +84,10 @@ def _shown(found: ModelCheck) -> Iterator[RenderableType]:
         misses = facts((each.kind.name, _miss(each)) for each in found.misses[:_MOST_MISSES])
         yield from ("", "[bold]Does not fit[/]", misses)
         if (more := len(found.misses) - _MOST_MISSES) > 0:
-            yield f"and {more} more; --format json has all"
+            yield f"and {more} more; --format json lists all"
     if found.changes:
         changes = facts((f"{at}.", each) for at, each in enumerate(found.changes, 1))
-        yield from ("", "[bold]What changes[/]", changes)
+        yield from ("", "[bold]Required changes[/]", changes)
 
 
 def _count(parameters: int) -> str:
@@ -102,15 +102,15 @@ def _of_chip(chip: ChipCheck) -> Iterator[tuple[str, str]]:
     yield from ((marks[gate.passed], gate.text) for gate in chip.gates)
     yield from (("", each) for each in chip.libraries[1:])
     degrees = ", ".join(map(str, chip.degrees))
-    alone = "its heads are not shared by NeuronCores evenly: each core has to hold the whole model"
-    yield marks[bool(degrees)], f"heads are shared by {degrees} NeuronCores" if degrees else alone
+    alone = "NeuronCores cannot share its attention heads evenly: each core needs memory for the whole model"
+    yield marks[bool(degrees)], f"attention heads can be split over {degrees} NeuronCores" if degrees else alone
     mark = {"mature": marks[True], "unknown": marks[None]}.get(chip.maturity, "[yellow]![/]")
     yield mark, f"{chip.maturity}: {chip.maturity_text}"
 
 
 def _table(fits: tuple[Fit, ...]) -> RenderableType:
-    numbers = ("Nodes", "Devices", "GiB a device")
-    found = table(("Fits on", *numbers, "How"), right=numbers, fold=("How",))
+    numbers = ("Nodes", "Devices", "GiB/device")
+    found = table(("Fits on", *numbers, "Layout"), right=numbers, fold=("Layout",))
     for each in fits:
         memory = f"{each.memory_gib:.1f} of {each.available_gib:.1f}"
         found.add_row(each.kind.name, str(each.nodes), str(each.devices), memory, _how(each))
@@ -122,7 +122,7 @@ def _how(fitted: Fit) -> str:
     words = [layout.sharding] if layout.sharding != "none" else []
     words += [f"{name} {size}" for name in ("data", "tensor", "pipeline") if (size := getattr(layout, name)) > 1]
     if fitted.replicas_per_node > 1:
-        words.append(f"{fitted.replicas_per_node} replicas a node")
+        words.append(f"{fitted.replicas_per_node} replicas per node")
     return ", ".join(words) or "one device"
 
 

@@ -1,4 +1,4 @@
-"""What a strategy needs of Service Quotas, as text of 80 columns and as rows for JSON."""
+"""The Service Quotas that a strategy needs, as text of 80 columns and as rows for JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _MORE = "*"
 
 
 def quota_table(strategy: Strategy) -> str:
-    """A table of every quota that a strategy needs, with what makes it up; one that passed the rules."""
+    """Return a table of every quota that a strategy needs. The strategy must have passed the rules."""
     return "\n".join(_lines(strategy))
 
 
 def quota_rows(strategy: Strategy) -> dict[str, Any]:
-    """The same with stable keys, for JSON."""
+    """Return the same rows with stable keys, for JSON."""
     return {"strategy": strategy.name, "region": strategy.region, "quotas": [_row(need) for need in _needs(strategy)]}
 
 
@@ -52,10 +52,10 @@ def _row(need: QuotaNeed) -> dict[str, Any]:
 
 def _lines(strategy: Strategy) -> Iterator[str]:
     needs = _needs(strategy)
-    title = f"{strategy.name}, {strategy.region}: quotas with every group and pool at its most"
+    title = f"{strategy.name}, {strategy.region}: quotas with every group and pool at its maximum size"
     yield from textwrap.wrap(title, _WIDTH)
     yield ""
-    yield _line("", "at most", "updating", "default")
+    yield _line("", "maximum", "+update", "default")
     for need in needs:
         yield from _lines_of(need)
     yield ""
@@ -83,7 +83,7 @@ def _line(name: str, needed: str, surge: str, default: str, mark: str = "") -> s
 
 
 def _label(path: str) -> str:
-    """``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``"""
+    """Return a label: ``karpenter.node_pools[gpu].disk`` -> ``pool gpu``, ``node_groups[gpu]`` -> ``gpu``."""
     name = field_paths.name_of_item(path)
     return f"{'pool ' if 'pool' in field_paths.list_of(path) else ''}{name}" if name else path
 
@@ -93,12 +93,12 @@ def _surge(value: float) -> str:
 
 
 _NOTES = {
-    "updating": "updating: what EKS may start beside it while it updates every node group at once; "
-    "`update: {strategy: minimal}` starts nothing beside",
-    "default": "default: what a new account has; * it is not enough. `eks-hardware doctor FILE` asks what yours has",
-    "both": "a pool that buys spot and on demand counts in full for both, and with the type that has the most vCPUs; "
-    "Karpenter may overrun limits when it starts many nodes at once",
-    "?": "?: no source says what a new account has",
+    "updating": "+update: extra nodes while EKS updates every node group at once; "
+    "`update: {strategy: minimal}` starts none",
+    "default": "default: quota of a new account; * too low. `eks-hardware doctor FILE` checks the quotas of yours",
+    "both": "a pool with Spot and On-Demand capacity counts in full toward both quotas, with its largest type; "
+    "Karpenter can exceed a pool's limits when it starts many nodes at once",
+    "?": "?: the default quota is unknown",
 }
 
 

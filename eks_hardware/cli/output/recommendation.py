@@ -1,4 +1,4 @@
-"""The recommender's answer as text of 80 columns, and as content for JSON."""
+"""The recommendation as text of 80 columns, and as JSON."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _UNKNOWN = "?"
 _REASONS = 3
 _SHOWN = 10
-# Reasons that need no sentence for each family; `--explain` and `--format json` have them one by one.
+# Reasons that are grouped; `--explain` and `--format json` list them for each family.
 _TOGETHER = {
-    "OFFERED": "OFFERED, not in these regions",
-    "WITHDRAWN": "WITHDRAWN, gone from the EC2 API",
+    "OFFERED": "OFFERED, not offered in these regions",
+    "WITHDRAWN": "WITHDRAWN, removed from the EC2 API",
     "HARDWARE": "HARDWARE, neither NVIDIA GPU nor Neuron",
 }
 
@@ -36,7 +36,7 @@ _TOGETHER = {
 
 
 def content(found: Recommendation) -> dict[str, Any]:
-    """The whole answer with stable keys."""
+    """Return the whole recommendation with stable keys."""
     branch = policy.branch(found.request.workload, found.request.shape)
     best = best_of_families(found.candidates)
     return {
@@ -96,7 +96,7 @@ def _candidate(each: Candidate) -> dict[str, Any]:
 
 
 def _alternatives(best: Candidate, candidates: Iterable[Candidate]) -> list[dict[str, Any]]:
-    """Other sizes, regions and purchases of the same family."""
+    """Return other sizes, regions and purchasing options of the same family."""
     return [
         {
             "instance_type": each.fit.kind.name,
@@ -125,9 +125,9 @@ def _miss(miss: Miss) -> dict[str, Any]:
 
 
 def show(found: Recommendation, *, top: int, explain: bool, written: bool = False) -> None:
-    """Print the answer: at most ``top`` families, and with ``explain`` every reason, part of a score and rejection.
+    """Print at most ``top`` families; with ``explain`` every reason, part of a score and rejection.
 
-    Where it is ``written`` to a file as well, nobody need be told how.
+    If the strategy was ``written`` to a file, the hint at ``-o`` is omitted.
     """
     out = console()
     best = best_of_families(found.candidates)
@@ -138,17 +138,17 @@ def show(found: Recommendation, *, top: int, explain: bool, written: bool = Fals
     out.print()
     out.print(_table(best[:top]))
     if len(best) > top:
-        _print(out, f"{len(best) - top} more families fit: --top {len(best)}", style="dim")
+        _print(out, f"{len(best) - top} more families fit; --top {len(best)} shows them", style="dim")
     _section(out, "Why", _whys(best[:top], explain))
     _section(out, _title(best[0]), _winner(best[0]))
     if len(found.request.regions) > 1:
-        out.print("\n[bold]Regions[/], $/h of the best size")
+        out.print("\n[bold]Regions[/], $/h of each family's best size")
         out.print(_regions(best[:top], found))
     _section(out, "Not chosen", _rejected(found, explain))
     _section(out, "Notes", ((each, "") for each in found.notes))
     if not written:
         out.print()
-        _print(out, "Next: add -o FILE.yaml for a strategy with number 1 (--pick 2 for another).")
+        _print(out, "Next: add -o FILE.yaml to write a strategy with number 1 (--pick 2 for another).")
 
 
 def _show_nothing(out: Console, found: Recommendation) -> None:
@@ -156,13 +156,13 @@ def _show_nothing(out: Console, found: Recommendation) -> None:
         out.print("\n[bold]Nothing fits.[/]")
         out.print(_listed((f"{each.code}: {each.text}", each.family) for each in found.rejections[:_SHOWN]))
         return
-    out.print("\n[bold]Nothing fits.[/] Nearest:")
+    out.print("\n[bold]Nothing fits.[/] Closest:")
     out.print(
         _listed((f"{each.text}{f'; {each.remedy}' if each.remedy else ''}", each.kind.family) for each in found.nearest)
     )
     _section(out, "Notes", ((each, "") for each in found.notes))
     out.print()
-    _print(out, "Why every family is out: --format json")
+    _print(out, "--format json shows why each family does not fit")
 
 
 def _print(out: Console, *lines: str, style: str | None = None) -> None:
@@ -179,7 +179,7 @@ def _section(out: Console, title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 
 def _listed(rows: Iterable[tuple[str, str]]) -> Table:
-    """Sentences, each with the label that goes before it."""
+    """Return sentences with their labels."""
     from rich.text import Text
 
     return facts((Text(f"  {label}" if label else " "), Text(text)) for text, label in rows)
@@ -189,7 +189,7 @@ def _asked(found: Recommendation) -> Iterator[str]:
     yield _work(found.request)
     branch = policy.branch(found.request.workload, found.request.shape)
     yield f'Policy: "{plain(branch.quote)}"'
-    yield f"        {branch.under.strip('*#: ')}, in: {branch.document}"
+    yield f"        {branch.under.strip('*#: ')}, {branch.document}"
 
 
 def _work(request: Request) -> str:
@@ -205,7 +205,7 @@ def _work(request: Request) -> str:
     if workload.context_length:
         parts.append(f"context {workload.context_length}")
     if workload.concurrent_sequences:
-        parts.append(f"{workload.concurrent_sequences} at once")
+        parts.append(f"{workload.concurrent_sequences} concurrent")
     if workload.training_tokens:
         parts.append(f"{workload.training_tokens} tokens")
     regions = request.regions[0] if len(request.regions) == 1 else f"{len(request.regions)} regions"
@@ -214,7 +214,7 @@ def _work(request: Request) -> str:
 
 def _table(best: Sequence[Candidate]) -> Table:
     run = any(each.usd_per_run is not None for each in best)
-    numbers = ("#", "GiB each", "$/h", "$/run" if run else "$/M tok", "Score")
+    numbers = ("#", "Memory GiB", "$/h", "$/run" if run else "$/M tok", "Score")
     names = (numbers[0], "Instance type", "Accelerator", *numbers[1:])
     found = table(names, right=numbers, fold=("Accelerator",))
     found.columns[2].max_width = 15
@@ -271,7 +271,7 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
     for part in fit.memory:
         yield f"{part.gib:7.2f} GiB  {part.how}", part.name
     whole = "a node" if fit.kind.accelerator is None else "a device"
-    yield f"{fit.memory_gib:7.2f} GiB of {fit.available_gib:.2f} that {whole} has for it", "in all"
+    yield f"{fit.memory_gib:7.2f} GiB of {fit.available_gib:.2f} GiB available on {whole}", "total"
     layout = fit.parallelism
     ways = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
     words = [f"{name} {count}" for name, count in ways.items() if count > 1]
@@ -279,28 +279,28 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
         words.append(layout.sharding)
     yield ", ".join(words) or "one device", "layout"
     if fit.replicas_per_node > 1:
-        yield f"{fit.replicas_per_node} replicas a node", ""
+        yield f"{fit.replicas_per_node} replicas per node", ""
     if best.tokens_per_second is not None:
         hours = f", {_hours(best.hours)} for the run" if best.hours is not None else ""
         yield f"{best.tokens_per_second:,.0f} tokens/s{hours} (estimate)", "speed"
     if best.usd_per_hour is not None and best.purchase in ("on-demand", "reserved"):
-        yield _for_longer(best), "for longer"
+        yield _for_longer(best), "commitment"
     for index, each in enumerate(best.assumptions):
         yield each, "" if index else "assumed"
     for index, each in enumerate(best.reasons[_REASONS:]):
-        yield each, "" if index else "mind"
+        yield each, "" if index else "notes"
 
 
 def _for_longer(best: Candidate) -> str:
-    """What the nodes cost an hour with a commitment."""
+    """Return the price of the nodes per hour with a commitment."""
 
     def offer(*terms: Purchase) -> str:
         figures = [instance_figure(load(), best.fit.kind.name, best.region, each) for each in terms]
         year, three = (_usd(each.usd_per_hour * best.fit.nodes if each else None) for each in figures)
-        return f"{year} for 1 year, {three} for 3" if any(figures) else "unknown"
+        return f"{year} (1 year), {three} (3 years)" if any(figures) else "unknown"
 
     reserved, plans = offer("reserved-1y", "reserved-3y"), offer("savings-plan-1y", "savings-plan-3y")
-    return f"$/h reserved: {reserved}; savings plans: {plans}"
+    return f"$/h: Reserved Instances {reserved}; Savings Plans {plans}"
 
 
 def _hours(hours: float) -> str:
@@ -308,7 +308,7 @@ def _hours(hours: float) -> str:
 
 
 def _regions(best: Sequence[Candidate], found: Recommendation) -> Table:
-    """The price of what is shown in every region that was asked for."""
+    """Return the prices of the shown candidates in every requested region."""
     regions = found.request.regions
     prices = table(("", *regions), right=regions, fold=regions, heading="dim")
     for each in best:
@@ -319,7 +319,7 @@ def _regions(best: Sequence[Candidate], found: Recommendation) -> Table:
 
 
 def _rejected(found: Recommendation, explain: bool) -> Iterator[tuple[str, str]]:
-    """Families that are out: one by one where the reason is of interest, the rest together."""
+    """Yield rejected families: one by one if the reason matters, the others grouped."""
     together: dict[str, list[str]] = {}
     for each in found.rejections:
         if explain or (each.accelerator and each.code not in _TOGETHER):
@@ -329,4 +329,4 @@ def _rejected(found: Recommendation, explain: bool) -> Iterator[tuple[str, str]]
     for why, names in together.items():
         yield f"{why}: {', '.join(names)}", ""
     if not explain:
-        yield "--explain has each of these, and the CPU families", ""
+        yield "--explain lists each of these, and the CPU families", ""

@@ -1,4 +1,4 @@
-# All-reduce over every NeuronCore of the node, its sums checked.
+# All-reduce over every NeuronCore of the node, with a check of the sums.
 result=$(nccom-test all_reduce --nworkers "$EXPECTED_RANKS" --datatype fp32 --non-interactive --check 2>&1) ||
   { echo "$result"; fail "neuron-collective: all-reduce over $EXPECTED_RANKS cores"; }
 echo "$result"

@@ -1,4 +1,4 @@
-# Every GPU or MIG slice of the pod, counted.
-gpus=$(nvidia-smi -L) || fail "nvidia-smi: does not run; has the node a driver?"
+# Counts the pod's GPUs or MIG slices.
+gpus=$(nvidia-smi -L) || fail "nvidia-smi: does not run; does the node have a driver?"
 echo "$gpus"
 same "nvidia-smi" "$(grep -cE "$EXPECTED_GPU_LINES" <<<"$gpus" || true)" "$EXPECTED_GPUS"

@@ -177,7 +177,7 @@ def test_larger_batches_hide_the_network() -> None:
     assert one.tokens == 4 * 2048 * best.parallelism.data
     assert one.exchanged.seconds == pytest.approx(405e9 * 2 * 3 / 400e9)
     assert any(part.how.startswith("4 x 2048 tokens") for part in best.memory)
-    assert any("4 sequences a device" in each for each in speed(request, best).assumptions)
+    assert any("4 sequences per device" in each for each in speed(request, best).assumptions)
 
 
 def test_a_batch_that_is_said_is_kept() -> None:
@@ -210,7 +210,7 @@ def test_replicas_of_a_node_work_side_by_side() -> None:
     eight = speed(request, replace(found, replicas_per_node=8))
     assert eight.tokens_per_second == pytest.approx(8 * _known(one))
     assert eight.per_replica == one.per_replica
-    assert "all 8 replicas of a node at work" in eight.assumptions
+    assert "all 8 replicas of a node in use" in eight.assumptions
 
 
 def test_stages_of_a_pipeline_do_not_make_one_sequence_quicker() -> None:

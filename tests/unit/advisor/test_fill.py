@@ -121,13 +121,13 @@ CHANGES = {
     "the size": ({"workload": WORKLOAD.replace("8B", "70B")}, "model.parameters is 70000000000, was 8000000000"),
     "the framework": ({"workload": WORKLOAD.replace("vllm", "tgi")}, "workload.framework is tgi, was vllm"),
     "the budget": ({"workload": WORKLOAD[:-1] + ", budget: cost}"}, "workload.budget is cost"),
-    "EFA": ({"efa": "true"}, "efa is true, was not said"),
+    "EFA": ({"efa": "true"}, "efa is true, was not set"),
     "the capacity": (
         {"workload": WORKLOAD[:-1] + ", interruptible: true}", "capacity": "spot"},
         "capacity is spot, was on-demand",
     ),
-    "zones": ({"zones": "[usw2-az1]"}, "zones is usw2-az1, was not said"),
-    "the image": ({"ami": "{family: bottlerocket}"}, "ami.family is bottlerocket, was not said"),
+    "zones": ({"zones": "[usw2-az1]"}, "zones is usw2-az1, was not set"),
+    "the image": ({"ami": "{family: bottlerocket}"}, "ami.family is bottlerocket, was not set"),
     "attention": ({"needs": "{attention: flash-attention-2}"}, "workload.attention is flash-attention-2"),
 }
 
@@ -563,7 +563,7 @@ def test_the_core_says_that_nothing_is_chosen(tmp_path: Path) -> None:
         ("WORKLOAD_UNCHOSEN", "karpenter.node_pools[pool].workload"),
         UNKNOWN_TYPE,
     } == set(found)
-    with pytest.raises(ValueError, match="has not been chosen"):
+    with pytest.raises(ValueError, match="is not chosen yet"):
         resolve(strategy)
 
 

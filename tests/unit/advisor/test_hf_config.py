@@ -187,7 +187,7 @@ def without(*names: str) -> dict[str, Any]:
         (changed(num_hidden_layers="32"), "HF_CONFIG_FIELD", "num_hidden_layers"),
         (changed(num_hidden_layers=True), "HF_CONFIG_FIELD", "num_hidden_layers"),
         (changed(vocab_size=float("nan")), "HF_CONFIG_FIELD", "vocab_size"),
-        (changed(num_key_value_heads=7), "HF_CONFIG_FIELD", "share 7"),
+        (changed(num_key_value_heads=7), "HF_CONFIG_FIELD", "multiple of 7"),
         (changed(tie_word_embeddings="yes"), "HF_CONFIG_FIELD", "tie_word_embeddings"),
         (
             changed(hidden_size=10**6, num_hidden_layers=10_000, intermediate_size=10**8),

@@ -30,7 +30,7 @@ def test_a_chat_model_is_served_cheaply_on_one_gpu_that_holds_it() -> None:
     best = found.candidates[0]
     assert (best.fit.kind.name, best.fit.nodes, best.fit.devices) == ("g6e.xlarge", 1, 1)
     assert best.fit.memory_gib < best.fit.available_gib
-    assert best.reasons[0] == "cheapest by the hour"
+    assert best.reasons[0] == "lowest cost per hour"
     assert best.zone_ids
     assert {"g4dn": "BF16", "g5g": "BF16", "p3": "WITHDRAWN"}.items() <= why_not(found).items()
 
@@ -42,7 +42,7 @@ def test_the_policy_names_inferentia_and_the_end_of_its_software_is_said() -> No
     assert inferentia.scores["policy"] == 1
     assert inferentia.policy == "latency-cost"
     assert inferentia.maturity in ("maintenance", "archived")
-    assert found.notes[0].startswith("the policy names other hardware than the first")
+    assert found.notes[0].startswith("the first candidate is not the policy's choice")
     assert "2.31" in found.notes[0]
 
 
@@ -121,7 +121,7 @@ def test_what_has_no_price_is_kept_behind_and_says_so(monkeypatch: pytest.Monkey
     unpriced = of_family(found, "g6e")
     assert (unpriced.usd_per_hour, unpriced.usd_per_million_tokens, unpriced.price_as_of) == (None, None, None)
     assert unpriced.reasons[0] == "price unknown"
-    assert any("no source has a price of g6e" in each for each in unpriced.reasons)
+    assert any("the price of g6e" in each for each in unpriced.reasons)
     priced_ones = [each for each in found.candidates if each.usd_per_hour is not None]
     assert found.candidates[: len(priced_ones)] == tuple(priced_ones)
 
@@ -139,14 +139,14 @@ def test_spot_is_a_snapshot() -> None:
     both = {each.purchase: each.usd_per_hour for each in found.candidates if each.fit.kind.name == "p5.48xlarge"}
     assert both["spot"] < both["on-demand"]  # type: ignore[operator]
     assert any("snapshot" in each for each in found.notes)
-    assert any("no source has spot prices of g" in each for each in found.notes)
+    assert any("Spot prices of g" in each for each in found.notes)
 
 
 def test_capacity_blocks_have_no_price_that_is_known() -> None:
     found = answer(**PRETRAINING, purchase=["capacity-block"])
     assert all(each.usd_per_hour is None and each.fit.kind.supports_capacity_block for each in found.candidates)
     assert why_not(found)["g5"] == "PURCHASE"
-    assert any("ask AWS for offers" in each for each in found.candidates[0].reasons)
+    assert any("get offerings from AWS" in each for each in found.candidates[0].reasons)
 
 
 # --- latency
@@ -156,7 +156,7 @@ def test_too_slow_is_out_and_more_devices_are_tried() -> None:
     found = answer(**CHAT | {"concurrent_sequences": 1, "latency": {"per_token_ms": 15}})
     best = of_family(found, "g5")
     assert best.fit.devices > 1
-    assert any("to answer in time" in each for each in best.reasons)
+    assert any("to meet the latency target" in each for each in best.reasons)
     impossible = answer(**CHAT | {"latency": {"per_token_ms": 0.01}}, only=("nvidia-gpu",))
     assert impossible.candidates == ()
     assert why_not(impossible)["g6e"] == "LATENCY"
@@ -190,7 +190,7 @@ def test_spot_of_which_no_price_is_known_costs_no_more_than_on_demand() -> None:
     assert first.fit.kind.family.startswith("g")
     assert first.price_at_most
     assert first.usd_per_hour == answer(**CHAT, only=(first.fit.kind.name,)).candidates[0].usd_per_hour
-    assert any("which spot does not exceed" in each for each in first.reasons)
+    assert any("which it does not exceed" in each for each in first.reasons)
 
 
 def test_a_small_run_takes_small_hardware() -> None:
@@ -204,7 +204,7 @@ def test_a_small_run_takes_small_hardware() -> None:
 
 def test_a_run_of_years_says_how_many_nodes_it_takes() -> None:
     found = answer(task="training", model={"parameters": "8B"}, training_tokens="15T")
-    assert any("would take 30" in note for note in found.notes)
+    assert any("nodes take 30" in note for note in found.notes)
 
 
 # --- types that are not recommended

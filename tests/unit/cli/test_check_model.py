@@ -63,7 +63,7 @@ def test_what_changes_depends_on_use_and_framework() -> None:
     assert any("vLLM" in each for each in serving)
     assert not any("torch_xla" in each for each in serving)
     quantized = content("llama-3.1-8b-awq", "--target", "inferentia")["changes"]
-    assert any("16 bits" in each for each in quantized)
+    assert any("16-bit" in each for each in quantized)
     assert content("llama-3.1-8b", "--target", "gpu")["changes"] == []
 
 

@@ -62,7 +62,7 @@ def test_the_guide_shows_what_is_printed() -> None:
 def test_what_is_unknown_is_not_in_the_sum() -> None:
     code, stdout, _ = run(CAPACITY)
     assert code == 0
-    (line,) = (line for line in stdout.splitlines() if "p5en.48xlarge, capacity block" in line)
+    (line,) = (line for line in stdout.splitlines() if "p5en.48xlarge, Capacity Block" in line)
     assert line.split()[-1] == "unknown"
     assert stdout.count("at least") == 2
     assert "group block: p5en.48xlarge" in stdout

@@ -86,7 +86,7 @@ def test_a_budget_does_not_stop_it(files: Any) -> None:
 def test_without_node_it_is_said_and_the_rest_compared(files: Any) -> None:
     code, out, _ = run(*files(*SCALED))
     assert code == 0
-    assert "! resources are not compared" in out
+    assert "! resources and replacements are not compared" in out
     assert "node_groups[gpu] min/desired/max" in out
 
 
@@ -94,4 +94,4 @@ def test_without_node_nothing_passes_for_unchanged(files: Any) -> None:
     """A pipeline that checks for replacements must not continue without the check."""
     code, out, err = run(*files(*SCALED), "--fail-on", "replace")
     assert (code, "Capacity" in out) == (1, True)
-    assert "error: --fail-on asks for resources: resources are not compared" in err
+    assert "error: --fail-on requires a comparison of resources: resources and replacements are not compared" in err

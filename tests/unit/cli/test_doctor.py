@@ -110,7 +110,7 @@ def test_strategy_with_errors_asks_nothing(file: Path, monkeypatch: pytest.Monke
     code, out, err = run(file)
     assert code == 1
     assert "INSTANCE_TYPE_UNKNOWN" in out
-    assert "not asked" in err
+    assert "not queried" in err
     assert asked == []
 
 

@@ -102,7 +102,7 @@ def test_a_part_alone(path: str) -> None:
 
 def test_parts_are_listed_behind_a_whole_strategy() -> None:
     _, out, _ = run("mixed-hardware")
-    _, head, parts = out.rpartition("\nparts (one alone: --section 'NAME'")
+    _, head, parts = out.rpartition("\nparts (show one with --section NAME")
     assert head
     listed = [line.split()[0] for line in parts.splitlines()[1:]]
     every = content("mixed-hardware")

@@ -87,7 +87,7 @@ def test_unknown_filter_values(option: str, value: str, hint: str) -> None:
 
 
 def test_nothing_matches() -> None:
-    assert run("--family", "inf2", "--efa") == (0, "No instance type meets all conditions.\n", "")
+    assert run("--family", "inf2", "--efa") == (0, "No instance type matches all filters.\n", "")
     assert run("--family", "inf2", "--efa", "--format", "json") == (0, "[]\n", "")
 
 

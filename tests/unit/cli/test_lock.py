@@ -134,7 +134,7 @@ def test_where_one_strategy_is_wrong_none_is_locked() -> None:
     code, said = outcome("strategies")
     assert code == 1
     assert "WORKLOAD_SPOT" in said
-    assert "nothing was locked" in said
+    assert "no lock file was written" in said
     assert list(Path("strategies").glob("*.json")) == []
 
 
@@ -190,9 +190,9 @@ def test_a_folder_that_cannot_be_written_to(monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--check", "--upgrade"], "give one of the two"),
-        (["--group", "llm"], "add --upgrade"),
-        (["--upgrade", "--group", "nobody"], "no group or pool nobody"),
+        (["--check", "--upgrade"], "remove one of them"),
+        (["--group", "llm"], "requires --upgrade"),
+        (["--upgrade", "--group", "nobody"], "--group nobody: no such group or pool"),
     ],
 )
 def test_wrong_usage(arguments: list[str], said: str) -> None:

@@ -97,8 +97,8 @@ def test_what_nothing_holds() -> None:
     code, text, _ = asked(WORKLOADS["impossible"])
     assert code == 1
     assert "Nothing fits" in text
-    assert re.search(r"misses [0-9.]+ GiB a device", text)
-    assert "int4 weights fit" in text
+    assert re.search(r"needs [0-9.]+ GiB more per device", text)
+    assert "with int4 weights" in text
 
 
 def test_json_has_everything() -> None:
@@ -245,8 +245,8 @@ def test_a_config_of_hugging_face_is_found_beside_the_file(tmp_path: Path) -> No
         ("--task training --model 8B --precision int4", "WORKLOAD_PRECISION --precision"),
         ("--task inference --model 8B --region us-west-9", "did you mean us-west-2"),
         ("--task inference --model 8B --region mars", "--region"),
-        ("--task inference --model 8B --pick 2", "--pick goes with --output"),
-        ("--task inference --model 8B --force", "--force goes with --output"),
+        ("--task inference --model 8B --pick 2", "--pick requires --output"),
+        ("--task inference --model 8B --force", "--force requires --output"),
         ("--task inference --model 8B --output x.yaml --pick 99", "--pick 99"),
         ("--task inference --model 8B --output x.txt", "NAME.yaml"),
     ],

@@ -29,7 +29,7 @@ def test_every_shipped_strategy(tmp_path: Path, name: str) -> None:
     assert said == f"{out}: {name}, {len(text.encode()) / 1000:,.0f} kB; open it in a browser\n"
     assert text.startswith("<!doctype html>")
     assert text.endswith("</html>\n")
-    assert f"Made by eks-hardware {__version__}" in text
+    assert f"Created by eks-hardware {__version__}" in text
 
 
 def test_stdout_has_the_page_and_nothing_else() -> None:
@@ -61,7 +61,11 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     """A FIFO without a reader would hang; a message after the page on stdout would make it invalid."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    for place, why in ((fifo, "no regular file"), (tmp_path, "no regular file"), (Path(os.devnull), "no regular file")):
+    for place, why in (
+        (fifo, "not a regular file"),
+        (tmp_path, "not a regular file"),
+        (Path(os.devnull), "not a regular file"),
+    ):
         code, said, problem = run("development", "--out", str(place))
         assert (code, said) == (2, "")
         assert why in problem
@@ -113,7 +117,7 @@ def test_a_strategy_that_is_not_there(tmp_path: Path) -> None:
 def test_a_folder_of_several_strategies(tmp_path: Path) -> None:
     code, _, problem = run(str(ROOT / "config" / "strategies"), "--out", str(tmp_path / "report.html"))
     assert code == 1
-    assert f"has {len(SHIPPED)} strategies; name one" in problem
+    assert f"contains {len(SHIPPED)} strategies; name one of them" in problem
 
 
 def test_without_out_it_is_wrong_usage() -> None:

@@ -62,8 +62,8 @@ def test_more_than_a_team_may_have_is_wrong_usage(tmp_path: Path) -> None:
     code, out, err = run(*arguments)
     assert (code, out) == (2, "")
     assert own(err) == [
-        "error WORKLOAD_QUOTA --namespace: it asks for more than the quota of team research has: 8 nvidia.com/gpu of "
-        "4; ask for fewer --accelerators, or raise kubernetes.teams[research].quota"
+        "error WORKLOAD_QUOTA --namespace: the workload exceeds the quota of team research: 8 nvidia.com/gpu of "
+        "4; use fewer --accelerators, or raise kubernetes.teams[research].quota"
     ]
     assert run(*arguments, "--accelerators", "4")[0] == 0
 
@@ -79,7 +79,7 @@ def test_json_says_the_same() -> None:
 def test_warnings_go_to_stderr() -> None:
     code, out, err = run("gpu-training", "--group", "h100", "--kind", "pytorchjob")
     assert code == 0
-    assert "warning: PyTorchJobs take Kubeflow's Training Operator" in err
+    assert "warning: PyTorchJobs require Kubeflow's Training Operator" in err
     assert "warning" not in out
 
 

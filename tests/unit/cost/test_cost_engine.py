@@ -116,7 +116,7 @@ def test_spot_is_the_median_of_the_zones_and_on_demand_at_max() -> None:
 def test_spot_without_a_figure_is_on_demand() -> None:
     found = line(cost(group("g6.xlarge", capacity="spot", scaling={"min": 1, "max": 1})), "node_groups[gpu]")
     assert found.usd_per_hour("min") == found.usd_per_hour("max") == 0.8048
-    assert "no source has a spot price" in str(found.note)
+    assert "the Spot price is unknown" in str(found.note)
 
 
 def test_the_first_type_counts_until_max() -> None:
@@ -170,7 +170,7 @@ def test_no_price_is_never_zero() -> None:
 )
 def test_pools_at_their_limits(fields: dict[str, Any], name: str, nodes: float) -> None:
     found = line(cost(**pools(pool("pool", **fields))), "karpenter.node_pools[pool]")
-    assert found.name == f"{name}, on demand"
+    assert found.name == f"{name}, On-Demand"
     assert found.units == {"min": 0, "desired": 0, "max": nodes}
 
 
@@ -236,7 +236,7 @@ def test_extended_support(policy: str, days: int, usd_per_hour: float) -> None:
     assert found.usd_per_hour("min") == usd_per_hour
     assert ("extended support" in found.name) == (usd_per_hour == 0.60)
     if policy == "extended" and not days:
-        assert f"0.60 an hour from {end} on" in str(found.note)
+        assert f"0.60 per hour (extended support) from {end} on" in str(found.note)
 
 
 def test_a_key_of_the_user_is_not_paid_twice() -> None:

@@ -35,13 +35,13 @@ def test_figures(type_name: str, region: str, purchase: Purchase, usd_per_hour: 
 @pytest.mark.parametrize(
     ("type_name", "purchase", "why"),
     [
-        ("p5e.48xlarge", "on-demand", "no source has the price"),
-        ("g5.xlarge", "spot", "no source has the price"),
-        ("p5en.48xlarge", "reserved-1y", "no source has the price"),
-        ("m5.xlarge", "reserved-1y", "no source has the price"),
-        ("zz9.plural", "on-demand", "no source has the price"),
-        ("g5.xlarge", "savings-plan-1y", "no source"),
-        ("g5.xlarge", "savings-plan-3y", "no source"),
+        ("p5e.48xlarge", "on-demand", "the price of"),
+        ("g5.xlarge", "spot", "the price of"),
+        ("p5en.48xlarge", "reserved-1y", "the price of"),
+        ("m5.xlarge", "reserved-1y", "the price of"),
+        ("zz9.plural", "on-demand", "the price of"),
+        ("g5.xlarge", "savings-plan-1y", "prices unknown"),
+        ("g5.xlarge", "savings-plan-3y", "prices unknown"),
     ],
 )
 def test_unknown(type_name: str, purchase: Purchase, why: str) -> None:

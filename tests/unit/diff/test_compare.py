@@ -125,10 +125,14 @@ TWO = pools(
     gpu_pool("burst", instance_families=["g5"]), gpu_pool("train", instance_types=["p5.48xlarge"], workload="training")
 )
 UNINSTALLED = {
-    "manifests": (HELM, {"delivery": "manifests"}, "charts leave Terraform"),
-    "another stack's manifests": ({**HELM, "stack": "separate"}, {"delivery": "manifests"}, "charts leave Terraform"),
-    "a separate stack": (HELM, {**HELM, "stack": "separate"}, "charts change stacks"),
-    "the same stack": ({**HELM, "stack": "separate"}, HELM, "charts change stacks"),
+    "manifests": (HELM, {"delivery": "manifests"}, "Terraform no longer manages the charts"),
+    "another stack's manifests": (
+        {**HELM, "stack": "separate"},
+        {"delivery": "manifests"},
+        "Terraform no longer manages the charts",
+    ),
+    "a separate stack": (HELM, {**HELM, "stack": "separate"}, "charts move to another stack"),
+    "the same stack": ({**HELM, "stack": "separate"}, HELM, "charts move to another stack"),
 }
 
 
@@ -141,15 +145,15 @@ def test_nodes_go_with_the_release_of_their_pools(before: dict[str, Any], after:
     ]
     assert changes.notes[0].startswith(note)
     assert changes.notes[1] == (
-        "the release karpenter-resources is uninstalled: every node that Karpenter made drains and goes "
-        "(burst, train), whatever the disruption budgets say"
+        "the release karpenter-resources is uninstalled: all nodes that Karpenter created are drained and terminated "
+        "(burst, train), regardless of disruption budgets"
     )
-    assert "REPLACED: its nodes drain and go" in str(pool_sentence(changes.pools[0]))
+    assert "REPLACED: uninstalling its release drains and terminates its nodes" in str(pool_sentence(changes.pools[0]))
 
 
 def test_without_karpenter_no_node_goes_with_a_release() -> None:
     changes = compared(of(GROUP, kubernetes=HELM), of(GROUP, kubernetes={"delivery": "manifests"}))
-    assert [each.partition(":")[0] for each in changes.notes] == ["charts leave Terraform"]
+    assert [each.partition(":")[0] for each in changes.notes] == ["Terraform no longer manages the charts"]
     assert changes.pools == ()
 
 
@@ -163,7 +167,7 @@ def test_pools_come_and_go() -> None:
     one, other = gpu_pool("one", instance_families=["g5"]), gpu_pool("other", instance_families=["g6"])
     changes = compared(strategy(**pools(one)), strategy(**pools(other)))
     assert [(each.name, each.action) for each in changes.pools] == [("other", "created"), ("one", "deleted")]
-    assert "drain and go" in str(pool_sentence(changes.pools[1]))
+    assert "are drained and terminated" in str(pool_sentence(changes.pools[1]))
 
 
 # Hardware and capacity.
@@ -178,7 +182,7 @@ def test_hardware() -> None:
     ]
     differences = {each.name: (each.before, each.after) for each in by_path["node_groups[gpu]"].differences}
     assert differences["instance types"] == ("g5.xlarge", "g6.xlarge")
-    assert differences["accelerators a node"] == ("1 x A10G", "1 x L4")
+    assert differences["accelerators/node"] == ("1 x A10G", "1 x L4")
     gone = {each.name: each.before for each in by_path["node_groups[train]"].differences}
     assert gone["EFA interfaces"] == "4"
 
@@ -200,8 +204,8 @@ def test_capacity() -> None:
         ("karpenter.node_pools[pool] limits", "8 nvidia.com/gpu, 512 cpu", "16 nvidia.com/gpu, 1024 cpu"),
     ]
     assert [(each.name, each.before, each.after) for each in capacity.accelerators] == [
-        ("H100 at the most", "16", "24"),
-        ("A10G at the most", "8", "16"),
+        ("H100 at max", "16", "24"),
+        ("A10G at max", "8", "16"),
     ]
     quotas = {each.name.partition(" ")[0]: (each.before, each.after) for each in capacity.vcpu_quotas}
     assert quotas["L-417A185B"] == ("384", "576")

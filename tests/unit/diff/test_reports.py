@@ -165,9 +165,7 @@ def without_node() -> Changes:
 
 
 def test_without_node_the_rest_is_compared(without_node: Changes) -> None:
-    assert without_node.not_compared == (
-        "resources are not compared, and neither is what is replaced: node is not on the PATH"
-    )
+    assert without_node.not_compared == ("resources and replacements are not compared: node is not on the PATH")
     assert without_node.notes == (without_node.not_compared,)
     assert without_node.hardware
     assert without_node.capacity.amounts
@@ -177,7 +175,7 @@ def test_without_node_the_rest_is_compared(without_node: Changes) -> None:
 
 def test_without_node_every_report_says_so(without_node: Changes) -> None:
     text, markdown, content = as_text(without_node), as_markdown(without_node), as_json(without_node)
-    assert text.startswith("demo: resources are not compared\n! resources are not compared, and neither is what")
-    assert "> resources are not compared, and neither is what is replaced: node is not on the PATH" in markdown
+    assert text.startswith("demo: resources are not compared\n! resources and replacements are not compared")
+    assert "> resources and replacements are not compared: node is not on the PATH" in markdown
     assert (content["counts"], content["resources"]) == (None, None)
     assert content["node_pools"]

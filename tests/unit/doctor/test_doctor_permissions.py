@@ -59,7 +59,7 @@ def test_only_what_the_strategy_needs() -> None:
 @pytest.mark.parametrize(
     ("result", "word"),
     [
-        ({}, "may not ec2:CreateVpc"),
+        ({}, "not allowed to call ec2:CreateVpc"),
         ({"EvalDecision": "explicitDeny"}, "a policy denies it"),
         ({"OrganizationsDecisionDetail": {"AllowedByOrganizations": False}}, "service control policy"),
         ({"PermissionsBoundaryDecisionDetail": {"AllowedByPermissionsBoundary": False}}, "permissions boundary"),

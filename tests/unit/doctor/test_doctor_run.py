@@ -75,7 +75,7 @@ def test_profile_stands_in_the_commands(given: str | None, profile: str) -> None
         (RefusedError("ExpiredToken"), "expired"),
         (RefusedError("InvalidClientTokenId"), "does not accept the credentials"),
         (RefusedError("AuthFailure"), "does not accept the credentials"),
-        (RefusedError("Throttling"), "too many calls"),
+        (RefusedError("Throttling"), "throttles"),
         (botocore.exceptions.NoCredentialsError(), "no credentials"),
         (botocore.exceptions.EndpointConnectionError(endpoint_url="https://sts"), "does not answer"),
         (botocore.exceptions.ConnectTimeoutError(endpoint_url="https://sts"), "does not answer"),

@@ -55,7 +55,7 @@ CASES: dict[str, tuple[Any, tuple[str, ...]]] = {
     "reservation": (CapacityTarget("cr-1", None), ("cr-1",)),
     "shares": (
         GpuShares("all-1g.10gb", "nvidia.com/mig-1g.10gb", 7, "1g.10gb"),
-        ("all-1g.10gb: 7 x nvidia.com/mig-1g.10gb a GPU",),
+        ("all-1g.10gb: 7 x nvidia.com/mig-1g.10gb per GPU",),
     ),
     "access": (
         (ResolvedAccessEntry("dev", ROLE, ("devs",), ((VIEW, ("a", "b")),)),),

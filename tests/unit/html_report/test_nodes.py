@@ -42,7 +42,7 @@ def test_hardware(instance_types: Any, types: str | None, devices: tuple[int, in
 
 def test_a_training_group() -> None:
     found = of_group("p4d.24xlarge", efa=True, scaling={"min": 1, "desired": 2, "max": 1000})
-    assert (found.is_pool, found.size, found.capacity) == (False, "min 1, desired 2, max 1,000", "on demand")
+    assert (found.is_pool, found.size, found.capacity) == (False, "min 1, desired 2, max 1,000", "On-Demand")
     assert (found.efa, found.marks, len(found.zone_ids)) == (4, ("placement group",), 1)
     assert found.taints == ("nvidia.com/gpu=true:NoSchedule",)
     assert found.most_devices == 8000
@@ -71,4 +71,4 @@ def test_what_the_limits_of_a_pool_allow(fields: dict[str, Any], most: int) -> N
 
 def test_a_pool_says_its_limits_and_how_it_buys() -> None:
     found = of_pool(instance_families=["g6"], capacity=["spot", "on-demand"], limits={"nvidia.com/gpu": 8, "cpu": 400})
-    assert (found.size, found.capacity) == ("at most nvidia.com/gpu 8, cpu 400", "spot, on demand")
+    assert (found.size, found.capacity) == ("limits: nvidia.com/gpu 8, cpu 400", "Spot, On-Demand")

@@ -30,7 +30,7 @@ def test_findings_are_shown_and_accepted_ones_with_their_reason() -> None:
 def test_figures_of_mixed_hardware() -> None:
     words = "|".join(filter(None, map(str.strip, read_page(SHIPPED / "mixed-hardware.yaml").words)))
     for part in (
-        "Nodes at max|23|in node groups and what Karpenter makes",
+        "Nodes at max|23|in node groups, plus Karpenter nodes",
         "NVIDIA GPUs at max|64|32 in groups, 32 in pools",
         "Trainium at max|64|32 in groups, 32 in pools",
         "Inferentia at max|22|10 in groups, 12 in pools",
@@ -40,7 +40,7 @@ def test_figures_of_mixed_hardware() -> None:
 
 def test_the_budget_stands_beside_the_cost() -> None:
     strategy = Strategy.model_validate(document(budget={"usd_per_month_at_max": 12_345}))
-    assert "a month, budget $12,345" in page_of(strategy)
+    assert "per month, budget $12,345" in page_of(strategy)
 
 
 def test_a_price_that_no_source_has_is_unknown() -> None:
@@ -58,7 +58,7 @@ def test_a_price_that_no_source_has_is_unknown() -> None:
         today=TODAY,
     )
     assert found.cost.unknown("max")
-    rows = [row for row in rows_of(Reader(report_page(found)), "Cost by the hour") if row[0].startswith("p5.48xlarge")]
+    rows = [row for row in rows_of(Reader(report_page(found)), "Cost per hour") if row[0].startswith("p5.48xlarge")]
     assert [(row[1], row[4].split()[0]) for row in rows] == [("unknown", "unknown")]
 
 

@@ -176,7 +176,7 @@ class TestCliConfig:
 
     @pytest.mark.parametrize("path", ["/a${b}", "/a\nb"])
     def test_what_cannot_be_quoted_is_refused(self, path: str) -> None:
-        with pytest.raises(ValueError, match="cannot hold the path"):
+        with pytest.raises(ValueError, match="cannot contain the path"):
             terraform.cli_config(Path(path))
 
     def test_the_registry_is_not_asked_for_the_provider(self) -> None:
@@ -267,7 +267,7 @@ class TestPrepare:
 
     def test_named_mirror_without_the_provider(self, tmp_path: Path) -> None:
         self.environ[terraform.MIRROR_VARIABLE] = str(tmp_path)
-        with pytest.raises(TerraformError, match=r"TF_PLUGIN_MIRROR=.* holds no") as caught:
+        with pytest.raises(TerraformError, match=r"TF_PLUGIN_MIRROR=.* contains no") as caught:
             self._prepare()
         assert len(str(caught.value).splitlines()) == 1
 
@@ -278,7 +278,7 @@ class TestPrepare:
         assert (found.source, dict(found.environment)) == (Source.USER_CONFIG, {})
 
     def test_nowhere_in_one_line(self) -> None:
-        with pytest.raises(TerraformError, match="cannot be reached and no provider mirror") as caught:
+        with pytest.raises(TerraformError, match="is unreachable, and this machine has no provider mirror") as caught:
             self._prepare()
         assert len(str(caught.value).splitlines()) == 1
 

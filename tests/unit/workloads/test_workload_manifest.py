@@ -431,7 +431,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
     ("a group", strategy(P4D), {"group": "gpus"}, "WORKLOAD_GROUP_UNKNOWN", "--group", "did you mean gpu"),
     ("nothing like it", strategy(P4D), {"group": "zzz"}, "WORKLOAD_GROUP_UNKNOWN", "--group", "use one of gpu, system"),
     ("too many GPUs", strategy(P4D), {"accelerators": 9}, "WORKLOAD_ACCELERATORS", "--accelerators", "at most 8"),
-    ("no GPUs", strategy(P4D), {"accelerators": 0}, "WORKLOAD_NUMBER", "--accelerators", "not from 1"),
+    ("no GPUs", strategy(P4D), {"accelerators": 0}, "WORKLOAD_NUMBER", "--accelerators", "must be from 1"),
     (
         "GPUs of a CPU node",
         strategy(group("m7i.xlarge")),
@@ -446,7 +446,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         {"accelerators": 2},
         "WORKLOAD_ACCELERATORS",
         "--accelerators",
-        "ask for 1",
+        "use 1",
     ),
     (
         "devices that are no neighbours",
@@ -462,7 +462,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         {"accelerators": 2},
         "WORKLOAD_ACCELERATORS",
         "--accelerators",
-        "2 devices of Trainium2 are not neighbours; ask for one of 1, 4, 8, 16",
+        "2 Trainium2 devices cannot be neighbours; use one of 1, 4, 8, 16",
     ),
     (
         "independent replicas",
@@ -470,7 +470,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         {"kind": "deployment", "independent": True},
         "WORKLOAD_OPTION",
         "--independent",
-        "leave the option out",
+        "omit the option",
     ),
     (
         "independent workers",
@@ -486,7 +486,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         {"namespace": "research"},
         "WORKLOAD_QUOTA",
         "--namespace",
-        "8 nvidia.com/gpu of 4, 90 cpu of 64; ask for fewer --accelerators, or raise kubernetes.teams[research].quota",
+        "8 nvidia.com/gpu of 4, 90 cpu of 64; use fewer --accelerators, or raise kubernetes.teams[research].quota",
     ),
     (
         "more pods than the team's quota",
@@ -494,7 +494,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         {"namespace": "research", "accelerators": 1, "nodes": 5},
         "WORKLOAD_QUOTA",
         "--nodes",
-        "5 x 1 nvidia.com/gpu of 4; ask for fewer --nodes",
+        "5 x 1 nvidia.com/gpu of 4; use fewer --nodes",
     ),
     (
         "more replicas than the team's queue",
@@ -512,7 +512,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         "--namespace",
         "cpu of 64; raise kubernetes.teams[research].quota",
     ),
-    ("too many nodes", strategy(P4D), {"nodes": 5}, "WORKLOAD_NODES", "--nodes", "room for 4 nodes"),
+    ("too many nodes", strategy(P4D), {"nodes": 5}, "WORKLOAD_NODES", "--nodes", "room for at most 4 nodes"),
     (
         "more than a pool's limits",
         strategy(**pools(gpu_pool(instance_types=["p4d.24xlarge"]))),
@@ -588,7 +588,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
     ),
     ("a port of a job", strategy(P4D), {"port": 80}, "WORKLOAD_OPTION", "--port", "deployment"),
     ("a queue without Kueue", strategy(P4D), {"queue": "nvidia-gpu"}, "WORKLOAD_QUEUE", "--queue", "kueue: true"),
-    ("another's queue", strategy(P4D, **KUEUE), {"queue": "cpu"}, "WORKLOAD_QUEUE", "--queue", "is nvidia-gpu"),
+    ("another's queue", strategy(P4D, **KUEUE), {"queue": "cpu"}, "WORKLOAD_QUEUE", "--queue", "use nvidia-gpu"),
     (
         "a queue of the system",
         strategy(group("m7i.xlarge", name="own", workload="system"), **KUEUE),
@@ -614,7 +614,14 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
         "choose a or b",
     ),
     ("a name in capitals", strategy(P4D), {"name": "Train"}, "WORKLOAD_NAME", "--name", "lower-case"),
-    ("a name with a number first", strategy(P4D), {"name": "1train"}, "WORKLOAD_NAME", "--name", "a letter first"),
+    (
+        "a name with a number first",
+        strategy(P4D),
+        {"name": "1train"},
+        "WORKLOAD_NAME",
+        "--name",
+        "starting with a letter",
+    ),
     ("a name with a line", strategy(P4D), {"name": "a\nb: c"}, "WORKLOAD_NAME", "--name", r"a\nb: c"),
     ("a long name", strategy(P4D), {"name": "a" * 49}, "WORKLOAD_NAME", "--name", "48"),
     ("a namespace", strategy(P4D), {"namespace": "-a"}, "WORKLOAD_NAME", "--namespace", "'-a'"),
@@ -623,7 +630,7 @@ REFUSED: list[tuple[str, Strategy, dict[str, Any], str, str, str]] = [
     ("an image with a space", strategy(P4D), {"image": "a/b 1"}, "WORKLOAD_IMAGE", "--image", "REGISTRY/NAME:TAG"),
     ("no image", strategy(P4D), {"image": ""}, "WORKLOAD_IMAGE", "--image", "''"),
     ("a command with a bell", strategy(P4D), {"command": ("a\x07",)}, "WORKLOAD_COMMAND", "--command", r"\x07"),
-    ("no nodes", strategy(P4D), {"nodes": 0}, "WORKLOAD_NUMBER", "--nodes", "not from 1"),
+    ("no nodes", strategy(P4D), {"nodes": 0}, "WORKLOAD_NUMBER", "--nodes", "must be from 1"),
     ("very many nodes", strategy(P4D), {"nodes": 10**30}, "WORKLOAD_NUMBER", "--nodes", "100000"),
     ("a port", strategy(P4D), {"kind": "deployment", "port": 65536}, "WORKLOAD_NUMBER", "--port", "65535"),
 ]
@@ -649,7 +656,7 @@ def test_warnings() -> None:
     assert ["TCP" in each for each in printed(several, nodes=2).warnings] == [True]
     assert printed(several, nodes=2, kind="deployment").warnings == ()
     for image in ("registry.example/a:latest", "registry.example:5000/a"):
-        assert ["tomorrow" in each for each in printed(several, image=image).warnings] == [True]
+        assert ["can change" in each for each in printed(several, image=image).warnings] == [True]
     assert printed(several, image=f"registry.example/a@sha256:{'0' * 64}").warnings == ()
 
 
