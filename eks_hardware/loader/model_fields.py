@@ -27,6 +27,7 @@ def unwrap(annotation: Any) -> tuple[Any, ...]:
 
 
 def is_model(annotation: Any) -> bool:
+    """Return whether an annotation is a pydantic model."""
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
@@ -51,6 +52,7 @@ _VALIDATED = re.compile(r"function-(?:after|before|wrap)\[\w+\(\), (\w+)\]")
 
 
 def tags(model: Any) -> set[object]:
+    """Return the values by which a union chooses the model: those of the Literal fields."""
     annotations = (info.annotation for info in model.model_fields.values())
     return {value for item in annotations if typing.get_origin(item) is Literal for value in allowed(item)}
 

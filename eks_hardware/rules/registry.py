@@ -46,6 +46,7 @@ class Context:
 
     @property
     def region_known(self) -> bool:
+        """Whether the catalogue has the strategy's region."""
         return self.strategy.region in self.catalogue.regions
 
     @property
