@@ -28,6 +28,7 @@ class Checked(NamedTuple):
 
     @property
     def over_budget(self) -> bool:
+        """Whether the strategy exceeds its budget."""
         return any(each.code == _OVER_BUDGET for each in self.findings)
 
 

@@ -86,7 +86,9 @@ class Check(Protocol):
     CALLS: tuple[str, ...]
 
     @property
-    def NAME(self) -> str: ...  # noqa: N802
+    def NAME(self) -> str:  # noqa: N802
+        """Short and stable name of the check."""
+        ...
 
     def probes(self, subject: Subject) -> Iterable[Probe]:
         """Return the probes of the check; none if it does not apply to the strategy."""

@@ -1,0 +1,1 @@
+"""Local runs with an AWS emulator, Terraform and cdktf."""

@@ -26,7 +26,7 @@ class Terminated(SystemExit):
 def start(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdout: int | IO[bytes], stdin: int = subprocess.DEVNULL
 ) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, so that Ctrl-C reaches us first and we stop it in order."""
+    """Start a program in its own session. Ctrl-C then reaches only this process, which stops the program in order."""
     return subprocess.Popen(
         argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=subprocess.STDOUT, start_new_session=True
     )

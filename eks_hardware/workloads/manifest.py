@@ -28,6 +28,7 @@ class Manifest:
 
     @property
     def objects(self) -> tuple[Mapping[str, Any], ...]:
+        """The objects as data."""
         return tuple(part.object for part in self.parts)
 
     @property

@@ -31,14 +31,17 @@ class Target:
 
     @property
     def name(self) -> str:
+        """Name of the group or pool."""
         return self.node.name
 
     @property
     def is_pool(self) -> bool:
+        """Whether it is a Karpenter node pool."""
         return isinstance(self.node, ResolvedNodePool)
 
     @property
     def hardware(self) -> Hardware:
+        """Kind of hardware of its nodes."""
         return self.node.hardware
 
     @property

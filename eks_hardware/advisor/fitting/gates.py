@@ -77,7 +77,7 @@ def type_gates(request: Request, kind: InstanceType) -> Iterator[Gate]:
         text = f"no EKS AMI supports {kind.family}{needs}"
         yield Gate("AMI", False, text, "config/catalogue/ami_types.json")
     if kind.accelerator and kind.accelerator.fraction and learns(request.workload):
-        text = f"{kind.name} has {kind.accelerator.fraction:g} of a {kind.accelerator.name}; training needs whole GPUs"
+        text = f"{kind.name} has {kind.accelerator.fraction:g} of one {kind.accelerator.name}; training needs all of it"
         yield Gate("FRACTION", False, text, _CATALOGUE)
     wanted = request.workload.purchase
     if not any(CAPACITY[each].usage_class in kind.usage_classes for each in wanted):

@@ -20,6 +20,7 @@ def _rows(section: Section, *, derived: bool) -> list[Row]:
 
 
 def content(section: Section, *, derived: bool) -> dict[str, Any]:
+    """Return a section with stable keys; with ``derived`` only derived values."""
     from eks_hardware.explain import plain
 
     return {
@@ -39,6 +40,7 @@ def content(section: Section, *, derived: bool) -> dict[str, Any]:
 
 
 def show(chosen: Sequence[Section], *, derived: bool) -> None:
+    """Print sections; with ``derived`` only derived values."""
     import shutil
 
     width = shutil.get_terminal_size().columns

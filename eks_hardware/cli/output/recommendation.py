@@ -26,7 +26,7 @@ _REASONS = 3
 _SHOWN = 10
 # Reasons that are grouped; `--explain` and `--format json` list them for each family.
 _TOGETHER = {
-    "OFFERED": "OFFERED, not offered in these regions",
+    "OFFERED": "OFFERED, not available in these regions",
     "WITHDRAWN": "WITHDRAWN, removed from the EC2 API",
     "HARDWARE": "HARDWARE, neither NVIDIA GPU nor Neuron",
 }
