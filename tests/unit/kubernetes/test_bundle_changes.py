@@ -95,7 +95,7 @@ def test_a_release_is_changed(ours: Bundle) -> None:
     assert found.release("karpenter").timeout_seconds == 1200
     assert found.names == ours.names
     assert "other" in ours.changed("karpenter", name="other").names
-    with pytest.raises(ValueError, match=r"^RELEASE_NAME 'nonsense': .*known are karpenter,"):
+    with pytest.raises(ValueError, match=r"^RELEASE_NAME 'nonsense': .*use one of karpenter,"):
         ours.changed("nonsense", timeout_seconds=1)
     with pytest.raises(ValueError, match=r"^RELEASE_FIELD karpenter\.nonsense: "):
         ours.changed("karpenter", nonsense=1)
