@@ -85,6 +85,7 @@ SYNTH = tuple(
         "delivery",
         "service_roles",
         "explicit_edges",
+        "change_a_setting",
         "extend",
     )
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +70,15 @@ def test_empty_groups_tell_the_autoscaler_of_their_devices(templates: Templates)
             "tags": {f"{prefix}aws.amazon.com/neuron": "16", f"{prefix}vpc.amazonaws.com/efa": "8"},
         },
     )
+
+
+def test_a_role_is_at_the_root_unless_a_path_is_given(tmp_path: Path) -> None:
+    from eks_hardware._cdk import App, AwsProvider, TerraformStack
+    from eks_hardware.constructs.iam import IamSettings, Role
+
+    stack = TerraformStack(App(outdir=str(tmp_path)), "roles")
+    AwsProvider(stack, "aws", region="us-west-2")
+    for name, given in {"root": {}, "teams": {"settings": IamSettings(path="/teams/")}}.items():
+        Role(stack, name, name=name, assume_role_policy="{}", policy_arns=(), **given)
+    paths = {each["name"]: each["path"] for each in Template.of(stack).resources("aws_iam_role").values()}
+    assert paths == {"root": "/", "teams": "/teams/"}

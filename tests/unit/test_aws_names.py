@@ -87,6 +87,7 @@ def test_two_long_clusters_have_different_names() -> None:
         (("abc",), 3, "abc"),
         # A shortened name does not end in a separator.
         (("a" * 14 + "-_" + "b" * 9, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaa-cluster-529cbaed"),
+        (("a" * 14 + "X" + "b" * 10, "us-west-2", "cluster"), 32, "aaaaaaaaaaaaaaX-cluster-3f769199"),
         # A single part is shortened itself.
         (("abcd" * 8,), 31, "abcdabcdabcdabcdabcdab-e2c973bf"),
         # If a last part leaves no room for the first, the whole name is shortened.

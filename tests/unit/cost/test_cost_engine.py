@@ -186,6 +186,14 @@ def test_a_pool_costs_no_less_than_any_nodes_within_its_limits() -> None:
     assert bound == pytest.approx(5 / 4 * 5.672)
 
 
+def test_a_pool_without_a_limit_has_no_cost_at_its_maximum() -> None:
+    """Nothing runs at its minimum, so only the maximum is unknown."""
+    found = cost(**pools(pool("pool", instance_types=["m7i.4xlarge"], limits={})))
+    (of_pool,) = (each for each in found.lines if each.path == "karpenter.node_pools[pool]")
+    assert of_pool.units == {"min": 0, "desired": 0, "max": 1}
+    assert (found.unknown("min"), found.unknown("max")) == ((), (of_pool,))
+
+
 def test_shared_gpus_are_counted_as_gpus() -> None:
     shared = {"instance_types": ["g6.xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 4}}}
     found = line(cost(**pools(gpu_pool("pool", **shared))), "karpenter.node_pools[pool]")
