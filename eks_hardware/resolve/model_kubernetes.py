@@ -81,7 +81,8 @@ class ResolvedNodePool(Resolved):
         capacity_types: values of ``karpenter.sh/capacity-type``.
         limits: maximum resources of all nodes together, as Kubernetes quantities.
         efa_interfaces: network interfaces of a node with EFA; empty without EFA.
-        network_interfaces: interfaces that the EC2NodeClass sets; empty leaves them to Karpenter.
+        network_interfaces: interfaces that the EC2NodeClass sets: ``efa_interfaces``, or one plain interface for a pool
+            without EFA whose types support it; empty leaves them to Karpenter.
         kubelet: fields of ``spec.kubelet`` of the EC2NodeClass.
         user_data: NodeConfig spec or Bottlerocket settings in addition to those that Karpenter writes.
         shell: shell script lines that run before the node joins (AL2023 only).

@@ -209,7 +209,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
-        """Derive the layout of the first type's interfaces (``catalogue/efa.py``)."""
+        """Derive the interfaces: the catalogue computes them once for each type, with ``efa_layout`` (catalogue/efa.py)."""
         kind = self._first
         interfaces, cards = counted(kind.max_efa_interfaces, "EFA interface"), len(kind.network_cards)
         most = f"{interfaces} on {counted(cards, 'network card')}"
@@ -634,6 +634,7 @@ class _NodePool(NodeFields[ResolvedNodePool, NodePoolSpec]):
         return rule((), "the one default interface: no type of the pool supports EFA", row)
 
     def efa_security_group_name(self) -> Derived[str | None]:
+        """Derive the name of the strategy's EFA security group: an EC2NodeClass selects it by name."""
         if self.efa_interfaces().value:
             return rule(
                 self._efa_security_group_name, "EFA needs a group that allows all traffic from and to itself", EFA_GROUP
