@@ -209,7 +209,7 @@ class NodeFields(Resolver[R], Generic[R, S]):
         return rule(chosen, f"{self._describe()} {text}", self._cite("accelerator"))
 
     def efa_interfaces(self) -> Derived[tuple[EfaInterface, ...]]:
-        """Derive the interfaces: the catalogue computes them once for each type, with ``efa_layout`` (catalogue/efa.py)."""
+        """Derive the interfaces: the catalogue computes them for each type, with ``efa_layout`` (catalogue/efa.py)."""
         kind = self._first
         interfaces, cards = counted(kind.max_efa_interfaces, "EFA interface"), len(kind.network_cards)
         most = f"{interfaces} on {counted(cards, 'network card')}"
