@@ -86,6 +86,7 @@ SYNTH = tuple(
         "service_roles",
         "explicit_edges",
         "change_a_setting",
+        "adoption",
         "extend",
     )
 )

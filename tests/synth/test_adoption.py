@@ -63,6 +63,16 @@ def test_where_karpenter_is_pools_with_efa_get_what_they_name(stack: TerraformSt
     template.has("aws_placement_group", {"name": adopted.node_pools[0].placement_group_name})
 
 
+def test_releases_name_the_role_of_the_nodes_that_are_there(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import AdoptedKarpenter
+    from eks_hardware.kubernetes.references import Reference
+
+    cluster = ClusterRef("shared", "sg-0123456789abcdef0", "https://example.com", "Q0E=", "172.20.0.0/16")
+    there = AdoptedKarpenter(stack, "k", adoption=adoption(CPU), cluster=cluster, node_role_name="their-nodes")
+    assert there.references == {Reference.CLUSTER_NAME: "shared", Reference.KARPENTER_NODE_ROLE: "their-nodes"}
+
+
 def test_it_has_the_path_and_the_boundary_of_the_file(stack: TerraformStack) -> None:
     boundary = "arn:aws:iam::111122223333:policy/boundary"
     template = synthesized(stack, adoption(CPU, aws={"iam_path": "/platform/", "permissions_boundary_arn": boundary}))

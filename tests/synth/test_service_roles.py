@@ -82,3 +82,15 @@ def test_a_role_is_at_the_root_unless_a_path_is_given(tmp_path: Path) -> None:
         Role(stack, name, name=name, assume_role_policy="{}", policy_arns=(), **given)
     paths = {each["name"]: each["path"] for each in Template.of(stack).resources("aws_iam_role").values()}
     assert paths == {"root": "/", "teams": "/teams/"}
+
+
+def test_the_account_that_a_stack_looks_up_already_is_used(tmp_path: Path) -> None:
+    from eks_hardware._cdk import App, AwsProvider, DataAwsCallerIdentity, TerraformStack
+    from eks_hardware.constructs.iam import account_id
+
+    stack = TerraformStack(App(outdir=str(tmp_path)), "accounts")
+    AwsProvider(stack, "aws", region="us-west-2")
+    DataAwsCallerIdentity(stack, "caller-identity")
+    # A token has another number each time it is read, so a second call shows that it was read once.
+    assert account_id(stack) == account_id(stack)
+    assert len(Template.of(stack).data("aws_caller_identity")) == 1
