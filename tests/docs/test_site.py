@@ -196,7 +196,7 @@ def test_a_browser_shows_the_pages(seen: dict[str, Any]) -> None:
 
 
 def test_search_finds_a_guide(seen: dict[str, Any]) -> None:
-    assert "Train in a capacity block" in seen["found"][:5]
+    assert "Train in a Capacity Block" in seen["found"][:5]
 
 
 class _At:

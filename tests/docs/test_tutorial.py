@@ -77,7 +77,7 @@ def test_the_stack(tmp_path: Path) -> None:
     )
     stack = json.loads((tmp_path / "out" / "stacks" / "first" / "cdk.tf.json").read_text(encoding="utf-8"))
     resources = stack["resource"]
-    (aws,) = re.findall(r"(\d+) AWS resources and a Helm release, the device plugin", PAGE)
+    (aws,) = re.findall(r"(\d+) AWS resources and one Helm\s+release: the device plugin", PAGE)
     assert sum(len(each) for kind, each in resources.items() if kind.startswith("aws_")) == int(aws)
     assert [each["name"] for each in resources["helm_release"].values()] == ["nvidia-device-plugin"]
     assert f"{aws} resources created" in PAGE

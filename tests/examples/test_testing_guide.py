@@ -71,7 +71,7 @@ def test_without_strategies_it_says_how_to_name_some(tmp_path: Path) -> None:
     (tmp_path / "test_chat.py").write_text(FILES["tests/test_chat.py"], encoding="utf-8")
     done = run(tmp_path)
     assert done.returncode == 1
-    assert "no strategies are set: set eks_hardware_strategies in pytest.ini" in done.stdout
+    assert "no strategies are set; set eks_hardware_strategies in pytest.ini" in done.stdout
 
 
 def test_a_fault_in_a_strategy_is_shown_with_its_line(tmp_path: Path) -> None:

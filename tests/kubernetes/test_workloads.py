@@ -281,7 +281,7 @@ def test_a_gang_one_larger_has_no_room(candidates: Mapping[str, tuple[Node, ...]
     pod = template_of(job)
     assert gang_homes(pod, 8, candidates["gpu-training"]) == {"h100"}
     assert gang_homes(pod, 9, candidates["gpu-training"]) == set()
-    with pytest.raises(WorkloadError, match="room for 8 nodes"):
+    with pytest.raises(WorkloadError, match="room for at most 8 nodes"):
         objects("gpu-training", "h100", "job", nodes=9)
 
 

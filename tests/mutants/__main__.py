@@ -46,7 +46,17 @@ TARGETS: Mapping[str, int] = {
 # Property tests that run this code.
 PROPERTIES = tuple(
     f"tests/properties/test_{name}.py"
-    for name in ("aws_names", "cidrs", "rules_needs", "rules_user_data", "user_data", "write", "zones")
+    for name in (
+        "aws_names",
+        "cidrs",
+        "corpus",
+        "rules_explained",
+        "rules_needs",
+        "rules_user_data",
+        "user_data",
+        "write",
+        "zones",
+    )
 )
 # Unit tests that run this code; those of commands, pages and the advisor would only be slower.
 UNIT = (
@@ -63,7 +73,6 @@ UNIT = (
             "iam_policies",
             "test_adoption.py",
             "test_aws_names.py",
-            "test_corpus.py",
             "test_quotas.py",
             "test_strategies.py",
         )

@@ -60,7 +60,7 @@ def test_where_there_is_no_strategy_the_way_to_one_is_said(
     [
         (("explain", "development"), r"partition +aws"),
         (("explain", "mixed-hardware"), r"p4d\.24xlarge"),  # a shipped one, as an example
-        (("cost", "strategies/gpu-inference.yaml"), "US dollars an hour"),
+        (("cost", "strategies/gpu-inference.yaml"), "US dollars per hour"),
         (("report", "development", "--out", "page.html"), r"page\.html"),
         (("rules", "EFA_UNSUPPORTED"), "EFA_UNSUPPORTED"),
         (("recommend", "--task", "inference", "--model", "8B", "--region", "us-west-2"), r"g\w+\.\w*xlarge"),

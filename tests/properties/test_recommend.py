@@ -70,8 +70,8 @@ class Figures(NamedTuple):
 
 def basis_of_all(found: Recommendation) -> str:
     """Return the cost figure that the answer says it compares."""
-    said = next(note for note in found.notes if note.startswith("cost is compared"))
-    words = {"for the run": "usd_per_run", "per million": "usd_per_million_tokens", "by the hour": "usd_per_hour"}
+    said = next(note for note in found.notes if note.startswith("costs are compared"))
+    words = {"per run": "usd_per_run", "per million": "usd_per_million_tokens", "per hour": "usd_per_hour"}
     return next(figure for word, figure in words.items() if word in said)
 
 

@@ -107,7 +107,7 @@ def test_nothing_below_is_said(stack: HardwareStack) -> None:
     from eks_hardware.constructs.resources import resource
 
     group = stack.platform.node_groups["system"]
-    with pytest.raises(ValueError, match="it has none"):
+    with pytest.raises(ValueError, match="it has no resources"):
         resource(group.launch_template, "x")
 
 

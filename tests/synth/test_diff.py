@@ -329,7 +329,7 @@ VERSIONS = {
 def test_versions_that_eks_refuses(versions: tuple[str, str], note: str | None) -> None:
     changes = compared(*(cluster(kubernetes_version=each) for each in versions))
     [said] = [each for each in sentences(changes, UPDATE) if "control plane" in each]
-    assert "one minor at a time, and back only within 7 days of the upgrade" in said
+    assert "by one minor version at a time, and allows a rollback only within 7 days of the upgrade" in said
     if note is None:
         assert changes.notes == ()
     else:

@@ -466,7 +466,7 @@ def test_minimal_update_strategy_raises_the_provider_version(synthesize: Callabl
 
 
 def test_fails_for_efa_on_a_type_without(define: Callable[..., Any]) -> None:
-    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA nodes: m7i\.large has no EFA"):
+    with pytest.raises(ValueError, match=r"^NODE_GROUP_EFA nodes: m7i\.large does not support EFA"):
         define(instance_types=["m7i.large"], efa=True)
 
 
