@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_LEAST_USD = 0.001
+"""The smallest amount that is shown as a number."""
+
 
 def visible(text: str, *, kept: str = "") -> str:
     r"""Return the text with invisible characters escaped, except for those ``kept``: ``\x00``, ``\u202e``."""
@@ -31,12 +34,21 @@ def number(value: float | None, digits: int = 1) -> str:
 
 
 def usd(value: float | None, digits: int | None = None) -> str:
-    """Return US dollars: ``1,234``, ``12.30``, ``0.0123``, or with ``digits`` decimals; ``unknown`` for None."""
+    """Return US dollars with a reasonable number of digits, or with ``digits`` decimals; ``unknown`` for None.
+
+    Whole dollars from 1,000, cents from 1, and three decimals below, because prices per hour are often that small.
+
+    >>> usd(1234.5), usd(12.3), usd(0.7582), usd(0.0002), usd(0)
+    ('1,234', '12.30', '0.758', '<0.001', '0')
+    """
     if value is None:
         return "unknown"
-    if digits is None:
-        digits = 0 if abs(value) >= 1000 else 2 if abs(value) >= 0.1 or value == 0 else 4
-    return f"{value:,.{digits}f}"
+    if digits is not None:
+        return f"{value:,.{digits}f}"
+    size = abs(value)
+    if 0 < size < _LEAST_USD / 2:
+        return f"<{_LEAST_USD}"
+    return f"{value:,.{0 if size >= 999.5 or not value else 2 if size >= 0.9995 else 3}f}"
 
 
 def plural(noun: str, number: int) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from eks_hardware import __version__
+from eks_hardware.cli.streams import survive_closed_pipes
 
 COMMANDS = (
     "recommend",
@@ -24,6 +26,7 @@ COMMANDS = (
     "check-model",
     "rules",
     "instances",
+    "schema",
     "doctor",
     "demo",
     "completion",
@@ -33,8 +36,31 @@ COMMANDS = (
 _INTERRUPTED = 130
 
 
+_WHOLE = "\u2011"
+"""A hyphen at which no line breaks, in place of ``-`` until the text is wrapped."""
+
+
+class _Formatter(click.HelpFormatter):
+    """Help in which lines break only at spaces. Click also breaks them within ``--fail-on``."""
+
+    def write(self, string: str) -> None:
+        super().write(string.replace(_WHOLE, "-"))
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _WHOLE))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        super().write_dl([(name, text.replace("-", _WHOLE)) for name, text in rows], col_max, col_spacing)
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
 class _Commands(click.Group):
     """A group that imports only the command that runs. Importing all takes longer than most commands run."""
+
+    context_class = _Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -44,13 +70,14 @@ class _Commands(click.Group):
             return None
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"{__name__}.commands.{name}"), name)
+        command.context_class = _Context
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise click.exceptions.NoSuchCommand(args[0], possibilities=COMMANDS, ctx=ctx)
+            raise _no_such_command(args[0], ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -59,11 +86,37 @@ class _Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, each.get_short_help_str(limit=1000)) for name, each in commands if each])
 
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.ClickException as error:
+            _stop_for(error)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except click.ClickException as error:
+            _stop_for(error)
         except KeyboardInterrupt:
             ctx.exit(_INTERRUPTED)
+
+
+def _no_such_command(name: str, ctx: click.Context) -> click.UsageError:
+    from eks_hardware.suggestions import did_you_mean
+
+    hint = did_you_mean(name, COMMANDS, f"commands: {', '.join(COMMANDS)}")
+    return click.UsageError(f"no such command {name!r}; {hint}", ctx)
+
+
+def _stop_for(error: click.ClickException) -> NoReturn:
+    """Print Click's errors in the format of all others. Click prints three lines with the usage."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        raise error
+    from eks_hardware.cli.errors import fail, usage_message
+
+    fail(usage_message(error), error.exit_code)
 
 
 @click.group(
@@ -71,19 +124,27 @@ class _Commands(click.Group):
 )
 @click.version_option(__version__, message="%(version)s", help="Print the version and exit.")
 def app() -> None:
-    """Define, check and deploy Amazon EKS clusters for AI workloads."""
+    r"""Define, check and deploy Amazon EKS clusters for AI workloads.
+
+    \b
+    Examples:
+      eks-hardware recommend --task inference --model 8B --region us-west-2
+      eks-hardware init my-cluster
+      eks-hardware validate my-cluster.yaml
+    """
 
 
 def main() -> None:
-    """Run the command line. Click exits quietly when a pipe closes."""
+    """Run the command line."""
+    survive_closed_pipes()
     try:
         app.main(prog_name="eks-hardware")
     except OSError as error:
         # For example a full disk behind redirected output, unless the command reports it itself.
         if error.filename is not None:
             raise
-        from eks_hardware.cli.errors import reason
+        from eks_hardware.cli.errors import reason, tell
 
-        click.echo(f"error: cannot write the output: {reason(error)}", err=True)
+        tell(f"error: cannot write the output: {reason(error)}")
         sys.stdout = None  # otherwise Python fails again when it flushes
         raise SystemExit(1) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
 from click.exceptions import Exit
 
-from eks_hardware.cli.errors import FAILED, fail
+from eks_hardware.cli.errors import FAILED, fail, tell, tell_findings
 
 if TYPE_CHECKING:
     from eks_hardware.findings import Finding
@@ -44,17 +44,27 @@ def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
 def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     """Read and check a strategy file or a named strategy.
 
-    Findings are printed on stderr as ``validate`` prints them, and a report on stdout stays intact. With errors the
-    command ends with exit code 1.
+    Errors are printed on stderr as ``validate`` prints them, and end the command with exit code 1. Warnings are only
+    counted: ``validate`` shows them.
     """
-    from eks_hardware.validation.terminal import as_text
-
     found = validated(name, overlays)
     if len(found.files) > 1:
         fail(f"{name} contains {len(found.files)} strategies; name one of them")
-    if found.shown:
-        click.echo(as_text(found.shown), err=True)
+    if found.errors:
+        tell_findings(found.errors)
+    _count(found, name, overlays)
     if any(each.code != _OVER_BUDGET for each in found.errors):
         raise Exit(FAILED)
     ((loaded, findings),) = found.strategies
     return Checked(loaded.strategy, findings)
+
+
+def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:
+    """Print the number of warnings, and the command that shows them."""
+    if not found.warnings:
+        return
+    from eks_hardware.printable import counted
+
+    words = [name, *(word for each in overlays for word in ("--overlay", each))]
+    verb = "shows it" if len(found.warnings) == 1 else "shows them"
+    tell(f"{name}: {counted(len(found.warnings), 'warning')}; `eks-hardware validate {shlex.join(words)}` {verb}")

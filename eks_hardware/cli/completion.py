@@ -18,11 +18,10 @@ def strategies(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
     """Complete files, and the names of strategies: those that become stacks, and the shipped ones."""
     from click.shell_completion import CompletionItem
 
-    from eks_hardware.loader.discovery import DEFAULT_FOLDER, find, read_environment
+    from eks_hardware.loader.discovery import known_strategies, read_environment
 
-    named = read_environment(os.environ).paths
-    files = [file for places in (named, [DEFAULT_FOLDER]) for file in find(places)[0]]
-    return [CompletionItem(incomplete, type="file"), *_beginning(incomplete, (file.stem for file in files))]
+    known = known_strategies(read_environment(os.environ).paths)
+    return [CompletionItem(incomplete, type="file"), *_beginning(incomplete, known)]
 
 
 def overlays(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -49,6 +48,20 @@ def from_catalogue(name: str) -> Completer:
         return _beginning(incomplete, getattr(load(), name))
 
     return complete
+
+
+def kinds_of_hardware(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete kinds of hardware, such as ``nvidia-gpu``."""
+    from eks_hardware.catalogue import Hardware
+
+    return _beginning(incomplete, (kind.value for kind in Hardware))
+
+
+def parts_of_strategy(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Complete kinds of parts that ``explain`` shows."""
+    from eks_hardware.explain import KINDS
+
+    return _beginning(incomplete, KINDS)
 
 
 def words_of(field: str) -> Completer:

@@ -1,12 +1,23 @@
-"""How a command ends with an error."""
+"""How a command ends with an error. All errors and warnings go to stderr in one format.
+
+error: MESSAGE
+error CODE --option: MESSAGE
+FILE:LINE:COLUMN: error CODE FIELD: MESSAGE
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.exceptions import Exit
+
+from eks_hardware.cli.streams import width, wrapped
+
+if TYPE_CHECKING:
+    from eks_hardware.findings import Finding
 
 FAILED = 1
 """Exit code for problems in the files or the account."""
@@ -14,11 +25,40 @@ FAILED = 1
 WRONG_USAGE = 2
 """Exit code for invalid options, as in Click."""
 
+_NEXT_SENTENCE = re.compile(r"\.\s+([A-Z])")
+
+
+def tell(message: str) -> None:
+    """Print a message on stderr."""
+    click.echo(wrapped(message, width(err=True)), err=True)
+
+
+def tell_findings(findings: Iterable[Finding]) -> None:
+    """Print findings on stderr, as ``validate`` prints them."""
+    from eks_hardware.validation.terminal import as_text
+
+    click.echo(as_text(findings, width(err=True)), err=True)
+
 
 def fail(message: str, code: int = FAILED) -> NoReturn:
     """End the command with ``error: MESSAGE`` on stderr."""
-    click.echo(f"error: {message}", err=True)
+    tell(f"error: {message}")
     raise Exit(code)
+
+
+def fail_with(findings: Iterable[Finding], code: int = FAILED) -> NoReturn:
+    """End the command with findings on stderr."""
+    tell_findings(findings)
+    raise Exit(code)
+
+
+def usage_message(error: click.ClickException) -> str:
+    """Return Click's message as one lower-case line, with the command that prints the help."""
+    said = " ".join(error.format_message().split()).removesuffix(".")
+    said = _NEXT_SENTENCE.sub(lambda found: f"; {found[1].lower()}", said)
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f" (`{context.command_path} -h` shows the options)" if context else ""
+    return f"{said[0].lower()}{said[1:]}{hint}"
 
 
 def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:

@@ -36,8 +36,8 @@ def overlays(over: str) -> Callable[[Function], Function]:
 
 
 def output_format(*others: str, text: str = "Output format.") -> Callable[[Function], Function]:
-    """Return the option ``--format``: ``text``, ``json``, and the command's other formats."""
-    return click.option(
+    """Return the options ``--format``: ``text``, ``json``, and the command's other formats; and ``--json``."""
+    choice = click.option(
         "--format",
         "format_",
         type=click.Choice(["text", "json", *others]),
@@ -45,6 +45,8 @@ def output_format(*others: str, text: str = "Output format.") -> Callable[[Funct
         show_default=True,
         help=text,
     )
+    short = click.option("--json", "format_", flag_value="json", help="Same as --format json.")
+    return lambda function: choice(short(function))
 
 
 def force(text: str) -> Callable[[Function], Function]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from eks_hardware import data
 from eks_hardware.findings import Finding, StrategyError
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.printable import quoted, shown
+from eks_hardware.suggestions import close, question, some
 
 DEFAULT_FOLDER = data.FOLDER.resolve() / "strategies"
 """The shipped strategies: the default in a checkout, and examples for other projects."""
@@ -24,6 +26,9 @@ PROJECT_FILE = "cdktf.json"
 
 STRATEGIES_VARIABLE = "EKS_HARDWARE_STRATEGIES"
 OVERLAY_VARIABLE = "EKS_HARDWARE_OVERLAY"
+
+_LISTED = 20
+"""Number of names in a message about an unknown one."""
 
 _NAMED = "give strategy files, or folders of them"
 _DEFAULT = f"`eks-hardware init NAME` writes a first strategy; {STRATEGIES_VARIABLE} selects other files and folders"
@@ -77,13 +82,26 @@ def find(paths: Sequence[Path | str] | None) -> tuple[list[Path], list[Finding]]
         try:
             files = _files(Path(entry))
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-            reason = getattr(error, "strerror", None) or str(error)
-            message = f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
-            findings.append(Finding("STRATEGY_PATH", "", message))
+            findings.append(Finding("STRATEGY_PATH", "", _missing(str(entry), error, remedy)))
             continue
         for file in files:
             found.setdefault(os.path.realpath(file), file)
     return sorted(found.values(), key=lambda file: (file.name, str(file))), findings
+
+
+def _missing(entry: str, error: OSError | ValueError, remedy: str) -> str:
+    """Return the message about a path without strategies. One that may be a misspelled name gets all names."""
+    if remedy == _NAMED and _may_be_name(entry) and not os.path.lexists(entry):
+        names = sorted(known_strategies(read_environment(os.environ).paths))
+        meant = close(entry, names)
+        hint = f"; {question(meant)}" if meant else ""
+        return f"{quoted(entry)} is not a file or the name of a strategy{hint} (strategies: {some(names, _LISTED)})"
+    reason = getattr(error, "strerror", None) or str(error)
+    return f"{quoted(display_name(entry))}: {shown(reason).lower()}; {remedy}"
+
+
+def _may_be_name(entry: str) -> bool:
+    return Path(entry).name == entry and not Path(entry).suffix and "\0" not in entry
 
 
 def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
@@ -91,8 +109,20 @@ def named_strategy(name: str, paths: Sequence[Path | str] | None) -> Path:
     path = Path(name)
     if path.exists() or path.name != name:
         return path
-    files = (file for places in (paths, [DEFAULT_FOLDER]) for file in find(places)[0])
-    return next((file for file in files if file.stem == name), path)
+    return known_strategies(paths).get(name, path)
+
+
+def known_strategies(paths: Sequence[Path | str] | None) -> dict[str, Path]:
+    """Return the files that commands find by name: those in ``paths``, by default of this project, and the shipped.
+
+    Missing folders are ignored. If several files have the same name, the first counts.
+    """
+    known: dict[str, Path] = {}
+    for entry in (*(paths or [default_folder()]), DEFAULT_FOLDER):
+        with suppress(OSError, ValueError):
+            for file in sorted(_files(Path(entry))):
+                known.setdefault(file.stem, file)
+    return known
 
 
 def _files(path: Path) -> list[Path]:

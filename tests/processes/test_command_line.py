@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -63,7 +67,7 @@ def test_commands_need_neither_node_nor_the_framework(tmp_path: Path) -> None:
     )
     done = process(code, env={**os.environ, "PATH": ""})
     assert done.stderr == ""
-    assert done.stdout.splitlines() == [f"{each[0]} {1 if each[0] == 'validate' else 0} []" for each in commands]
+    assert done.stdout.splitlines() == [f"{each[0]} 0 []" for each in commands]
 
 
 @pytest.mark.parametrize("command", ["cost", "explain", "validate"])
@@ -83,9 +87,37 @@ def test_a_closed_pipe_is_no_traceback(arguments: tuple[str, ...]) -> None:
         done = process(MAIN, *arguments, stdout=writing)
     finally:
         os.close(writing)
-    assert done.returncode == 1
+    assert done.returncode == 0
     assert "Traceback" not in done.stderr
     assert "BrokenPipeError" not in done.stderr
+
+
+def test_a_closed_pipe_hides_no_error(tmp_path: Path) -> None:
+    """``validate FILE | head -1`` has the exit code of ``validate FILE``."""
+    file = tmp_path / "wrong.yaml"
+    file.write_text("version: 1\n", encoding="utf-8")
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = process(MAIN, "validate", str(file), stdout=writing)
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_messages_wrap_in_a_terminal_and_not_in_a_pipe(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", MAIN, "cost", "gpu-trainin"]
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    environ = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    try:
+        subprocess.run(command, cwd=ROOT, env=environ, stderr=theirs, timeout=60, check=False)
+        wrapped = os.read(ours, 10_000).decode().splitlines()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert 40 < max(map(len, wrapped)) <= 60
+    assert len(process(MAIN, "cost", "gpu-trainin").stderr.splitlines()) == 1
 
 
 def test_an_interrupt_is_quiet() -> None:

@@ -118,12 +118,16 @@ def plain(quote: str) -> str:
 def notes_of(
     request: Request, branch: Branch, best: Sequence[Candidate], rejections: Sequence[Rejection], basis: Basis
 ) -> Iterator[str]:
-    """Yield notes on the whole result. ``best`` has one candidate of each family, best first."""
+    """Yield notes on the whole result, those about this request first.
+
+    ``best`` has one candidate of each family, best first.
+    """
     workload, rules = request.workload, facts.ranking()
     yield from _of_named(branch, best, rejections)
     yield from (f"estimated: {each}" for each in request.shape.estimated)
     if not best:
         return
+    yield from _of_first(request, best)
     yield f"costs are compared {_BASIS_WORDS[basis]}: {rules['cost_basis'][way_of(workload)]['why']}"
     dates = sorted({each.price_as_of for each in best if each.price_as_of})
     if dates:
@@ -135,8 +139,14 @@ def notes_of(
         yield f"Spot prices of {', '.join(bounded[:_NAMED])}{rest} are unknown: they are lower than the prices shown"
     if any(each.purchase == "spot" for each in best):
         yield "Spot prices are a snapshot and change constantly: use them as an order of magnitude"
+    if any(each.maturity == "archived" for each in best) and best[0].maturity != "archived":
+        yield "hardware with discontinued software ranks below hardware with maintained software, whatever its score"
     yield "a region that offers an instance type may have no capacity for it"
-    first = best[0]
+
+
+def _of_first(request: Request, best: Sequence[Candidate]) -> Iterator[str]:
+    """Yield notes about the first candidate, and about fields that would change the result."""
+    workload, first, rules = request.workload, best[0], facts.ranking()
     if first.hours is not None and first.hours > _LONG_HOURS:
         days = first.hours / _HOURS
         nodes = math.ceil(first.fit.nodes * days / _MONTH_DAYS)
@@ -144,8 +154,6 @@ def notes_of(
         yield f"the run takes {days:,.0f} days on {now}; about {nodes:,} nodes take {_MONTH_DAYS} at a similar cost"
     if first.hours is not None and first.hours < rules["run"]["least_hours"]:
         yield rules["run"]["why"]
-    if any(each.maturity == "archived" for each in best) and first.maturity != "archived":
-        yield "hardware with discontinued software ranks below hardware with maintained software, whatever its score"
     if first.fit.kind.supports_capacity_block and first.purchase != "capacity-block":
         kind = first.fit.kind.name
         yield f"{kind} is in high demand: plan for a Capacity Block or a capacity reservation"

@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import FAILED, refuse_unknown
+from eks_hardware.cli.errors import FAILED, refuse_unknown, tell
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def _request(path: Path, task: str, framework: str | None) -> Request:
     try:
         shape = read_hf_config(path)
     except ShapeError as error:
-        click.echo(f"error {error.code} {error.field}: {error.message}", err=True)
+        tell(f"error {error.code} CONFIG: {error.message}")
         raise Exit(FAILED) from None
     said: Any = {"task": task, "framework": framework}
     # All purchasing options: the check does not look at prices.

@@ -14,12 +14,18 @@ from eks_hardware.cli.output import print_json
 @click.command()
 @parameters.strategy()
 @parameters.overlays("the file")
+@click.option("--all", "everything", is_flag=True, help="Show volumes, other purchasing options, and price sources.")
 @parameters.output_format(text="Output format; JSON includes every source.")
-def cost(strategy: str, overlays: tuple[str, ...], format_: str) -> None:
+def cost(strategy: str, overlays: tuple[str, ...], everything: bool, format_: str) -> None:
     """Show what a strategy costs at the minimum, desired and maximum number of nodes.
 
     Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them; 2 wrong usage. A strategy whose
     only error is its budget is shown, with exit code 1.
+
+    \b
+    Examples:
+      eks-hardware cost mixed-hardware
+      eks-hardware cost my-cluster.yaml --overlay private --all
     """
     from eks_hardware.cli.output import cost as output
     from eks_hardware.cost import cost_of
@@ -31,6 +37,6 @@ def cost(strategy: str, overlays: tuple[str, ...], format_: str) -> None:
     if format_ == "json":
         print_json(output.content(resolved, found))
     else:
-        output.show(resolved, found)
+        output.show(resolved, found, everything=everything)
     if read.over_budget:
         raise Exit(FAILED)

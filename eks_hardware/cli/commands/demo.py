@@ -17,6 +17,11 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
     """Deploy a stack with Terraform to a local AWS emulator, show its resources, and destroy it.
 
     Requires no AWS account: the command starts an emulator on this machine and stops it at the end.
+
+    \b
+    Examples:
+      eks-hardware demo
+      eks-hardware demo gpu-training --keep
     """
     # Imported here: no other command needs it.
     from rich.console import Console

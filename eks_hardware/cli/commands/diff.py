@@ -36,6 +36,11 @@ def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: s
 
     Exit codes: 0 with or without changes; 1 errors in a strategy, a failed synthesis, or --fail-on without Node;
     2 wrong usage; 3 a match of --fail-on.
+
+    \b
+    Examples:
+      eks-hardware diff old.yaml new.yaml
+      eks-hardware diff old.yaml new.yaml --overlay production --fail-on replace
     """
     from eks_hardware._node import start_node
 

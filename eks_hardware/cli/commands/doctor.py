@@ -11,7 +11,7 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import validated
-from eks_hardware.cli.errors import FAILED, fail
+from eks_hardware.cli.errors import FAILED, fail, tell_findings
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -33,6 +33,11 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
 
     Also checks Kubernetes and add-on versions. All calls are read-only. Exit codes: 0 no errors; 1 errors; 2 AWS
     could not be queried.
+
+    \b
+    Examples:
+      eks-hardware doctor my-cluster.yaml
+      eks-hardware doctor my-cluster.yaml --overlay production --profile prod
     """
     from eks_hardware.doctor import AwsError, examine
 
@@ -51,13 +56,10 @@ def doctor(strategy: str, overlays: tuple[str, ...], profile: str | None, format
 
 def _load(name: str, overlays: tuple[str, ...]) -> LoadedStrategy:
     """Return the strategy if it passes the rules. Otherwise print its findings and exit with code 1."""
-    from eks_hardware.validation.terminal import as_text
-
     found = validated(name, overlays)
     if found.errors:
-        click.echo(as_text(found.errors))
-        click.echo("AWS was not queried: the strategy has errors", err=True)
-        raise Exit(FAILED)
+        tell_findings(found.errors)
+        fail("the strategy has errors; AWS was not queried")
     if len(found.strategies) != 1:
         fail(f"{name} contains {len(found.strategies)} strategies; name one of them", _NOT_ASKED)
     return found.strategies[0][0]

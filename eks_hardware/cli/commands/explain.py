@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from eks_hardware.cli import parameters
+from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ _KINDS = "strategy, network, cluster, addons, groups, karpenter, pools, charts, 
     "parts",
     multiple=True,
     metavar="NAME",
+    shell_complete=completion.parts_of_strategy,
     help=f"Only this part, or all parts of a kind; can be repeated. Kinds: {_KINDS}.",
 )
 @click.option("--derived", is_flag=True, help="Omit values that the file states.")
@@ -43,6 +44,11 @@ def explain(
     """Show every value derived from a strategy, with its reason and the rule or table row behind it.
 
     Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them; 2 wrong usage.
+
+    \b
+    Examples:
+      eks-hardware explain mixed-hardware --group gpu-training
+      eks-hardware explain my-cluster.yaml --section network --derived
     """
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.cli.output import explanation

@@ -13,10 +13,12 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, reason
+from eks_hardware.cli.streams import width
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
+    from eks_hardware.findings import Finding
     from eks_hardware.new_project import ProjectFile
 
 _DEFAULT_REGION = "us-west-2"
@@ -218,7 +220,7 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.recommend import recommend
     from eks_hardware.advisor.shapes.shape import shape_of
-    from eks_hardware.findings import StrategyError
+    from eks_hardware.findings import Finding, StrategyError
     from eks_hardware.loader import load_document
     from eks_hardware.models import WorkloadSpec
 
@@ -229,15 +231,23 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
         document = load_document(json.dumps(asked), WorkloadSpec, file="--model")
         shape = shape_of(document.value.model)
     except StrategyError as error:
-        fail("; ".join(each.message for each in error.findings), WRONG_USAGE)
+        fail_with((_of_option(each) for each in error.findings), WRONG_USAGE)
     except ShapeError as error:
-        fail(error.message, WRONG_USAGE)
+        fail_with([Finding(error.code, "--model", error.message)], WRONG_USAGE)
     found = recommend(Request(workload=document.value, shape=shape, regions=(region,)))
     if not found.candidates:
         nearest = found.nearest[0] if found.nearest else None
         said = f"; closest is {nearest.kind.name}: {nearest.text} {nearest.remedy or ''}".rstrip() if nearest else ""
         fail(f"no hardware in {region} fits{said}")
     return found
+
+
+def _of_option(finding: Finding) -> Finding:
+    """Return a finding about a field of the workload as one about the option that set it."""
+    from dataclasses import replace
+
+    option = "--task" if finding.path == "task" else "--model"
+    return replace(finding, path=option, position=None)
 
 
 # --- what to do next
@@ -251,7 +261,7 @@ def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tu
     found = validate([file])
     click.echo(f"{file} written: {counted(len(found.errors), 'error')}, {counted(len(found.warnings), 'warning')}")
     if found.shown:
-        click.echo(as_text(found.shown))
+        click.echo(as_text(found.shown, width()))
     if around:
         click.echo("\nProject files:")
         for each, written in around:

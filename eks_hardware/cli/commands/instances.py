@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import fail, refuse_unknown
+from eks_hardware.cli.errors import fail, refuse_unknown, tell
 from eks_hardware.cli.output import console, print_json, table
 
 if TYPE_CHECKING:
@@ -32,7 +32,12 @@ def _filter(name: str, names: str, text: str) -> Callable[[parameters.Function],
 @_filter("accelerator", "accelerators", "Only with this accelerator, such as h100.")
 @click.option("--efa", is_flag=True, help="Only with Elastic Fabric Adapter.")
 @_filter("region", "regions", "Only types offered in this region; adds zones and price.")
-@click.option("--hardware", metavar="KIND", help="Only this kind, such as nvidia-gpu or trainium.")
+@click.option(
+    "--hardware",
+    metavar="KIND",
+    shell_complete=completion.kinds_of_hardware,
+    help="Only this kind, such as nvidia-gpu or trainium.",
+)
 @parameters.output_format(text="Output format; JSON includes every field.")
 def instances(
     context: click.Context,
@@ -43,7 +48,13 @@ def instances(
     hardware: str | None,
     format_: str,
 ) -> None:
-    """List the instance types of the hardware catalogue."""
+    """List the instance types of the hardware catalogue.
+
+    \b
+    Examples:
+      eks-hardware instances --accelerator h100
+      eks-hardware instances --family g6e --region us-west-2
+    """
     if context.invoked_subcommand is not None:
         return
     from eks_hardware.catalogue import Hardware, load
@@ -60,7 +71,7 @@ def instances(
     found = catalogue.select(family=family, accelerator=accelerator, efa=efa or None, region=region, hardware=hardware)
     if format_ == "json":
         rows = [_as_json(catalogue, item, region) for item in sorted(found, key=lambda item: item.name)]
-        print_json(rows)
+        print_json({"instances": rows})
     elif found:
         _print_table(catalogue, found, region)
     else:
@@ -88,6 +99,8 @@ def _as_json(catalogue: Catalogue, item: InstanceType, region: str | None) -> di
 
 
 def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: str | None) -> None:
+    from eks_hardware.printable import usd
+
     places = ("Regions",) if region is None else ("Zones", "$/h")
     right = {"vCPU", "GiB", "EFA", "Regions", "$/h"}
     shown = table(("Type", "Accelerator", "vCPU", "GiB", "EFA", *places), right=right, fold=("Accelerator", places[0]))
@@ -104,7 +117,7 @@ def _print_table(catalogue: Catalogue, found: tuple[InstanceType, ...], region: 
         else:
             price = catalogue.price(item.name, region)
             zones = [zone.rpartition("-")[2] for zone in catalogue.offered(item.name, region)]
-            cells += [" ".join(zones), f"{price.usd_per_hour:.4f}" if price else "?"]
+            cells += [" ".join(zones), usd(price.usd_per_hour) if price else "?"]
         shown.add_row(*cells, style="dim" if item.withdrawn else None)
     out = console(highlight=True)
     out.print(shown)
@@ -138,6 +151,11 @@ def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None
 
     With --from aws it calls DescribeRegions, DescribeInstanceTypes, DescribeInstanceTypeOfferings and GetProducts.
     All calls are read-only.
+
+    \b
+    Examples:
+      eks-hardware instances refresh --check
+      eks-hardware instances refresh --from aws --output my-catalogue
     """
     from eks_hardware.catalogue import build
     from eks_hardware.data import FOLDER
@@ -149,7 +167,7 @@ def refresh(source: str, check: bool, prices: bool, output: Path | None) -> None
     except (build.BuildError, OSError) as error:
         fail(str(error))
     for warning in built.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        tell(f"warning: {warning}")
     if not changed:
         click.echo("The catalogue is up to date.")
     elif check:

@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, tell, tell_findings
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.lock import Entry, LockError
@@ -40,6 +40,12 @@ def lock(
     Locked choices stay: a newer catalogue changes them only with --upgrade. Commit the lock file: validate and cdktf
     synth read it. Exit codes: 0 success; 1 errors in a strategy, or a different choice with --check; 2 wrong usage,
     or a folder that cannot be written.
+
+    \b
+    Examples:
+      eks-hardware lock my-cluster.yaml
+      eks-hardware lock --check
+      eks-hardware lock my-cluster.yaml --upgrade --group serving
     """
     from eks_hardware.advisor.strategies.lock import LockError
 
@@ -173,11 +179,11 @@ def _lines(choice: Choice, said: str) -> Iterator[str]:
 
 def _hardware(entry: Entry) -> str:
     """Return ``2 x p4d.24xlarge with EFA, on-demand, 65.55 USD/h (2026-10)``."""
-    from eks_hardware.printable import shown
+    from eks_hardware.printable import shown, usd
 
     chosen, then = entry.chosen, entry.at_the_time
     number = f"{chosen.nodes} x " if chosen.nodes > 1 else ""
-    price = "price unknown" if then.usd_per_hour is None else f"{then.usd_per_hour:,.2f} USD/h"
+    price = "price unknown" if then.usd_per_hour is None else f"{usd(then.usd_per_hour)} USD/h"
     as_of = f" ({shown(then.price_as_of, 40)})" if then.usd_per_hour is not None and then.price_as_of else ""
     efa = " with EFA" if chosen.efa else ""
     return f"{number}{', '.join(chosen.instance_types)}{efa}, {' or '.join(chosen.capacity)}, {price}{as_of}"
@@ -185,13 +191,11 @@ def _hardware(entry: Entry) -> str:
 
 def _stop_for(error: StrategyError) -> NoReturn:
     from eks_hardware.printable import counted
-    from eks_hardware.validation.terminal import as_text
 
-    click.echo(as_text(error.findings))
-    click.echo(f"{counted(len(error.errors), 'error')}; no lock file was written", err=True)
-    raise Exit(FAILED)
+    tell_findings(error.findings)
+    fail(f"{counted(len(error.errors), 'error')} in the strategies; no lock file was written")
 
 
 def _refuse(error: LockError) -> NoReturn:
-    click.echo(f"{error.file}: error {error.code}: {error.message}", err=True)
+    tell(f"{error.file}: error {error.code}: {error.message}")
     raise Exit(WRONG_USAGE if error.code == "LOCK_UNWRITABLE" else FAILED)

@@ -12,7 +12,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -91,7 +91,13 @@ _OPTIONS = {
 @click.option(
     "--top", type=click.IntRange(1, 100), metavar="N", default=5, show_default=True, help="Number of families to show."
 )
-@click.option("--explain", is_flag=True, help="Show every reason, and the parts of each score.")
+@click.option(
+    "--all",
+    "--explain",
+    "everything",
+    is_flag=True,
+    help="Show all reasons, scores, assumptions, regions, rejected families and notes.",
+)
 @parameters.output_format(text="Output format; JSON includes everything.")
 @click.option(
     "-o", "--output", type=parameters.FILE, metavar="FILE.yaml", help="Write a strategy with the best candidate."
@@ -108,7 +114,7 @@ _OPTIONS = {
 def recommend(
     file: Path | None,
     top: int,
-    explain: bool,
+    everything: bool,
     format_: str,
     output: Path | None,
     pick: int,
@@ -139,7 +145,7 @@ def recommend(
     if format_ == "json":
         print_json(recommendation.content(found))
     else:
-        recommendation.show(found, top=top, explain=explain, written=output is not None)
+        recommendation.show(found, top=top, everything=everything, written=output is not None)
     if not found.candidates:
         raise Exit(FAILED)
     if output and chosen:
@@ -225,26 +231,24 @@ def _say_written(file: Path, chosen: Candidate) -> None:
 
     nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
     path = shlex.quote(str(file))
-    click.echo(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.", err=True)
-    click.echo(f"Next: eks-hardware validate {path}", err=True)
-    click.echo(f"      EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name_of(file)}", err=True)
+    tell(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.")
+    tell(f"Next: eks-hardware validate {path}")
+    tell(f"      EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name_of(file)}")
 
 
 # --- errors
 
 
 def _stop_for(error: StrategyError) -> NoReturn:
-    from eks_hardware.validation.terminal import as_text
-
-    click.echo(as_text(error.findings), err=True)
-    raise Exit(FAILED)
+    fail_with(error.findings)
 
 
 def _stop_for_options(error: StrategyError) -> NoReturn:
     """Print findings with the names of the options. Exit with 1 for a faulty config.json, otherwise 2."""
-    for finding in error.findings:
-        click.echo(f"error: {finding.code} {_option(finding.path)}: {finding.message}", err=True)
-    raise Exit(FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE)
+    from dataclasses import replace
+
+    code = FAILED if any(each.code.startswith("HF_CONFIG") for each in error.findings) else WRONG_USAGE
+    fail_with((replace(each, path=_option(each.path), position=None) for each in error.findings), code)
 
 
 def _option(path: str) -> str:

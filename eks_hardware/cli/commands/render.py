@@ -31,6 +31,11 @@ def render(strategy: str, out: Path, outputs: IO[str] | None, force: bool) -> No
     """Write manifests and chart values for Argo CD, Flux, or helm and kubectl.
 
     Exit codes: 0 success; 1 errors in the strategy, printed as validate prints them: nothing is written.
+
+    \b
+    Examples:
+      eks-hardware render my-cluster.yaml --out manifests
+      eks-hardware render my-cluster.yaml --out out --outputs - < outputs.json
     """
     found = checked(strategy)
     if found.over_budget:

@@ -27,6 +27,10 @@ def report(strategy: str, out: Path, overlays: tuple[str, ...]) -> None:
     The page works offline. The same strategy produces the same page until facts or prices change. Exit codes: 0
     success; 1 errors in the strategy, printed as validate prints them: no page is written, unless the only error is
     the budget; 2 wrong usage.
+
+    \b
+    Example:
+      eks-hardware report mixed-hardware --out report.html
     """
     from eks_hardware import __version__
 

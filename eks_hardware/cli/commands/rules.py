@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 )
 @parameters.output_format()
 def rules(code: str | None, format_: str) -> None:
-    """List the rules that check strategies, or explain one code with an example and its fix."""
+    """List the rules that check strategies, or explain one code with an example and its fix.
+
+    \b
+    Examples:
+      eks-hardware rules
+      eks-hardware rules EFA_UNSUPPORTED
+    """
     from eks_hardware.rules.explanations import explanations
 
     known, as_json = explanations(), format_ == "json"
@@ -44,7 +50,7 @@ def rules(code: str | None, format_: str) -> None:
 
 def _list(known: list[Explanation], as_json: bool) -> None:
     if as_json:
-        print_json([_row(each) for each in known])
+        print_json({"rules": [_row(each) for each in known]})
         return
     from rich.table import Table
 

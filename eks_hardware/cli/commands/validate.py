@@ -13,6 +13,7 @@ from click.exceptions import Exit
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
 from eks_hardware.cli.output import print_json
+from eks_hardware.cli.streams import width
 
 if TYPE_CHECKING:
     from eks_hardware.models import Strategy
@@ -23,9 +24,8 @@ if TYPE_CHECKING:
 @click.argument(
     "files",
     nargs=-1,
-    type=parameters.FILE,
     shell_complete=completion.strategies,
-    help="Strategy files or folders; default: all strategies that become stacks.",
+    help="Strategy files, folders or names; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
@@ -35,13 +35,18 @@ if TYPE_CHECKING:
     "--sarif", type=parameters.FILE, metavar="FILE", help="Also write a SARIF report, for code scanning; - is stdout."
 )
 def validate(
-    files: tuple[Path, ...], overlays: tuple[str, ...], strict: bool, format_: str, quotas: bool, sarif: Path | None
+    files: tuple[str, ...], overlays: tuple[str, ...], strict: bool, format_: str, quotas: bool, sarif: Path | None
 ) -> None:
     """Check strategy files and report every error and warning.
 
     Exit codes: 0 no errors; 1 errors, or warnings with --strict; 2 wrong usage.
+
+    \b
+    Examples:
+      eks-hardware validate
+      eks-hardware validate my-cluster.yaml --overlay private --quotas
     """
-    from eks_hardware.loader.discovery import read_environment
+    from eks_hardware.loader.discovery import named_strategy, read_environment
     from eks_hardware.validation import validate
 
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
@@ -49,7 +54,7 @@ def validate(
     if format_ == "json" and str(sarif) == "-":
         raise click.UsageError("--format json and --sarif - cannot both go to stdout")
     named, default_overlays = read_environment(os.environ)
-    found = validate(files or named, list(overlays) or default_overlays)
+    found = validate([named_strategy(each, named) for each in files] or named, list(overlays) or default_overlays)
     if sarif:
         _write_sarif(found, sarif)
     if format_ == "json":
@@ -88,7 +93,7 @@ def _print(found: Validation) -> None:
     from eks_hardware.validation.terminal import as_text
 
     if found.shown:
-        click.echo(as_text(found.shown))
+        click.echo(as_text(found.shown, width()))
     ignored = f", {len(found.ignored)} ignored" if found.ignored else ""
     click.echo(
         f"{counted(len(found.files), 'file')}: {counted(len(found.errors), 'error')}, "

@@ -9,7 +9,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import WRONG_USAGE
+from eks_hardware.cli.errors import WRONG_USAGE, tell
 from eks_hardware.cli.output import print_json
 
 _KINDS = ("job", "deployment", "pytorchjob", "smoke-test")
@@ -52,11 +52,16 @@ _CHECKS = ("nvidia-smi", "neuron-ls", "efa", "nccl", "neuron-collective", "all")
     is_flag=True,
     help="Run a job's pods independently: no rendezvous, no EFA, and a failed pod does not end the others.",
 )
-@parameters.output_format(text="Output format; JSON is a list of the objects.")
+@parameters.output_format(text="Output format; JSON is a List object.")
 def workload(strategy: str, command: str | None, checks: tuple[str, ...], format_: str, **said: Any) -> None:
     """Print a Kubernetes manifest with the node selector, tolerations and resources of a node group or pool.
 
     Exit codes: 0 success; 1 errors in the strategy; 2 wrong usage, or a workload that the nodes cannot run.
+
+    \b
+    Examples:
+      eks-hardware workload mixed-hardware --group gpu-training --kind smoke-test
+      eks-hardware workload my-cluster.yaml --group training --kind job --nodes 4
     """
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.resolve import resolve
@@ -72,12 +77,12 @@ def workload(strategy: str, command: str | None, checks: tuple[str, ...], format
         read = checked(strategy).strategy
         found = manifest(read, resolve(read), request)
     except WorkloadError as problem:
-        click.echo(str(problem), err=True)
+        tell(str(problem))
         raise Exit(WRONG_USAGE) from None
     for warning in found.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        tell(f"warning: {warning}")
     if format_ == "json":
-        print_json(found.objects)
+        print_json({"apiVersion": "v1", "kind": "List", "items": found.objects})
     else:
         click.echo(found.yaml, nl=False)
 

@@ -6,7 +6,7 @@ Rich is imported on first use: JSON output does not need it.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-def print_json(content: Any) -> None:
-    """Print content as JSON on stdout."""
-    click.echo(json.dumps(content, indent=2, ensure_ascii=False))
+_JSON_VERSION = 1
+"""Version of every JSON document: raised if a key is removed or changes its meaning."""
+
+
+def print_json(content: Mapping[str, Any]) -> None:
+    """Print a document as JSON on stdout, with its ``version`` first. Kubernetes objects have their own."""
+    versioned = content if "apiVersion" in content else {"version": _JSON_VERSION, **content}
+    click.echo(json.dumps(versioned, indent=2, ensure_ascii=False))
 
 
 def console(*, highlight: bool = False) -> Console:

@@ -23,7 +23,7 @@ from eks_hardware.cost import (
     outdated,
     why_unknown,
 )
-from eks_hardware.printable import usd
+from eks_hardware.printable import counted, usd
 from eks_hardware.resolve import ResolvedStrategy
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 _UNDATED = "undated"
+_PARTS = 16
+"""Number of groups, pools and sections that fit on a screen."""
 _COLUMNS: dict[Purchase, str] = {
     "on-demand": "\nOn-\nDemand",
     "spot": "\n\nSpot",
@@ -88,11 +90,20 @@ def _types(resolved: ResolvedStrategy, cost: StrategyCost) -> list[str]:
 # --- text
 
 
-def show(resolved: ResolvedStrategy, cost: StrategyCost) -> None:
-    """Print the lines, totals and price sources."""
+def show(resolved: ResolvedStrategy, cost: StrategyCost, *, everything: bool) -> None:
+    """Print each part with its cost, and the totals, on one screen; with ``everything`` each line and its source."""
     out = console()
     out.print(f"{cost.name}, {cost.region}: US dollars per hour", markup=False, style="bold")
     out.print()
+    if everything:
+        _show_everything(out, resolved, cost)
+        return
+    out.print(_parts_table(cost))
+    _print_list(out, "Not in the totals: the price is unknown", _unpriced(cost, _PARTS))
+    _print_list(out, "Not shown", [f"{_left_out(resolved, cost)}; --all shows them"])
+
+
+def _show_everything(out: Console, resolved: ResolvedStrategy, cost: StrategyCost) -> None:
     out.print(_lines_table(cost))
     out.print()
     out.print("Instance prices by purchasing option, US dollars per hour", style="bold")
@@ -126,11 +137,74 @@ def _lines_table(cost: StrategyCost) -> Table:
             found.add_row(label, style="bold")
         cells = [_usd(line.usd_per_hour(level)) + ("+" if _is_part(line, level) else "") for level in LEVELS]
         found.add_row(f"  {line.name}", _units(line), *cells)
+    _add_totals(found, cost)
+    return found
+
+
+def _add_totals(found: Table, cost: StrategyCost) -> None:
     found.add_row()
     for name, hours in (("hour", 1), (f"month ({HOURS_PER_MONTH} hours)", HOURS_PER_MONTH)):
         cells = [_total(cost, level, hours) for level in LEVELS]
         found.add_row(f"Total per {name}", "", *cells, style="bold")
+
+
+def _parts_table(cost: StrategyCost) -> Table:
+    """Return a row for each group, pool and section. The least expensive of many parts share a row."""
+    parts: dict[str, list[CostLine]] = {}
+    for line in cost.lines:
+        parts.setdefault(_label(line.path), []).append(line)
+    by_cost = sorted(parts, key=lambda label: _sum(parts[label], "max"), reverse=True)
+    small = by_cost[_PARTS:] if len(parts) > _PARTS + 1 else []
+    found = table(("Item", "Quantity", *LEVELS), right=("Quantity", *LEVELS), fold=("Item",))
+    for label, lines in parts.items():
+        if label not in small:
+            units = _units(lines[0]) if lines[0].kind == "instances" else ""
+            found.add_row(f"{label}: {_named(lines)}", units, *_amounts(lines))
+    if small:
+        found.add_row(f"{len(small)} more items", "", *_amounts([line for each in small for line in parts[each]]))
+    _add_totals(found, cost)
     return found
+
+
+def _named(lines: Sequence[CostLine]) -> str:
+    """Return the first line of a part without its volumes, and the number of the others."""
+    first = lines[0]
+    more = sum(each.kind != "volumes" for each in lines[1:])
+    if first.kind != "instances":
+        name = first.name.partition(",")[0]
+        return f"{name} + {more} more" if more else name
+    kind, _, bought = first.name.partition(", ")
+    # The cost at max is that of On-Demand nodes, also for pools that prefer Spot.
+    return kind if "On-Demand" in bought else f"{kind} {bought}"
+
+
+def _sum(lines: Sequence[CostLine], level: Level) -> float:
+    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
+
+
+def _amounts(lines: Sequence[CostLine]) -> list[str]:
+    """Return the known cost of some lines at each level; ``+`` marks that a part of it is unknown."""
+
+    def amount(level: Level) -> str:
+        total, unknown = _sum(lines, level), any(line.is_unknown(level) for line in lines)
+        # The price of the nodes is missing: the price of their disks alone would mislead.
+        if unknown and lines[0].usd_per_hour(level) is None:
+            return usd(None)
+        return f"{_usd(total)}+" if unknown else _usd(total)
+
+    return [amount(level) for level in LEVELS]
+
+
+def _left_out(resolved: ResolvedStrategy, cost: StrategyCost) -> str:
+    """Return what ``--all`` adds."""
+    parts = (
+        ("volumes of each group", True),
+        ("Spot and reserved prices", bool(_types(resolved, cost))),
+        (counted(len(list(_notes(cost))), "assumption"), True),
+        (counted(len(list(_sources(resolved, cost))), "price source"), True),
+        (f"{len(cost.not_counted)} kinds of cost that no total includes, such as data transfer", True),
+    )
+    return ", ".join(text for text, shown in parts if shown)
 
 
 def _is_part(line: CostLine, level: Level) -> bool:
@@ -139,7 +213,7 @@ def _is_part(line: CostLine, level: Level) -> bool:
 
 
 def _total(cost: StrategyCost, level: Level, hours: int) -> str:
-    shown = usd(cost.usd_per_hour(level) * hours, 3 if hours == 1 else 0)
+    shown = usd(cost.usd_per_hour(level) * hours, None if hours == 1 else 0)
     return f"at least\n{shown}" if cost.unknown(level) else shown
 
 
@@ -164,12 +238,17 @@ def _notes(cost: StrategyCost) -> Iterator[str]:
 
 def _unknowns(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
     """Yield items left out of the totals, and types with outdated reserved prices."""
-    for line in cost.unknown("max"):
-        yield f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}"
+    yield from _unpriced(cost)
     for name in _types(resolved, cost):
         if why := outdated(load(), name):
             yield why
     yield f"Savings Plans: {NO_SAVINGS_PLANS}"
+
+
+def _unpriced(cost: StrategyCost, most: int | None = None) -> list[str]:
+    """Return the items whose price is unknown, at ``most`` so many."""
+    items = [f"{_label(line.path)}: {', '.join(line.unpriced) or line.name}" for line in cost.unknown("max")]
+    return items if most is None or len(items) <= most else [*items[:most], f"{len(items) - most} more"]
 
 
 def _sources(resolved: ResolvedStrategy, cost: StrategyCost) -> Iterator[str]:
@@ -203,4 +282,4 @@ def _units(line: CostLine) -> str:
 
 
 def _usd(value: float | None) -> str:
-    return "-" if value == 0 else usd(value, 3)
+    return "-" if value == 0 else usd(value)

@@ -12,7 +12,7 @@ from eks_hardware.advisor.recommend import best_of_families
 from eks_hardware.catalogue import load
 from eks_hardware.cli.output import console, facts, table
 from eks_hardware.cost import instance_figure
-from eks_hardware.printable import usd
+from eks_hardware.printable import counted, usd
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 _UNKNOWN = "?"
 _REASONS = 3
+_NOTES = 3
 _SHOWN = 10
-# Reasons that are grouped; `--explain` and `--format json` list them for each family.
+# Reasons that are grouped; `--all` and `--format json` list them for each family.
 _TOGETHER = {
     "OFFERED": "OFFERED, not available in these regions",
     "WITHDRAWN": "WITHDRAWN, removed from the EC2 API",
@@ -124,8 +125,8 @@ def _miss(miss: Miss) -> dict[str, Any]:
 # --- text
 
 
-def show(found: Recommendation, *, top: int, explain: bool, written: bool = False) -> None:
-    """Print at most ``top`` families; with ``explain`` every reason, part of a score and rejection.
+def show(found: Recommendation, *, top: int, everything: bool, written: bool = False) -> None:
+    """Print at most ``top`` families on one screen; with ``everything`` all reasons, scores, rejections and notes.
 
     If the strategy was ``written`` to a file, the hint at ``-o`` is omitted.
     """
@@ -139,15 +140,20 @@ def show(found: Recommendation, *, top: int, explain: bool, written: bool = Fals
     out.print(_table(best[:top]))
     if len(best) > top:
         _print(out, f"{len(best) - top} more families fit; --top {len(best)} shows them", style="dim")
-    _section(out, "Why", _whys(best[:top], explain))
-    _section(out, _title(best[0]), _winner(best[0]))
-    if len(found.request.regions) > 1:
+    if everything:
+        _section(out, "Why", _whys(best[:top]))
+    _section(out, _title(best[0]), _winner(best[0]) if everything else _winner_in_short(best[0], found))
+    if everything and len(found.request.regions) > 1:
         out.print("\n[bold]Regions[/], $/h of each family's best size")
         out.print(_regions(best[:top], found))
-    _section(out, "Not chosen", _rejected(found, explain))
-    _section(out, "Notes", ((each, "") for each in found.notes))
+    if everything:
+        _section(out, "Not chosen", _rejected(found))
+    _section(out, "Notes", ((each, "") for each in found.notes[: None if everything else _NOTES]))
+    if not everything:
+        _print(out, "", _left_out(best[0], found))
     if not written:
-        out.print()
+        if everything:
+            out.print()
         _print(out, "Next: add -o FILE.yaml to write a strategy with number 1 (--pick 2 for another).")
 
 
@@ -247,18 +253,14 @@ def _devices(each: Candidate) -> str:
 
 
 def _usd(value: float | None) -> str:
-    if value is None:
-        return _UNKNOWN
-    return usd(value) if value >= 0.1 else f"{value:.3g}"
+    return _UNKNOWN if value is None else usd(value)
 
 
-def _whys(best: Sequence[Candidate], explain: bool) -> Iterator[tuple[str, str]]:
+def _whys(best: Sequence[Candidate]) -> Iterator[tuple[str, str]]:
     for rank, each in enumerate(best, 1):
-        reasons = each.reasons if explain else each.reasons[:_REASONS]
         bought = "" if each.purchase == "on-demand" else f"{each.purchase}; "
-        yield bought + "; ".join(reasons), str(rank)
-        if explain:
-            yield ", ".join(f"{name} {value:.2f}" for name, value in each.scores.items()), ""
+        yield bought + "; ".join(each.reasons), str(rank)
+        yield ", ".join(f"{name} {value:.2f}" for name, value in each.scores.items()), ""
 
 
 def _title(best: Candidate) -> str:
@@ -267,12 +269,46 @@ def _title(best: Candidate) -> str:
 
 
 def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
-    fit = best.fit
-    for part in fit.memory:
+    for part in best.fit.memory:
         yield f"{part.gib:7.2f} GiB  {part.how}", part.name
-    whole = "a node" if fit.kind.accelerator is None else "a device"
-    yield f"{fit.memory_gib:7.2f} GiB of {fit.available_gib:.2f} GiB available on {whole}", "total"
-    layout = fit.parallelism
+    yield f"{best.fit.memory_gib:7.2f} {_of_available(best)}", "total"
+    yield from _layout(best)
+    yield from _speed_and_commitment(best)
+    for index, each in enumerate(best.assumptions):
+        yield each, "" if index else "assumed"
+    for index, each in enumerate(best.reasons[_REASONS:]):
+        yield each, "" if index else "notes"
+
+
+def _winner_in_short(best: Candidate, found: Recommendation) -> Iterator[tuple[str, str]]:
+    yield "; ".join(best.reasons[:_REASONS]), "why"
+    yield f"{best.fit.memory_gib:.2f} {_of_available(best)}", "memory"
+    yield from _layout(best)
+    yield from _speed_and_commitment(best)
+    alike = [one for one in found.candidates if one.purchase == best.purchase and one.fit.kind is best.fit.kind]
+    prices = [f"{_usd(one.usd_per_hour)} in {one.region}" for one in alike if one.region != best.region]
+    if prices:
+        yield f"$/h: {', '.join(prices)}", "elsewhere"
+
+
+def _left_out(best: Candidate, found: Recommendation) -> str:
+    """Return what ``--all`` adds."""
+    parts = [
+        "other reasons and scores",
+        counted(len(best.assumptions), "assumption"),
+        f"{len(found.rejections)} rejected families",
+        *([counted(more, "more note")] if (more := len(found.notes) - _NOTES) > 0 else ()),
+    ]
+    return f"Not shown: {', '.join(parts)}; --all shows them."
+
+
+def _of_available(best: Candidate) -> str:
+    whole = "a node" if best.fit.kind.accelerator is None else "a device"
+    return f"GiB of {best.fit.available_gib:.2f} GiB available on {whole}"
+
+
+def _layout(best: Candidate) -> Iterator[tuple[str, str]]:
+    fit, layout = best.fit, best.fit.parallelism
     ways = {"data": layout.data, "tensor": layout.tensor, "pipeline": layout.pipeline}
     words = [f"{name} {count}" for name, count in ways.items() if count > 1]
     if layout.sharding != "none":
@@ -280,15 +316,14 @@ def _winner(best: Candidate) -> Iterator[tuple[str, str]]:
     yield ", ".join(words) or "one device", "layout"
     if fit.replicas_per_node > 1:
         yield f"{fit.replicas_per_node} replicas per node", ""
+
+
+def _speed_and_commitment(best: Candidate) -> Iterator[tuple[str, str]]:
     if best.tokens_per_second is not None:
         hours = f", {_hours(best.hours)} for the run" if best.hours is not None else ""
         yield f"{best.tokens_per_second:,.0f} tokens/s{hours} (estimate)", "speed"
     if best.usd_per_hour is not None and best.purchase in ("on-demand", "reserved"):
         yield _for_longer(best), "commitment"
-    for index, each in enumerate(best.assumptions):
-        yield each, "" if index else "assumed"
-    for index, each in enumerate(best.reasons[_REASONS:]):
-        yield each, "" if index else "notes"
 
 
 def _for_longer(best: Candidate) -> str:
@@ -318,15 +353,13 @@ def _regions(best: Sequence[Candidate], found: Recommendation) -> Table:
     return prices
 
 
-def _rejected(found: Recommendation, explain: bool) -> Iterator[tuple[str, str]]:
-    """Yield rejected families: one by one if the reason matters, the others grouped."""
+def _rejected(found: Recommendation) -> Iterator[tuple[str, str]]:
+    """Yield rejected families: those with accelerators one by one if the reason matters, the others grouped."""
     together: dict[str, list[str]] = {}
     for each in found.rejections:
-        if explain or (each.accelerator and each.code not in _TOGETHER):
-            yield f"{each.code}: {each.text}", each.family
-        elif each.accelerator:
+        if each.code in _TOGETHER:
             together.setdefault(_TOGETHER[each.code], []).append(each.family)
+        else:
+            yield f"{each.code}: {each.text}", each.family
     for why, names in together.items():
         yield f"{why}: {', '.join(names)}", ""
-    if not explain:
-        yield "--explain lists each of these, and the CPU families", ""

@@ -111,7 +111,7 @@ def test_a_wrong_file_is_a_coded_error(tmp_path: Path, text: str, code: str) -> 
     file.write_text(text, encoding="utf-8")
     found = invoked(file, "--target", "gpu")
     assert found.code == 1
-    assert found.err.startswith(f"error {code} hf_config: ")
+    assert found.err.startswith(f"error {code} CONFIG: ")
     assert "Traceback" not in found.err
 
 

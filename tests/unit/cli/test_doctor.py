@@ -109,15 +109,16 @@ def test_strategy_with_errors_asks_nothing(file: Path, monkeypatch: pytest.Monke
     file.write_text(file.read_text(encoding="utf-8").replace("p4d.24xlarge", "p4d.25xlarge"), encoding="utf-8")
     code, out, err = run(file)
     assert code == 1
-    assert "INSTANCE_TYPE_UNKNOWN" in out
+    assert out == ""
+    assert "INSTANCE_TYPE_UNKNOWN" in err
     assert "not queried" in err
     assert asked == []
 
 
 def test_file_that_is_not_there() -> None:
-    code, out, _ = run("no-such-strategy")
+    code, _, err = run("no-such-strategy")
     assert code == 1
-    assert "no-such-strategy" in out
+    assert '"no-such-strategy" is not a file or the name of a strategy (strategies: cpu-inference, ' in err
 
 
 def test_folder_with_several(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def test_table() -> None:
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[0].split() == ["Type", "Accelerator", "vCPU", "GiB", "EFA", "Zones", "$/h"]
-    assert lines[2] == "p5.48xlarge  8 x H100      192  2048   32  az1 az2 az3 az4  55.0400"
+    assert lines[2] == "p5.48xlarge  8 x H100      192  2048   32  az1 az2 az3 az4  55.04"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_withdrawn_types_are_marked() -> None:
 def test_json_of_a_region() -> None:
     code, out, _ = run("--family", "p5", "--efa", "--region", "us-west-2", "--format", "json")
     assert code == 0
-    rows = json.loads(out)
+    rows = json.loads(out)["instances"]
     assert [row["name"] for row in rows] == ["p5.48xlarge", "p5.4xlarge"]
     big = rows[0]
     assert big["efa_interfaces"][:3] == [[0, 0, "interface"], [0, 1, "efa-only"], [1, 0, "efa-only"]]
@@ -66,7 +66,7 @@ def test_json_of_a_region() -> None:
 
 def test_json_of_all_regions() -> None:
     _, out, _ = run("--family", "trn2u", "--format", "json")
-    (row,) = json.loads(out)
+    (row,) = json.loads(out)["instances"]
     assert list(row["zone_ids"]) == ["ap-south-2"]
 
 
@@ -88,7 +88,7 @@ def test_unknown_filter_values(option: str, value: str, hint: str) -> None:
 
 def test_nothing_matches() -> None:
     assert run("--family", "inf2", "--efa") == (0, "No instance type matches all filters.\n", "")
-    assert run("--family", "inf2", "--efa", "--format", "json") == (0, "[]\n", "")
+    assert run("--family", "inf2", "--efa", "--format", "json") == (0, '{\n  "version": 1,\n  "instances": []\n}\n', "")
 
 
 def test_refresh_check(monkeypatch: pytest.MonkeyPatch) -> None:

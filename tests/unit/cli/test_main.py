@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from eks_hardware.cli import COMMANDS, app
+from eks_hardware.data import FOLDER
 from helpers import cli
 from helpers.cases import in_one_test
 from helpers.paths import ROOT
@@ -37,12 +41,96 @@ def test_help_of_a_command_fits_and_names_every_option_whole(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "suggestion"),
-    [(("validat",), "Did you mean 'validate'?"), (("validate", "--strct"), "Did you mean '--strict'?")],
+    [(("validat",), "did you mean validate?"), (("validate", "--strct"), "did you mean '--strict'?")],
 )
 def test_a_misspelt_word_has_a_suggestion(arguments: tuple[str, ...], suggestion: str) -> None:
     found = cli.run(*arguments)
     assert found.code == 2
     assert suggestion in found.err
+
+
+def _every() -> list[tuple[str, Any]]:
+    """Return every command with its words on the command line."""
+    names = [(name, app.get_command(None, name)) for name in COMMANDS]  # type: ignore[arg-type]
+    return [*names, ("instances refresh", names[COMMANDS.index("instances")][1].commands["refresh"])]  # type: ignore[union-attr]
+
+
+@in_one_test("name", [name for name, _ in _every()])
+def test_the_help_of_every_command_has_examples_that_parse(name: str) -> None:
+    command = dict(_every())[name]
+    examples = [
+        line.strip() for line in cli.run(*name.split(), "-h").out.splitlines() if f"    eks-hardware {name}" in line
+    ]
+    if name == "completion":  # its examples are shell commands
+        return
+    assert examples
+    for example in examples:
+        arguments = shlex.split(re.split(" [<>] ", example)[0])[1 + len(name.split()) :]
+        command.make_context(name, arguments)
+
+
+@in_one_test(
+    ("arguments", "said"),
+    [
+        (("cst",), "error: no such command 'cst'; did you mean cost? (`eks-hardware -h` shows the options)"),
+        (("zzz",), "error: no such command 'zzz'; commands: recommend, init, validate, "),
+        (("cost",), "error: missing argument 'STRATEGY' (`eks-hardware cost -h` shows the options)"),
+        (("cost", "x", "--format", "xml"), "error: invalid value for '--format': 'xml' is not one of 'text', 'json' ("),
+        (("workload", "x", "--group", "g"), "error: missing option '--kind'; choose from: job, deployment, "),
+        (("recommend", "--task", "inference", "--model", "8Q"), "error FIELD_PATTERN --model: must be a number"),
+        (("init", "x", "--model", "8Q", "--task", "inference"), "error FIELD_PATTERN --model: must be a number"),
+        (("check-model", "no.json", "--target", "gpu"), "error HF_CONFIG_MISSING CONFIG: no.json does not exist"),
+    ],
+)
+def test_errors_have_one_format(arguments: tuple[str, ...], said: str) -> None:
+    found = cli.run(*arguments)
+    assert found.code in (1, 2)
+    assert (found.out, found.err.startswith(said)) == ("", True), found.err
+    assert found.err.count("\n") == 1
+
+
+@in_one_test(
+    "command",
+    ["cost", "explain", "lock", "validate", "doctor", "report --out x.html", "render --out x"],
+)
+def test_an_unknown_strategy_lists_those_there_are(command: str) -> None:
+    found = cli.run(*command.split(), "gpu-trainin")
+    assert found.code == 1
+    said = found.err if command != "validate" else found.out
+    assert said.startswith(
+        'error STRATEGY_PATH: "gpu-trainin" is not a file or the name of a strategy; did you mean gpu-training? '
+        "(strategies: cpu-inference, development, "
+    )
+
+
+@in_one_test(
+    "command",
+    [
+        "validate mixed-hardware",
+        "explain mixed-hardware",
+        "cost mixed-hardware",
+        "recommend --task inference --model 1B --region us-west-2",
+        "rules",
+        "rules EFA_SPOT",
+        "instances --family g6",
+    ],
+)
+def test_json_is_a_document_with_a_version(command: str) -> None:
+    short, long = (cli.run(*command.split(), *option) for option in (["--json"], ["--format", "json"]))
+    assert short == long
+    assert next(iter(json.loads(short.out).items())) == ("version", 1)
+
+
+def test_schema_is_the_one_of_the_strategies() -> None:
+    found = cli.run("schema")
+    assert (found.code, found.err) == (0, "")
+    assert json.loads(found.out) == json.loads((FOLDER / "strategy.schema.json").read_text(encoding="utf-8"))
+
+
+def test_help_breaks_no_line_within_an_option() -> None:
+    for width in range(50, 81):
+        found = CliRunner().invoke(app, ["diff", "-h"], terminal_width=width)
+        assert found.output.count("--fail-on") == 4, width
 
 
 # --- completion

@@ -62,12 +62,13 @@ def test_typical_workloads(name: str, golden: Callable[[str, str], None]) -> Non
     code, text, _ = asked(WORKLOADS[name])
     assert code == (1 if name == "impossible" else 0)
     assert max(map(len, text.splitlines())) <= 80
+    assert len(text.splitlines()) <= 40
     golden(f"recommend/{name}.txt", f"{text}\n")
 
 
 @pytest.mark.parametrize("name", ["chat-8b", "lora-70b"])
 def test_every_reason(name: str, golden: Callable[[str, str], None]) -> None:
-    code, text, _ = asked(WORKLOADS[name], "--explain", "--top", "3")
+    code, text, _ = asked(WORKLOADS[name], "--all", "--top", "3")
     assert code == 0
     golden(f"recommend/{name}-explained.txt", f"{text}\n")
 
@@ -103,7 +104,7 @@ def test_what_nothing_holds() -> None:
 
 def test_json_has_everything() -> None:
     found = content(CHAT)
-    assert set(found) == {"request", "policy", "candidates", "rejections", "nearest", "notes"}
+    assert set(found) == {"version", "request", "policy", "candidates", "rejections", "nearest", "notes"}
     assert found["policy"]["quote"] == "Cost-Optimized → AWS Inferentia (Inf2)"
     best = found["candidates"][0]
     assert best["rank"] == 1

@@ -73,7 +73,7 @@ def test_json_says_the_same() -> None:
     _, text, _ = run(*arguments)
     code, out, err = run(*arguments, "--format", "json")
     assert (code, own(err)) == (0, [])
-    assert json.loads(out) == list(yaml.safe_load_all(text))
+    assert json.loads(out) == {"apiVersion": "v1", "kind": "List", "items": list(yaml.safe_load_all(text))}
 
 
 def test_warnings_go_to_stderr() -> None:

@@ -146,7 +146,16 @@ def test_counted(number: int, noun: str, expected: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "expected"),
-    [(0, "$0.00"), (0.0416, "$0.0416"), (12.5, "$12.50"), (273980.4, "$273,980"), (-5, "-$5.00")],
+    [
+        (0, "$0"),
+        (0.0416, "$0.042"),
+        (0.7582, "$0.758"),
+        (0.9996, "$1.00"),
+        (0.0002, "$<0.001"),
+        (12.5, "$12.50"),
+        (273980.4, "$273,980"),
+        (-5, "-$5.00"),
+    ],
 )
 def test_dollars(value: float, expected: str) -> None:
     assert dollars(value) == expected

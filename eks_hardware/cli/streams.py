@@ -1,0 +1,81 @@
+"""stdout and stderr: the width of a terminal, and closed pipes."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+_UNKNOWN_WIDTH = 80
+_INDENT = "    "
+
+
+def width(*, err: bool = False) -> int | None:
+    """Return the width of the terminal behind stdout or stderr; None for a pipe or a file."""
+    stream = sys.stderr if err else sys.stdout
+    if stream is None or not stream.isatty():
+        return None
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdigit() and int(stated):
+        return int(stated)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or _UNKNOWN_WIDTH
+    except OSError:
+        return _UNKNOWN_WIDTH
+
+
+def wrapped(text: str, columns: int | None) -> str:
+    """Return a message in lines of at most ``columns``, with names and options whole; unchanged for None."""
+    return text if columns is None else "\n".join(_lines(text, columns))
+
+
+def _lines(text: str, columns: int) -> Iterator[str]:
+    for line in text.split("\n"):
+        if len(line) <= columns:
+            yield line
+        else:
+            yield from textwrap.wrap(
+                line, columns, subsequent_indent=_INDENT, break_long_words=False, break_on_hyphens=False
+            )
+
+
+class _Output(io.FileIO):
+    """A file descriptor that discards output after its reader is gone, as in ``eks-hardware rules | head``.
+
+    The command continues and ends with its own exit code: ``validate | head`` still reports errors.
+    """
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        try:
+            return super().write(data) or 0
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())
+            os.close(nowhere)
+            return memoryview(data).nbytes
+
+
+def survive_closed_pipes() -> None:
+    """Replace stdout and stderr with streams that ignore a closed pipe."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, io.TextIOWrapper):
+            continue  # closed, or replaced by a test
+        stream.flush()
+        setattr(
+            sys,
+            name,
+            io.TextIOWrapper(
+                io.BufferedWriter(_Output(stream.fileno(), "w", closefd=False)),
+                encoding=stream.encoding,
+                errors=stream.errors,
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            ),
+        )
