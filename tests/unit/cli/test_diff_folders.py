@@ -64,7 +64,9 @@ def test_changed_new_and_removed_strategies_with_their_cost() -> None:
     assert changed.startswith("### `demo`: resources are not compared; $1,")
     assert new.startswith("### `new` is new: $398.82 per month at min, $")
     assert new.endswith(" at max")
-    assert gone.startswith("### `gone` is removed: its resources stay until `cdktf destroy`, and cost $398.82 per month at min, $")
+    assert gone.startswith(
+        "### `gone` is removed: its resources stay until `cdktf destroy`, and cost $398.82 per month at min, $"
+    )
     assert "####" not in out.partition(new)[2]
 
 
