@@ -74,8 +74,9 @@ synth: setup ## synthesize every strategy to cdktf.out
 golden: setup ## rewrite the golden files after an intended change
 	$(python) -m pytest tests/synth tests/unit tests/docs/test_generated.py tests/docs/test_rules_page.py tests/properties/test_corpus.py --update-golden $(PYTEST_ARGS)
 
-schema: .venv/.installed ## rewrite the JSON Schema after a change of the models
+schema: .venv/.installed ## rewrite the JSON Schemas after a change of the models
 	$(python) -m eks_hardware.models.json_schema
+	$(python) -m eks_hardware.adoption
 
 schema-check: .venv/.installed
 	@cp $(schema) .build/schema.before

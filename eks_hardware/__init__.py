@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from eks_hardware.constructs.karpenter import AdoptedKarpenter, Karpenter
     from eks_hardware.constructs.kubernetes import HelmReleases
     from eks_hardware.constructs.network import Network, NetworkRef
-    from eks_hardware.constructs.node_groups import NodeEnvironment, NodeGroup, NodeGroupKind, Nodes
+    from eks_hardware.constructs.node_groups import (
+        AdoptedNodeGroup,
+        NodeEnvironment,
+        NodeGroup,
+        NodeGroupKind,
+        Nodes,
+    )
     from eks_hardware.constructs.platform import Platform
     from eks_hardware.constructs.pod_identity import PodIdentityRole
     from eks_hardware.constructs.storage import ElasticFileSystem, LustreFileSystem
@@ -56,6 +62,7 @@ __all__ = [
     "Addon",
     "AddonSpec",
     "AdoptedKarpenter",
+    "AdoptedNodeGroup",
     "Adoption",
     "Bundle",
     "Catalogue",
@@ -111,7 +118,7 @@ _MODULES = {
     "constructs.karpenter": "AdoptedKarpenter Karpenter",
     "constructs.kubernetes": "HelmReleases",
     "constructs.network": "Network NetworkRef",
-    "constructs.node_groups": "NodeEnvironment NodeGroup NodeGroupKind Nodes",
+    "constructs.node_groups": "AdoptedNodeGroup NodeEnvironment NodeGroup NodeGroupKind Nodes",
     "constructs.platform": "Platform",
     "constructs.pod_identity": "PodIdentityRole",
     "constructs.storage": "ElasticFileSystem LustreFileSystem",

@@ -18,6 +18,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from eks_hardware import aws_names, data
 from eks_hardware.findings import Finding, Position, Severity, StrategyError
 from eks_hardware.loader.documents import load_document
 from eks_hardware.models import (
@@ -30,6 +31,7 @@ from eks_hardware.models import (
     KubernetesSpec,
     NetworkSpec,
     Strategy,
+    json_schema,
 )
 from eks_hardware.models.base import ClusterName, StrategyModel, SubnetId, Tags, VpcId, ZoneId, form
 from eks_hardware.models.kubernetes import ChartName
@@ -48,6 +50,9 @@ __all__ = [
     "load_adoption",
     "resolve_adoption",
 ]
+
+SCHEMA_PATH = data.FOLDER / "adoption.schema.json"
+"""The JSON Schema of adoption files; ``python -m eks_hardware.adoption`` writes it."""
 
 _GROUPS, _ = NODE_LISTS
 
@@ -152,6 +157,13 @@ class Adoption(StrategyModel):
     network: AdoptedNetwork = Field(description="Its network.")
     karpenter: KarpenterSpec = Field(description="Karpenter and the node pools.")
     kubernetes: AdoptedCharts = Field(default=AdoptedCharts(), description="Charts that are deployed with the pools.")
+    suffix: Annotated[
+        str, form(r"^([a-z0-9]([a-z0-9-]{0,18}[a-z0-9])?)?$", "at most 20 lower-case letters, digits and hyphens")
+    ] = Field(
+        default="",
+        description="End of the names of the Helm release with the pools and of the EFA security group. Each further "
+        "file for the same cluster needs its own.",
+    )
     tags: Tags = Field(
         default_factory=dict,
         max_length=30,
@@ -176,6 +188,7 @@ class ResolvedAdoption:
         resolved: the same as a strategy without node groups. Nothing creates its ``cluster`` and ``network``.
         security_group_ids: security groups of the nodes; empty for those with the discovery tag.
         warnings: findings that do not stop the deployment.
+        suffix: end of the names that would collide with another file for the cluster.
 
     Examples:
         >>> adoption = load_adoption("examples/adopted-cluster/research.yaml")
@@ -186,6 +199,7 @@ class ResolvedAdoption:
     resolved: ResolvedStrategy
     security_group_ids: tuple[str, ...]
     warnings: tuple[Finding, ...]
+    suffix: str = ""
 
     @property
     def name(self) -> str:
@@ -260,7 +274,20 @@ def _resolved(
     )
     if any(each.severity is Severity.ERROR for each in shown):
         raise StrategyError(shown)
-    return ResolvedAdoption(resolve(strategy), adoption.cluster.security_group_ids, shown)
+    resolved = _suffixed(resolve(strategy), adoption.suffix)
+    return ResolvedAdoption(resolved, adoption.cluster.security_group_ids, shown, adoption.suffix)
+
+
+def _suffixed(resolved: ResolvedStrategy, suffix: str) -> ResolvedStrategy:
+    """Return the strategy with the name of this file's EFA security group."""
+    if not suffix or resolved.efa_security_group_name is None:
+        return resolved
+    name = aws_names.security_group(resolved.name, f"efa-{suffix}")
+    pools = tuple(
+        dataclasses.replace(each, efa_security_group_name=name) if each.efa_security_group_name else each
+        for each in resolved.node_pools
+    )
+    return dataclasses.replace(resolved, efa_security_group_name=name, node_pools=pools)
 
 
 def _strategy(adoption: Adoption) -> Strategy:
@@ -283,3 +310,7 @@ def _strategy(adoption: Adoption) -> Strategy:
         aws=adoption.aws,
         ignore=adoption.ignore,
     )
+
+
+if __name__ == "__main__":
+    SCHEMA_PATH.write_text(json_schema.render(Adoption, "adoption"), encoding="utf-8")

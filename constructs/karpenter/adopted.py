@@ -7,6 +7,7 @@ from eks_hardware.adoption import ResolvedAdoption
 from eks_hardware.constructs.cluster import ClusterRef
 from eks_hardware.constructs.efa import EfaSecurityGroup
 from eks_hardware.constructs.iam import IamSettings
+from eks_hardware.constructs.karpenter.claims import claim
 from eks_hardware.constructs.karpenter.karpenter import Karpenter, define_placement_groups
 from eks_hardware.kubernetes.references import Reference
 
@@ -29,6 +30,10 @@ class AdoptedKarpenter(Construct):
         node_role_name: node role of the installed Karpenter; the cluster must have an access entry for it.
         iam: path and permissions boundary of roles and policies; by default those of the adoption file.
 
+    Raises:
+        ValueError: ``ADOPTION_COLLISION`` if another adoption of the cluster in this app installs Karpenter too, has a
+            pool of the same name, or has EFA pools and the same ``suffix``.
+
     Examples:
         >>> cluster = ClusterRef.from_existing(stack, "cluster", name=adoption.name)
         >>> AdoptedKarpenter(stack, "karpenter", adoption=adoption, cluster=cluster).karpenter is not None
@@ -37,6 +42,8 @@ class AdoptedKarpenter(Construct):
 
     karpenter: Karpenter | None
     """Karpenter, if this construct creates it."""
+    adoption: ResolvedAdoption
+    """The cluster and the pools."""
 
     def __init__(
         self,
@@ -50,6 +57,8 @@ class AdoptedKarpenter(Construct):
     ) -> None:
         super().__init__(scope, id_)
         provider = adoption.provider
+        self.adoption = adoption
+        self._refuse_collisions(installs=node_role_name is None)
         self._cluster = cluster
         self._node_role_name = node_role_name
         self.karpenter = None
@@ -69,6 +78,15 @@ class AdoptedKarpenter(Construct):
                 tag_security_group=not adoption.security_group_ids,
                 iam=iam or IamSettings(provider.iam_path, provider.permissions_boundary_arn),
             )
+
+    def _refuse_collisions(self, *, installs: bool) -> None:
+        adoption = self.adoption
+        if installs:
+            claim(self, adoption, "installation of", ["Karpenter"], "set node_role_name in all adoptions but one")
+        claim(self, adoption, "NodePool", [each.name for each in adoption.node_pools], "rename one of the pools")
+        if adoption.efa_security_group_name:
+            name = adoption.efa_security_group_name
+            claim(self, adoption, "security group", [name], "set another suffix in one of the adoption files")
 
     @property
     def references(self) -> dict[Reference, str]:

@@ -35,6 +35,17 @@ def overlays(over: str) -> Callable[[Function], Function]:
     )
 
 
+def all_overlays(text: str) -> Callable[[Function], Function]:
+    """Return the option ``--all-overlays``."""
+    return click.option("--all-overlays", is_flag=True, help=text)
+
+
+def refuse_both(overlays: tuple[str, ...], all_overlays: bool) -> None:
+    """Refuse ``--overlay`` together with ``--all-overlays``."""
+    if overlays and all_overlays:
+        raise click.UsageError("--overlay and --all-overlays cannot be combined; remove one of them")
+
+
 def output_format(*others: str, text: str = "Output format.") -> Callable[[Function], Function]:
     """Return the options ``--format``: ``text``, ``json``, and the command's other formats; and ``--json``."""
     choice = click.option(

@@ -15,7 +15,7 @@ from eks_hardware.diff.plan import Action
 from eks_hardware.diff.summary import Point, cost_rows, dollars, listed, outline, summary, title
 from eks_hardware.printable import counted
 
-_MOST = 62_000
+MOST = 62_000
 """Maximum characters of a comment, with room for text around it: GitHub's limit is 65,536.
 
 Source: https://github.com/google/go-github/pull/440
@@ -28,10 +28,13 @@ _MOST_IN_SPAN = 1_000
 """Maximum characters of one value."""
 
 
-def as_markdown(changes: Changes) -> str:
-    """Return summary, tables, and all resources in a collapsed section, within GitHub's limit for a comment."""
-    lines = list(_lines(changes))
-    lines += _resources(changes, _MOST - _size(lines))
+def as_markdown(changes: Changes, name: str | None = None) -> str:
+    """Return summary, tables, and all resources in a collapsed section, within GitHub's limit for a comment.
+
+    ``name`` replaces the names of the strategies in the heading.
+    """
+    lines = list(_lines(changes, code(title(changes)) if name is None else name))
+    lines += _resources(changes, MOST - _size(lines))
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -57,8 +60,8 @@ def _cell(text: str) -> str:
     return code(text, in_table=True)
 
 
-def _lines(changes: Changes) -> Iterator[str]:
-    yield f"### {code(title(changes))}: {summary(changes)}{_headline(changes)}"
+def _lines(changes: Changes, name: str) -> Iterator[str]:
+    yield f"### {name}: {summary(changes)}{_headline(changes)}"
     yield ""
     if changes.notes:
         yield "> [!WARNING]"
@@ -110,7 +113,7 @@ def _within(most: int, lines: Sequence[str]) -> tuple[Sequence[str], int]:
 
 
 def _table(
-    heading: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), most: int = _MOST
+    heading: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), most: int = MOST
 ) -> Iterator[str]:
     yield f"| {' | '.join(heading)} |"
     yield f"|{'|'.join('---:' if index in right else '---' for index in range(len(heading)))}|"

@@ -19,13 +19,13 @@ _LEAST_WIDTH = 40
 _LABEL = 20
 
 
-def as_text(changes: Changes, width: int = 80) -> str:
+def as_text(changes: Changes, width: int = 80, name: str | None = None) -> str:
     """Return all changes by section, in lines of at most ``width`` characters."""
-    return "\n".join(_lines(changes, max(width, _LEAST_WIDTH)))
+    return "\n".join(_lines(changes, max(width, _LEAST_WIDTH), name or title(changes)))
 
 
-def _lines(changes: Changes, width: int) -> Iterator[str]:
-    yield from wrapped(f"{title(changes)}: {summary(changes)}", width)
+def _lines(changes: Changes, width: int, name: str) -> Iterator[str]:
+    yield from wrapped(f"{name}: {summary(changes)}", width)
     for note in changes.notes:
         yield from wrapped(f"! {note}", width, indent="  ")
     if changes.hardware:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from eks_hardware.kubernetes import device_plugins, karpenter
@@ -34,8 +35,9 @@ def karpenter_bundle(
         ('karpenter-resources',)
     """
     resolved = adoption.resolved
+    pools = f"{karpenter.RESOURCES}-{adoption.suffix}" if adoption.suffix else karpenter.RESOURCES
     found = [
-        each
+        replace(each, name=pools) if each.name == karpenter.RESOURCES else each
         for each in karpenter.releases(resolved, security_group_ids=adoption.security_group_ids)
         if controller or each.name == karpenter.RESOURCES
     ]

@@ -81,6 +81,44 @@ def _files(folder: Path) -> list[Path]:
         return []
 
 
+def overlays_for(strategy_file: Path) -> list[str]:
+    """Return the names of the overlays in a strategy's own folders that apply to it, sorted.
+
+    An overlay or strategy with a fault counts as one that applies, and reading both reports it.
+    """
+    strategy = _root(strategy_file)
+    folders = _own_folders(strategy_file)
+    return [name for name in own_overlays(strategy_file) if _applies(_find(name, folders), strategy)]
+
+
+def own_overlays(strategy_file: Path) -> list[str]:
+    """Return the names of all overlays in a strategy's own folders, sorted."""
+    return known_overlays(_own_folders(strategy_file))
+
+
+def _own_folders(strategy_file: Path) -> list[Path]:
+    return [each for each in overlay_folders(strategy_file) if each is not PACKAGED]
+
+
+def _applies(overlay_file: Path | None, strategy: yn.Mapping | None) -> bool:
+    overlay = _root(overlay_file) if overlay_file else None
+    try:
+        return overlay is None or strategy is None or scoped(overlay, strategy) is not None
+    except StrategyError:
+        return True
+
+
+def _root(file: Path) -> yn.Mapping | None:
+    # Not at the top: only a check of all overlays reads files here.
+    from eks_hardware.loader.yaml_document import parse
+    from eks_hardware.loader.yaml_files import read_text
+
+    try:
+        return parse(read_text(file, str(file)), str(file), may_be_empty=True).root
+    except StrategyError:
+        return None
+
+
 def scoped(overlay: yn.Mapping, strategy: yn.Mapping) -> yn.Mapping | None:
     """Return the overlay without its ``strategies`` list; None if that list excludes this strategy.
 

@@ -1,8 +1,10 @@
-"""The JSON Schema of strategy files, for editors; ``python -m eks_hardware.models.json_schema`` writes it."""
+"""The JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes that of strategies."""
 
 from __future__ import annotations
 
 import json
+
+from pydantic import BaseModel
 
 from eks_hardware import data
 from eks_hardware.models import Strategy
@@ -10,11 +12,11 @@ from eks_hardware.models import Strategy
 PATH = data.FOLDER / "strategy.schema.json"
 
 
-def render() -> str:
-    """Return the schema as text, identical for every run."""
-    schema = Strategy.model_json_schema()
+def render(model: type[BaseModel] = Strategy, kind: str = "strategy") -> str:
+    """Return the schema of a kind of file as text, identical for every run."""
+    schema = model.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    schema["title"] = "eks-hardware strategy"
+    schema["title"] = f"eks-hardware {kind}"
     return json.dumps(schema, indent=2, sort_keys=True) + "\n"
 
 

@@ -23,6 +23,7 @@ __all__ = ["FILES", "REQUIREMENT", "ProjectFile", "project_above", "runs_strateg
 REQUIREMENT = f"eks-hardware~={__version__}"
 """The releases that a project accepts: this one and later compatible ones."""
 
+ACTION_FILE = ".github/actions/eks-hardware/action.yml"
 _TEMPLATES = Path(__file__).with_name("files")
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 
@@ -45,6 +46,7 @@ FILES = (
     ProjectFile("requirements.txt", "requirements.txt", REQUIREMENT, f"it needs {REQUIREMENT}"),
     ProjectFile("package.json", "package.json", "cdktf-cli 0.21.0", "it needs cdktf-cli 0.21.0"),
     ProjectFile(".github/workflows/strategies.yml", "strategies.yml", "checks every pull request"),
+    ProjectFile(ACTION_FILE, "action.yml", "the steps of that check"),
     ProjectFile(".gitignore", "gitignore", "environments, output, state", "it needs cdktf.out and *.tfstate"),
     ProjectFile("README.md", "README.md", "the commands"),
 )

@@ -11,7 +11,7 @@ Groups and pools with ``workload: {...}`` get the hardware from the lock file ne
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -98,13 +98,18 @@ def validate(
         *(each for _, findings in strategies for each in findings),
     )
     names = tuple(display_name(path) for path in paths)
-    order = {name: index for index, name in enumerate(("", *names))}
+    return Validation(names, strategies, in_order(found, names))
+
+
+def in_order(findings: Iterable[Finding], files: Sequence[str]) -> tuple[Finding, ...]:
+    """Return findings by file and line; those without a file come first, other files last."""
+    order = {name: index for index, name in enumerate(("", *files))}
 
     def place(finding: Finding) -> tuple[int, Position, str, str]:
         position = finding.position or Position("")
         return order.get(position.file, len(order)), position, finding.code, finding.path
 
-    return Validation(names, strategies, tuple(sorted(found, key=place)))
+    return tuple(sorted(findings, key=place))
 
 
 def _judged(filled: Filled, today: datetime.date | None) -> tuple[LoadedStrategy, tuple[Finding, ...]]:

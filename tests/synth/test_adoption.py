@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from eks_hardware.testing import Template
 from helpers.adoption import adoption
 from helpers.strategies import gpu_pool, pool
@@ -104,3 +106,75 @@ def test_releases_need_all_of_it(stack: TerraformStack) -> None:
     assert ours <= template.dependencies(pools)
     (role,) = template.resources("aws_iam_role", {"name": adopted.karpenter.node_role_name})
     assert role in template.references(pools)
+
+
+# --- several adoptions of one cluster in an app
+
+
+def adopt(stack: TerraformStack, id_: str, adopted: ResolvedAdoption, *, installed: bool = True) -> None:
+    from eks_hardware.constructs.cluster import ClusterRef
+    from eks_hardware.constructs.karpenter import AdoptedKarpenter
+    from eks_hardware.constructs.kubernetes import adopted_releases
+    from eks_hardware.kubernetes import karpenter_bundle
+
+    cluster = ClusterRef.from_existing(stack, f"cluster-{id_}", name=adopted.name)
+    role = "their-nodes" if installed else None
+    aws = AdoptedKarpenter(stack, id_, adoption=adopted, cluster=cluster, node_role_name=role)
+    bundle = karpenter_bundle(adopted, controller=not installed, with_device_plugins=False)
+    adopted_releases(stack, f"{id_}-charts", bundle=bundle, adopted=aws)
+
+
+def test_two_files_with_different_suffixes_and_pools(stack: TerraformStack) -> None:
+    from eks_hardware.constructs.kubernetes import cluster_helm_provider
+
+    shared = {"cluster_name": "shared", "region": "us-west-2", "endpoint": "", "certificate_authority": ""}
+    cluster_helm_provider(stack, "helm", provider=adoption(CPU).provider, **shared)
+    adopt(stack, "a", adoption(EFA, CPU), installed=False)
+    adopt(stack, "b", adoption({**EFA, "name": "h100-b"}, suffix="b"))
+    template = Template.of(stack)
+    groups = {body["name"] for body in template.resources("aws_security_group").values()}
+    placements = {body["name"] for body in template.resources("aws_placement_group").values()}
+    releases = {body["name"] for body in template.resources("helm_release").values()}
+    assert groups == {"shared-efa", "shared-efa-b"}
+    assert placements == {"shared/h100", "shared/h100-b"}
+    assert releases == {"karpenter-crd", "karpenter", "karpenter-resources", "karpenter-resources-b"}
+
+
+COLLISIONS: dict[str, tuple[dict[str, Any], dict[str, Any], bool, str]] = {
+    "Karpenter": (
+        {},
+        {"suffix": "b"},
+        False,
+        "the installation of Karpenter of the cluster shared must be defined once",
+    ),
+    "a pool": ({"name": "h100"}, {"suffix": "b"}, True, "the NodePool h100 of the cluster shared must be defined once"),
+    "the EFA security group": (
+        {},
+        {},
+        True,
+        "the security group shared-efa of the cluster shared must be defined once",
+    ),
+    "the release": (
+        {"efa": False},
+        {},
+        True,
+        "the Helm release karpenter-resources of the cluster shared must be defined once, got a second definition in "
+        "stack/a; set another suffix in one of the adoption files",
+    ),
+}
+
+
+@pytest.mark.parametrize(("pool_", "fields", "installed", "said"), COLLISIONS.values(), ids=COLLISIONS)
+def test_collisions_are_refused(
+    stack: TerraformStack, pool_: dict[str, Any], fields: dict[str, Any], installed: bool, said: str
+) -> None:
+    adopt(stack, "a", adoption(EFA), installed=False)
+    with pytest.raises(ValueError, match="ADOPTION_COLLISION") as raised:
+        adopt(stack, "b", adoption({**EFA, "name": "b", **pool_}, **fields), installed=installed)
+    assert said in str(raised.value)
+
+
+def test_another_region_and_another_vpc_do_not_collide(stack: TerraformStack) -> None:
+    adopt(stack, "a", adoption(CPU), installed=False)
+    vpc = {"existing": {"vpc_id": "vpc-0bbbbbbbbbbbbbbb0", "private_subnets": {"usw2-az1": "subnet-0bbbbbbbbbbbbbbb1"}}}
+    adopt(stack, "b", adoption(CPU, network=vpc), installed=False)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
-from eks_hardware.adoption import load_adoption
+from eks_hardware.adoption import SCHEMA_PATH, Adoption, load_adoption
 from eks_hardware.findings import StrategyError
-from eks_hardware.models import Strategy
+from eks_hardware.kubernetes import karpenter_bundle
+from eks_hardware.models import Strategy, json_schema
 from eks_hardware.resolve import resolve
 from eks_hardware.rules import check_part
 from helpers.adoption import NETWORK, SUBNETS, adoption, adoption_document
 from helpers.cases import in_one_test
+from helpers.paths import ROOT
 from helpers.strategies import TODAY, document, gpu_pool, pool, strategy
 
 CPU = pool("cpu", instance_families=["m7i"])
@@ -184,3 +188,50 @@ def test_what_a_cluster_lacks_is_made_up_for() -> None:
     assert cni in found.karpenter.node_policy_arns
     assert found.node_pools[0].kubelet["maxPods"] == 29
     assert found.warnings == ()
+
+
+# --- several adoptions of one cluster
+
+
+def test_a_suffix_is_in_the_names_that_would_collide() -> None:
+    efa = gpu_pool("h100", instance_types=["p5.48xlarge"], efa=True, limits={"nvidia.com/gpu": 16})
+    adopted = adoption(efa, CPU, suffix="research")
+    assert adopted.efa_security_group_name == "shared-efa-research"
+    assert [each.efa_security_group_name for each in adopted.node_pools] == ["shared-efa-research", None]
+    bundle = karpenter_bundle(adopted, controller=False, with_device_plugins=False)
+    assert bundle.names == ("karpenter-resources-research",)
+    classes = {each["metadata"]["name"]: each["spec"] for each in bundle.objects if each["kind"] == "EC2NodeClass"}
+    assert {"name": "shared-efa-research"} in classes["h100"]["securityGroupSelectorTerms"]
+    assert karpenter_bundle(adoption(efa)).names[-1] == "karpenter-resources"
+    assert adoption(CPU, suffix="research").efa_security_group_name is None
+
+
+@pytest.mark.parametrize("suffix", ["Research", "-a", "a-", "a" * 21, "a b"])
+def test_a_wrong_suffix_is_refused(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / "pools.yaml"
+    file.write_text(yaml.safe_dump(adoption_document(CPU, suffix=suffix)), encoding="utf-8")
+    with pytest.raises(StrategyError, match="at most 20 lower-case letters, digits and hyphens"):
+        load_adoption(file)
+
+
+# --- the schema
+
+
+def test_the_schema_is_up_to_date() -> None:
+    """If this fails, run ``make schema``."""
+    assert SCHEMA_PATH.read_text(encoding="utf-8") == json_schema.render(Adoption, "adoption")
+
+
+EXAMPLES = sorted((ROOT / "examples" / "adopted-cluster").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.name)
+def test_examples_name_the_schema_and_match_it(file: Path) -> None:
+    text = file.read_text(encoding="utf-8")
+    header = text.splitlines()[0].removeprefix("# yaml-language-server: $schema=")
+    assert (file.parent / header).resolve() == SCHEMA_PATH.resolve()
+    schema = Draft202012Validator(json.loads(SCHEMA_PATH.read_text(encoding="utf-8")))
+    content = yaml.safe_load(text)
+    assert list(schema.iter_errors(content)) == []
+    wrong = {**content, "node_groups": [], "suffix": "A"}
+    assert sorted(list(each.path) for each in schema.iter_errors(wrong)) == [[], ["suffix"]]

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import fail
+from eks_hardware.cli.errors import FAILED, fail
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
     from eks_hardware.diff import Changes
+    from eks_hardware.diff.folders import Item, Key
+    from eks_hardware.models import Strategy
 
 REPLACED = 3
 """Exit code if ``--fail-on`` finds a match."""
 
 
 @click.command()
-@parameters.strategy("old", text="Strategy before the change: a file or a name.")
-@parameters.strategy("new", text="Strategy after the change: a file or a name.")
+@parameters.strategy("old", text="Strategy before the change: a file or a name; or a folder of strategies.")
+@parameters.strategy("new", text="Strategy after the change: a file or a name; or a folder of strategies.")
 @parameters.overlays("both")
+@parameters.all_overlays(
+    "Compare each strategy alone, and with each overlay beside it that applies to it. For folders."
+)
 @parameters.output_format("markdown")
 @click.option(
     "--fail-on",
     type=click.Choice(["replace", "destroy"]),
     help="replace: exit with code 3 if a resource or node pool is replaced; destroy: also if one is destroyed.",
 )
-def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: str | None) -> None:
+def diff(old: str, new: str, overlays: tuple[str, ...], all_overlays: bool, format_: str, fail_on: str | None) -> None:
     """Compare two strategies: hardware, capacity, cost, and which resources are replaced or updated.
 
     To compare resources, the command synthesizes both strategies, which requires Node. Without Node it compares
     everything else.
+
+    Of two folders, the command compares the strategies with the same name. It reports new and removed strategies with
+    their cost, and leaves out unchanged ones.
 
     Exit codes: 0 with or without changes; 1 errors in a strategy, a failed synthesis, or --fail-on without Node;
     2 wrong usage; 3 a match of --fail-on.
@@ -44,7 +55,16 @@ def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: s
     """
     from eks_hardware._node import start_node
 
+    parameters.refuse_both(overlays, all_overlays)
+    folders = [Path(each) for each in (old, new) if Path(each).is_dir()]
+    if len(folders) == 1:
+        raise click.UsageError(f"{folders[0]} is a folder; the other side must be a folder, too")
+    if all_overlays and not folders:
+        raise click.UsageError("--all-overlays compares folders; name the overlay of a file with --overlay")
     start_node()
+    if folders:
+        _diff_folders(*folders, overlays, all_overlays, format_, fail_on)
+        return
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.diff import SynthesisError, compare
 
@@ -55,10 +75,73 @@ def diff(old: str, new: str, overlays: tuple[str, ...], format_: str, fail_on: s
     except SynthesisError as error:
         fail(str(error))
     _print(found, format_)
-    if fail_on and found.not_compared:
-        fail(f"--fail-on requires a comparison of resources: {found.not_compared}")
-    if fail_on and _fails(found, fail_on):
+    _judge([found], fail_on)
+
+
+def _judge(compared: Sequence[Changes], fail_on: str | None) -> None:
+    """Exit as ``--fail-on`` requires."""
+    for each in compared:
+        if fail_on and each.not_compared:
+            fail(f"--fail-on requires a comparison of resources: {each.not_compared}")
+    if fail_on and any(_fails(each, fail_on) for each in compared):
         raise Exit(REPLACED)
+
+
+def _diff_folders(
+    old: Path, new: Path, overlays: tuple[str, ...], all_overlays: bool, format_: str, fail_on: str | None
+) -> None:
+    from eks_hardware.diff import SynthesisError
+    from eks_hardware.diff.folders import compare_folders
+
+    after = _strategies(new, overlays, all_overlays, shown=True)
+    try:
+        items = compare_folders(_strategies(old, overlays, all_overlays), after)
+    except SynthesisError as error:
+        fail(str(error))
+    _print_folders(items, format_)
+    if any(each.change == "failed" for each in items):
+        raise Exit(FAILED)
+    _judge([each.changes for each in items if each.changes], fail_on)
+
+
+def _strategies(
+    folder: Path, overlays: tuple[str, ...], all_overlays: bool, *, shown: bool = False
+) -> dict[Key, Strategy | None]:
+    """Return the strategies of a folder, None for those with errors, whose findings are ``shown`` on stderr."""
+    from eks_hardware.cli.checked_strategy import OVER_BUDGET
+    from eks_hardware.diff.folders import Key
+    from eks_hardware.loader.discovery import read_environment
+    from eks_hardware.validation import validate_variants
+    from eks_hardware.validation.terminal import as_text
+
+    named = None if all_overlays else overlays or tuple(read_environment(os.environ).overlays)
+    # A folder without strategies is one before the first or after the last of them.
+    variants = validate_variants([folder], overlays=named)
+    found: dict[Key, Strategy | None] = {}
+    for each in variants.each:
+        overlay = each.overlays[0] if all_overlays and each.overlays else ""
+        if any(error.code != OVER_BUDGET for error in each.found.errors):
+            found[Key(each.file.stem, overlay)] = None
+        else:
+            strategy = each.found.strategies[0][0].strategy
+            found[Key(strategy.name, overlay)] = strategy
+    errors = variants.validation.errors
+    if shown and variants.each and errors:
+        click.echo(as_text(errors), err=True)
+    return found
+
+
+def _print_folders(items: Sequence[Item], format_: str) -> None:
+    from eks_hardware.diff import folders
+
+    if format_ == "json":
+        print_json(folders.folders_as_json(items))
+    elif format_ == "markdown":
+        click.echo(folders.folders_as_markdown(items), nl=False)
+    else:
+        import shutil
+
+        click.echo(folders.folders_as_text(items, shutil.get_terminal_size().columns))
 
 
 def _print(found: Changes, format_: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     help="Strategy files, folders or names; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")
+@parameters.all_overlays("Check each file alone, and with each overlay beside it that applies to it.")
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @parameters.output_format()
 @click.option("--quotas", is_flag=True, help="Also print the service quotas that each strategy needs.")
@@ -35,7 +37,13 @@ if TYPE_CHECKING:
     "--sarif", type=parameters.FILE, metavar="FILE", help="Also write a SARIF report, for code scanning; - is stdout."
 )
 def validate(
-    files: tuple[str, ...], overlays: tuple[str, ...], strict: bool, format_: str, quotas: bool, sarif: Path | None
+    files: tuple[str, ...],
+    overlays: tuple[str, ...],
+    all_overlays: bool,
+    strict: bool,
+    format_: str,
+    quotas: bool,
+    sarif: Path | None,
 ) -> None:
     """Check strategy files and report every error and warning.
 
@@ -49,25 +57,32 @@ def validate(
     from eks_hardware.loader.discovery import named_strategy, read_environment
     from eks_hardware.validation import validate
 
+    parameters.refuse_both(overlays, all_overlays)
     if sarif and sarif.suffix.lower() in (".yaml", ".yml"):
         raise click.UsageError(f"--sarif {sarif} must not have a strategy's suffix (.yaml, .yml); use .sarif")
     if format_ == "json" and str(sarif) == "-":
         raise click.UsageError("--format json and --sarif - cannot both go to stdout")
     named, default_overlays = read_environment(os.environ)
-    found = validate([named_strategy(each, named) for each in files] or named, list(overlays) or default_overlays)
+    chosen = [named_strategy(each, named) for each in files] or named
+    if all_overlays:
+        found, checked = _with_all_overlays(chosen)
+    else:
+        found, checked = validate(chosen, list(overlays) or default_overlays), {}
     if sarif:
         _write_sarif(found, sarif)
     if format_ == "json":
         from eks_hardware.validation.json import as_json as report
 
         content = report(found)
+        if all_overlays:
+            content["overlays"] = checked
         if quotas:
             from eks_hardware.cli.output.quotas import quota_rows
 
             content["quotas"] = [quota_rows(strategy) for strategy in _sound(found)]
         print_json(content)
     elif str(sarif) != "-":
-        _print(found)
+        _print(found, checked)
         if quotas:
             from eks_hardware.cli.output.quotas import quota_table
 
@@ -88,12 +103,28 @@ def _sound(found: Validation) -> list[Strategy]:
     ]
 
 
-def _print(found: Validation) -> None:
+def _with_all_overlays(files: Sequence[Path | str] | None) -> tuple[Validation, dict[str, list[str]]]:
+    """Return the findings, and the overlays of each file."""
+    from eks_hardware.validation import validate_variants
+
+    variants = validate_variants(files)
+    checked: dict[str, list[str]] = {name: [] for name in variants.alone.files}
+    for each in variants.each:
+        checked[each.found.files[0]].extend(each.overlays)
+    for name in variants.unused_overlays:
+        click.echo(f"the overlay {name} applies to none of these strategies; check its `strategies` list", err=True)
+    return variants.validation, checked
+
+
+def _print(found: Validation, overlays: Mapping[str, Sequence[str]]) -> None:
     from eks_hardware.printable import counted
     from eks_hardware.validation.terminal import as_text
 
     if found.shown:
         click.echo(as_text(found.shown, width()))
+    for file, names in overlays.items():
+        if names:
+            click.echo(f"{file} was also checked with {counted(len(names), 'overlay')}: {', '.join(names)}")
     ignored = f", {len(found.ignored)} ignored" if found.ignored else ""
     click.echo(
         f"{counted(len(found.files), 'file')}: {counted(len(found.errors), 'error')}, "

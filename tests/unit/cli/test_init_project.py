@@ -15,7 +15,7 @@ from yaml import safe_load
 
 import eks_hardware
 from eks_hardware.cli import COMMANDS
-from eks_hardware.new_project import FILES, REQUIREMENT
+from eks_hardware.new_project import ACTION_FILE, FILES, REQUIREMENT
 from helpers import cli
 from helpers.paths import ROOT
 
@@ -214,29 +214,46 @@ def test_the_workflow_has_the_permissions_that_it_needs() -> None:
     on = workflow[True]  # the value of the key in YAML 1.1
     assert list(on) == ["pull_request"]  # never pull_request_target, which has access to the secrets
     assert workflow["permissions"] == {}
-    assert {name: job["permissions"] for name, job in workflow["jobs"].items()} == {
-        "check": {"contents": "read", "actions": "read", "security-events": "write"},
-        "changes": {"contents": "read", "pull-requests": "write"},
+    (job,) = workflow["jobs"].values()
+    assert job["permissions"] == {
+        "contents": "read",
+        "pull-requests": "write",
+        "actions": "read",
+        "security-events": "write",
     }
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    checkouts = [step for step in steps if step.get("uses", "").startswith("actions/checkout@")]
-    assert [step["with"]["persist-credentials"] for step in checkouts] == [False, False]
-    assert all(job["timeout-minutes"] <= 30 for job in workflow["jobs"].values())
+    assert job["steps"][0]["with"] == {"persist-credentials": False, "fetch-depth": 0}
+    assert job["timeout-minutes"] <= 30
 
 
 def test_the_workflow_pins_what_it_runs() -> None:
     outcome(*INIT)
-    steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
-    used = [step["uses"] for step in steps if "uses" in step]
-    assert len(used) == 7
-    assert [each for each in used if not re.fullmatch(r"(actions|github)/[a-z/-]+@v\d+", each)] == []
-    versions = [step["with"] for step in steps if re.match(r"actions/setup-(python|node)@", step.get("uses", ""))]
-    assert all(each.get("python-version") or each.get("node-version") for each in versions)
+    (job,) = yaml(".github/workflows/strategies.yml")["jobs"].values()
+    action = yaml(ACTION_FILE)
+    used = [step["uses"] for step in (*job["steps"], *action["runs"]["steps"]) if "uses" in step]
+    ours = [each for each in used if each.startswith("./")]
+    assert [f"{each}/action.yml" for each in ours] == [f"./{ACTION_FILE}"]
+    others = set(used) - set(ours)
+    assert len(others) == 5
+    assert [each for each in others if not re.fullmatch(r"(actions|github)/[a-z/-]+@v\d+", each)] == []
+
+
+def test_the_action_is_that_of_this_repository() -> None:
+    outcome(*INIT)
+    assert Path(ACTION_FILE).read_text(encoding="utf-8") == (ROOT / "action.yml").read_text(encoding="utf-8")
 
 
 def test_no_text_of_a_pull_request_is_code() -> None:
-    """``${{ }}`` inserts only a number into a script; all other values are environment variables."""
+    """Scripts contain no ``${{ }}``; all values are environment variables."""
     outcome(*INIT)
-    steps = [step for job in yaml(".github/workflows/strategies.yml")["jobs"].values() for step in job["steps"]]
-    found = re.findall(r"\$\{\{(.*?)\}\}", "".join(step.get("run", "") for step in steps))
-    assert [each.strip() for each in found] == ["github.event.number"]
+    (job,) = yaml(".github/workflows/strategies.yml")["jobs"].values()
+    scripts = [step["run"] for step in (*job["steps"], *yaml(ACTION_FILE)["runs"]["steps"]) if "run" in step]
+    assert len(scripts) == 5
+    assert [each for each in scripts if "${{" in each] == []
+
+
+def test_every_input_is_used_and_described() -> None:
+    text = (ROOT / "action.yml").read_text(encoding="utf-8")
+    inputs = yaml(str(ROOT / "action.yml"))["inputs"]
+    assert set(re.findall(r"inputs\.([\w-]+)", text)) == set(inputs)
+    guide = (ROOT / "docs" / "guides" / "pull-requests.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"(?m)^\| `([\w-]+)` \|", guide)) >= set(inputs)

@@ -129,3 +129,26 @@ def test_the_ignore_of_the_guide_silences(tmp_path: Path) -> None:
     example = next(block for block in blocks("pull-requests.md") if block.startswith("ignore:"))
     (tmp_path / "guide.yaml").write_text(OPEN + example, encoding="utf-8")
     assert run("--strict", "guide.yaml") == (0, "1 file: 0 errors, 0 warnings, 1 ignored\n", "")
+
+
+def test_all_overlays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("strategies", "overlays"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "strategies" / "demo.yaml").write_text(CLEAN, encoding="utf-8")
+    (tmp_path / "overlays" / "wide.yaml").write_text("cluster: {endpoint: {public_cidrs: [0.0.0.0/0]}}\n")
+    (tmp_path / "overlays" / "other.yaml").write_text("strategies: [dmeo]\n")
+    monkeypatch.setenv("EKS_HARDWARE_OVERLAY", "nowhere")  # every overlay, not this one
+    code, out, err = run("strategies", "--all-overlays", "--sarif", "found.sarif")
+    assert code == 0
+    assert out.splitlines()[0].startswith("overlays/wide.yaml:1:37: warning ENDPOINT_OPEN")
+    assert out.splitlines()[0].endswith(" (for demo)")
+    assert out.splitlines()[-2:] == [
+        "strategies/demo.yaml was also checked with 1 overlay: wide",
+        "1 file: 0 errors, 1 warning",
+    ]
+    assert err == "the overlay other applies to none of these strategies; check its `strategies` list\n"
+    (result,) = json.loads(Path("found.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert result["ruleId"] == "ENDPOINT_OPEN"
+    found = json.loads(run("strategies", "--all-overlays", "--format", "json").out)
+    assert (found["warnings"], found["overlays"]) == (1, {"strategies/demo.yaml": ["wide"]})
+    assert run("strategies", "--all-overlays", "--overlay", "wide").code == 2

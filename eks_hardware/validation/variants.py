@@ -1,0 +1,113 @@
+"""Strategies with each of their overlays.
+
+A *variant* is a strategy without an overlay, or with one of the overlays in its own folders that apply to it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from eks_hardware.findings import Finding
+from eks_hardware.loader.discovery import find
+from eks_hardware.loader.overlays import overlays_for, own_overlays
+from eks_hardware.loader.yaml_files import display_name
+from eks_hardware.validation.strategies import Validation, in_order, validate
+
+__all__ = ["Variant", "Variants", "validate_variants"]
+
+_UNUSED = "IGNORE_UNUSED"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The result of checking one strategy file with some overlays.
+
+    Attributes:
+        file: the strategy file.
+        overlays: the names of the overlays; empty for the strategy alone.
+        found: the findings.
+    """
+
+    file: Path
+    overlays: tuple[str, ...]
+    found: Validation
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The result of checking several strategy files, each with all of its overlays.
+
+    Attributes:
+        alone: the result without overlays, including faults that concern several files.
+        each: every variant; first those without overlays, in the order of the files.
+    """
+
+    alone: Validation
+    each: tuple[Variant, ...]
+
+    @cached_property
+    def validation(self) -> Validation:
+        """All findings, each once. The message of a finding that only overlays cause names them."""
+        known = {(str(each), each.ignored) for each in self.alone.findings}
+        causes: dict[tuple[str, str], list[Variant]] = {}
+        caused: dict[tuple[str, str], Finding] = {}
+        for variant in self.each:
+            for each in variant.found.findings:
+                key = (str(each), each.ignored)
+                if key not in known and each.code != _UNUSED:
+                    caused[key] = each
+                    causes.setdefault(key, []).append(variant)
+        found = [each for each in self.alone.findings if not self._used_with_an_overlay(each)]
+        found += [_caused_by(each, causes[key]) for key, each in caused.items()]
+        return replace(self.alone, findings=in_order(found, self.alone.files))
+
+    @property
+    def unused_overlays(self) -> tuple[str, ...]:
+        """The names of overlays beside the files that apply to none of them, sorted."""
+        names = {name for each in self.each for name in own_overlays(each.file)}
+        return tuple(sorted(names - {name for each in self.each for name in each.overlays}))
+
+    def _used_with_an_overlay(self, finding: Finding) -> bool:
+        """Return whether an entry of ``ignore`` is unused in the strategy alone, but used with an overlay."""
+        if finding.code != _UNUSED or finding.position is None:
+            return False
+        variants = [each for each in self.each if display_name(each.file) == finding.position.file]
+        return not all(finding in each.found.findings for each in variants)
+
+
+def validate_variants(
+    files: Sequence[Path | str] | None = None,
+    *,
+    overlays: Sequence[str] | None = None,
+    today: datetime.date | None = None,
+) -> Variants:
+    """Read and check strategy files without overlays, and then with each overlay that applies; raises nothing.
+
+    Args:
+        files: files and folders, as for ``validate``.
+        overlays: check each file only with these overlays.
+        today: the date for rules that depend on it.
+    """
+    first = tuple(overlays or ())
+    paths, _ = find(files)
+    alone = [Variant(path, first, validate([path], first, today=today)) for path in paths]
+    others = [
+        Variant(path, (name,), validate([path], [name], today=today))
+        for path in paths
+        if overlays is None
+        for name in overlays_for(path)
+    ]
+    return Variants(validate(files, first, today=today), (*alone, *others))
+
+
+def _caused_by(finding: Finding, variants: Sequence[Variant]) -> Finding:
+    file = finding.position.file if finding.position else ""
+    if all(display_name(each.file) == file for each in variants):
+        causes = f"with overlay {', '.join(name for each in variants for name in each.overlays)}"
+    else:
+        causes = f"for {', '.join(dict.fromkeys(each.file.stem for each in variants))}"
+    return replace(finding, message=f"{finding.message} ({causes})")
