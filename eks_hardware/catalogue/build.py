@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from eks_hardware import facts
 from eks_hardware.data import FOLDER
+from eks_hardware.installed_from import install_command
 
 if TYPE_CHECKING:
     from eks_hardware.facts.schemas.catalogue import Correction
@@ -74,7 +75,7 @@ def from_moto() -> Ec2Data:
     """Read the EC2 responses in the installed moto package, without importing moto."""
     spec = find_spec("moto")
     if spec is None or spec.origin is None:
-        raise BuildError("moto is not installed: pip install 'eks-hardware[local]'")
+        raise BuildError(f"moto is not installed: {install_command('local')}")
     folder = Path(spec.origin).parent / "ec2" / "resources"
 
     def load(path: Path) -> Any:

@@ -14,6 +14,7 @@ from importlib import import_module
 from threading import Lock
 from typing import Any
 
+from eks_hardware.installed_from import install_command
 from eks_hardware.models import AssumeRole
 
 _CONNECT_SECONDS = 5
@@ -168,7 +169,7 @@ def connect(region: str, *, profile: str | None = None, assume_role: AssumeRole 
             user_agent_extra="eks-hardware-doctor",
         )
     except ModuleNotFoundError:
-        raise AwsError("boto3 is not installed: pip install 'eks-hardware[doctor]'") from None
+        raise AwsError(f"boto3 is not installed: {install_command('doctor')}") from None
     try:
         session = boto3.Session(profile_name=profile, region_name=region)
     except Exception as error:

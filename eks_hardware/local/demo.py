@@ -25,7 +25,8 @@ from rich.text import Text
 from eks_hardware.kubernetes.files.summary import Summary, read_summary, summary_table
 from eks_hardware.kubernetes.files.tree import RELEASES_FILE
 from eks_hardware.loader.discovery import OVERLAY_VARIABLE, read_environment
-from eks_hardware.local import emulator, processes, terraform, terraform_output, tools
+from eks_hardware.local import demo_folder, emulator, processes, terraform, terraform_output, tools
+from eks_hardware.local.demo_folder import DemoError
 from eks_hardware.local.emulator import Emulator, EmulatorError
 from eks_hardware.local.readback import Account, ClusterFacts, left_over
 from eks_hardware.local.steps import Step, Steps
@@ -40,10 +41,6 @@ _OVERLAY = "local"
 _APPLY = ("--auto-approve", "--skip-provider-lock", "--skip-synth")
 
 
-class DemoError(Exception):
-    """The demo cannot continue. The text is for the user."""
-
-
 @dataclass(frozen=True)
 class Kept:
     """The data to stop a demo that was left running."""
@@ -53,20 +50,6 @@ class Kept:
     port: int
     token: str
     work_dir: str
-
-
-def find_root() -> Path:
-    """Return the project folder: the working folder if it is a CDKTF project, otherwise this checkout.
-
-    Raises:
-        DemoError: Neither has a ``cdktf.json``.
-    """
-    here = Path.cwd()
-    checkout = Path(__file__).resolve().parents[2]
-    for folder in (here, *here.parents, checkout):
-        if (folder / "cdktf.json").is_file():
-            return folder
-    raise DemoError("no cdktf.json found; run the demo in a checkout of eks-hardware or in a CDKTF project")
 
 
 def run_demo(console: Console, *, root: Path, stack: str, keep: bool) -> int:
@@ -126,6 +109,9 @@ class _Demo:
     def run(self, *, keep: bool) -> bool:
         """Run all steps; return whether the demo was left running."""
         with self._steps.step("Tools") as step:
+            if demo_folder.is_own(self._root):
+                step.update(f"installing cdktf in {self._root}, the first time only")
+                demo_folder.install_cdktf(self._root)
             step.update("looking for python, node, terraform and cdktf")
             found = tools.find_tools(self._root)
             step.update("looking for the AWS provider")
@@ -140,7 +126,12 @@ class _Demo:
                 )
                 step.result = f"ministack on {local_aws.endpoint_url}"
             environment = tools.cdktf_environment(
-                {**local_aws.environment(), **providers.environment, **overlay_environment(os.environ)},
+                {
+                    **local_aws.environment(),
+                    **demo_folder.environment(self._root, os.environ),
+                    **providers.environment,
+                    **overlay_environment(os.environ),
+                },
                 node_major=found.node_major,
                 log_dir=self._run_dir,
             )
@@ -181,7 +172,7 @@ class _Demo:
         for heavy in self._outdir.glob("stacks/*/.terraform"):
             shutil.rmtree(heavy, ignore_errors=True)
         if self._log_file.exists():
-            log = os.path.relpath(self._log_file, self._root)
+            log = self._shown(self._log_file)
             self._console.print(f"log: {log}", markup=False, highlight=False, soft_wrap=True)
         else:
             shutil.rmtree(self._run_dir, ignore_errors=True)
@@ -236,8 +227,8 @@ class _Demo:
         for part in describe_manifests(read_summary(folder)):
             self._console.print(part)
         self._console.print()
-        place = os.path.relpath(folder, self._root)
-        line = f"In {place}." if keep else f"`eks-hardware render {self._stack} --out FOLDER` writes the files."
+        render = f"`eks-hardware render {self._stack} --out FOLDER` writes the files."
+        line = f"In {self._shown(folder)}." if keep else render
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 
     def _check_nothing_left(self, before: Mapping[str, frozenset[str]], account: Account) -> None:
@@ -251,6 +242,10 @@ class _Demo:
             ]
         if found:
             raise DemoError("resources remain after cdktf destroy:\n" + "\n".join(found))
+
+    def _shown(self, path: Path) -> str:
+        """Return a path as the user can open it in the working folder."""
+        return os.path.relpath(path, self._root) if self._root == Path.cwd() else str(path.absolute())
 
     def _leave_running(
         self, local_aws: Emulator, environment: Mapping[str, str], region: str, clusters: list[ClusterFacts]
@@ -266,9 +261,11 @@ class _Demo:
 
         name = clusters[0].name if clusters else self._stack
         outdir = relative(self._outdir)
+        here = self._root == Path.cwd()
         for line in (
-            "The demo is still running. To inspect it, run in this folder:",
+            f"The demo is still running. To inspect it, run{' in this folder' if here else ''}:",
             "",
+            *([] if here else [f"  cd {shlex.quote(str(self._root))}"]),
             f"  . {relative(script)}",
             f"  aws eks describe-cluster --name {name}",
             f"  npx cdktf output {self._stack} --skip-synth --output {outdir}",
@@ -276,7 +273,7 @@ class _Demo:
             "",
             "To stop it:",
             "",
-            "  make demo-stop",
+            "  make demo-stop" if self._root == demo_folder.CHECKOUT else "  eks-hardware demo --stop",
         ):
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
 

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO
 
+from eks_hardware.installed_from import install_command
 from eks_hardware.local import processes
 
 HOST = "127.0.0.1"
@@ -106,7 +107,7 @@ class Emulator:
             EmulatorError: It is not installed, ended early, or did not answer in time.
         """
         if importlib.util.find_spec("ministack") is None:
-            raise EmulatorError("ministack is not installed: run `make setup`, or pip install 'eks-hardware[local]'")
+            raise EmulatorError(f"ministack is not installed: {install_command('local')}")
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         if self._given_work_dir is None:
             self._work_dir = Path(tempfile.mkdtemp(prefix="eks-hardware-emulator-"))

@@ -51,7 +51,7 @@ def find_tools(root: Path) -> Tools:
     own = root / "node_modules" / ".bin" / "cdktf"
     cdktf = str(own) if own.exists() else shutil.which("cdktf")
     if cdktf is None:
-        missing.append("node_modules/.bin/cdktf is missing: run `make setup`, or `npm ci`")
+        missing.append(f"node_modules/.bin/cdktf is missing: run `npm install` in {root}")
     if missing or cdktf is None:
         raise ToolsMissing(missing)
     return Tools(Path(cdktf), node_major)

@@ -1,4 +1,4 @@
-"""The JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes that of strategies."""
+"""JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes that of strategies."""
 
 from __future__ import annotations
 

@@ -9,19 +9,17 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from eks_hardware import __version__
+from eks_hardware import installed_from
 from eks_hardware.advisor.strategies.strategy_text import WriteError
 from eks_hardware.advisor.strategies.write import write_new
 from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
 
-__all__ = ["FILES", "REQUIREMENT", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "write_project"]
-
-REQUIREMENT = f"eks-hardware~={__version__}"
-"""The releases that a project accepts: this one and later compatible ones."""
+__all__ = ["FILES", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "template", "write_project"]
 
 ACTION_FILE = ".github/actions/eks-hardware/action.yml"
 _TEMPLATES = Path(__file__).with_name("files")
@@ -32,7 +30,7 @@ _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 class ProjectFile:
     """A file of a project, from a template in ``files/``.
 
-    ``needed`` is what an existing file must contain.
+    ``needed`` is what an existing file must contain. In both, ``@source@`` is where eks-hardware was installed from.
     """
 
     path: str
@@ -43,7 +41,7 @@ class ProjectFile:
 
 FILES = (
     ProjectFile(PROJECT_FILE, "cdktf.json", "the app: python -m eks_hardware"),
-    ProjectFile("requirements.txt", "requirements.txt", REQUIREMENT, f"it needs {REQUIREMENT}"),
+    ProjectFile("requirements.txt", "requirements.txt", "@source@", "it needs @source@"),
     ProjectFile("package.json", "package.json", "cdktf-cli 0.21.0", "it needs cdktf-cli 0.21.0"),
     ProjectFile(".github/workflows/strategies.yml", "strategies.yml", "checks every pull request"),
     ProjectFile(ACTION_FILE, "action.yml", "the steps of that check"),
@@ -73,21 +71,61 @@ def strategy_path(folder: Path, name: str) -> Path:
     return folder / PROJECT_FOLDER / f"{name}.yaml"
 
 
+def template(name: str) -> str:
+    """Return the text of a file in ``files/``."""
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
 def write_project(folder: Path, name: str) -> Iterator[tuple[ProjectFile, bool]]:
     """Write missing files of a project, and yield each file with whether it was written.
 
     Raises:
         WriteError: a file cannot be written; earlier files are kept.
     """
+    source = installed_from.source()
     for each in FILES:
+        purpose, needed = (text.replace("@source@", source.summary) for text in (each.purpose, each.needed))
+        filled = replace(each, purpose=purpose, needed=needed)
         target = folder / each.path
         if os.path.lexists(target):
-            yield each, False
+            yield filled, False
             continue
-        text = (_TEMPLATES / each.template).read_text(encoding="utf-8")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriteError(f"{target.parent}: {(error.strerror or str(error)).lower()}") from None
-        write_new(target, text.replace("@requirement@", REQUIREMENT).replace("@name@", name))
-        yield each, True
+        text = template(each.template).replace("@requirement@", _requirement(source)).replace("@name@", name)
+        _create_folder(target.parent)
+        write_new(target, text)
+        yield filled, True
+    if source.wheel:
+        yield (
+            ProjectFile("wheels/", "", "the wheel that you installed: commit it"),
+            _copy(source.wheel, folder),
+        )
+
+
+def _requirement(source: installed_from.Source) -> str:
+    """Return the line of requirements.txt, below a comment if it works on this machine only."""
+    if not source.local:
+        return source.requirement
+    return (
+        "# This path is on one machine. For others and for the workflow, name a release, a wheel or a Git URL\n"
+        "# instead: docs/guides/install.md of eks-hardware.\n" + source.requirement
+    )
+
+
+def _copy(wheel: Path, folder: Path) -> bool:
+    """Copy a wheel to a project, where its requirements.txt expects it; return whether it was not there."""
+    target = folder / "wheels" / wheel.name
+    if target.exists():
+        return False
+    _create_folder(target.parent)
+    try:
+        shutil.copyfile(wheel, target)
+    except OSError as error:
+        raise WriteError(f"{target}: {(error.strerror or str(error)).lower()}") from None
+    return True
+
+
+def _create_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WriteError(f"{folder}: {(error.strerror or str(error)).lower()}") from None

@@ -60,3 +60,27 @@ def test_the_environment_of_the_project_is_taken_first(installed: Installed, pro
     done = installed.run("sh", "-c", app, cwd=project, PATH=path, CDKTF_OUTDIR="cdktf.out")
     assert (done.returncode, done.stderr) == (0, "")
     assert "aws_eks_cluster" in stack(project)["resource"]
+
+
+def test_its_requirements_install(installed: Installed, project: Path) -> None:
+    """The first command that init prints, without the download of the dependencies."""
+    line = (project / "requirements.txt").read_text(encoding="utf-8").strip()
+    assert (project / line).is_file()
+    pip = ("python", "-m", "pip", "install", "--no-deps", "--no-index", "--target", "there", "-r", "requirements.txt")
+    done = installed.run(*pip, cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert (project / "there" / "eks_hardware").is_dir()
+
+
+def test_the_demo_finds_its_project_and_its_python(installed: Installed, tmp_path: Path) -> None:
+    """Outside a project and without an activated environment, up to the emulator, which is an extra."""
+    cache = tmp_path / "cache"
+    modules = cache / "eks-hardware" / "demo" / "node_modules"
+    modules.parent.mkdir(parents=True)
+    modules.symlink_to(ROOT / "node_modules")
+    done = installed.run(installed.folder / "bin" / "eks-hardware", "demo", cwd=tmp_path, XDG_CACHE_HOME=str(cache))
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1
+    assert "✓ Tools" in said
+    assert "ministack is not installed: pip install 'eks-hardware[local] @ file://" in said
+    assert [each.name for each in tmp_path.iterdir()] == ["cache"]

@@ -105,7 +105,7 @@ def test_a_closed_pipe_hides_no_error(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
-def test_messages_wrap_in_a_terminal_and_not_in_a_pipe(tmp_path: Path) -> None:
+def test_messages_wrap_in_a_terminal_and_not_in_a_pipe() -> None:
     command = [sys.executable, "-c", MAIN, "cost", "gpu-trainin"]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))

@@ -16,7 +16,9 @@ from eks_hardware.cli.errors import fail
 def demo(stack: str, keep: bool, stop: bool) -> None:
     """Deploy a stack with Terraform to a local AWS emulator, show its resources, and destroy it.
 
-    Requires no AWS account: the command starts an emulator on this machine and stops it at the end.
+    Requires no AWS account: the command starts an emulator on this machine and stops it at the end. Outside a CDKTF
+    project and a checkout, it deploys the shipped strategies or those in EKS_HARDWARE_STRATEGIES, and installs cdktf
+    with npm in your cache folder.
 
     \b
     Examples:
@@ -26,7 +28,8 @@ def demo(stack: str, keep: bool, stop: bool) -> None:
     # Imported here: no other command needs it.
     from rich.console import Console
 
-    from eks_hardware.local.demo import DemoError, find_root, run_demo, stop_kept
+    from eks_hardware.local.demo import run_demo, stop_kept
+    from eks_hardware.local.demo_folder import DemoError, find_root
 
     console = Console()
     try:

@@ -56,14 +56,14 @@ def diff(old: str, new: str, overlays: tuple[str, ...], all_overlays: bool, form
     from eks_hardware._node import start_node
 
     parameters.refuse_both(overlays, all_overlays)
-    folders = [Path(each) for each in (old, new) if Path(each).is_dir()]
+    folders = [each for each in (old, new) if Path(each).is_dir()]
     if len(folders) == 1:
         raise click.UsageError(f"{folders[0]} is a folder; the other side must be a folder, too")
     if all_overlays and not folders:
         raise click.UsageError("--all-overlays compares folders; name the overlay of a file with --overlay")
     start_node()
     if folders:
-        _diff_folders(*folders, overlays, all_overlays, format_, fail_on)
+        _diff_folders(Path(old), Path(new), overlays, all_overlays, format_, fail_on)
         return
     from eks_hardware.cli.checked_strategy import checked
     from eks_hardware.diff import SynthesisError, compare

@@ -283,6 +283,8 @@ def _next(name: str, file: Path, folder: Path, place: str) -> Iterator[str]:
         if not (folder / ".venv" / "bin" / "python").exists():
             yield "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt"
         yield "npm install"
-    yield f"eks-hardware validate {path}"
-    yield f"eks-hardware cost {path}"
+    # The project's own, because this one may not be on the PATH.
+    program = ".venv/bin/eks-hardware" if place == "new" else "eks-hardware"
+    yield f"{program} validate {path}"
+    yield f"{program} cost {path}"
     yield f"npx cdktf deploy {name}" if place != "none" else f"EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name}"

@@ -11,6 +11,7 @@ import click
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import fail, refuse_unknown, tell
 from eks_hardware.cli.output import console, print_json, table
+from eks_hardware.installed_from import install_command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -182,7 +183,7 @@ def _ask_aws(prices: bool) -> Ec2Data:
     try:
         boto3, exceptions = import_module("boto3"), import_module("botocore.exceptions")
     except ModuleNotFoundError:
-        raise BuildError("boto3 is not installed: pip install 'eks-hardware[local]'") from None
+        raise BuildError(f"boto3 is not installed: {install_command('local')}") from None
     try:
         return from_aws(boto3.Session(), prices=prices)
     except (exceptions.BotoCoreError, exceptions.ClientError) as error:

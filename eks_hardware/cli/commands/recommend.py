@@ -12,7 +12,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, reason, tell
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -110,6 +110,11 @@ _OPTIONS = {
     show_default=True,
     help="Candidate to write, by its number in the table.",
 )
+@click.option(
+    "--project/--no-project",
+    default=None,
+    help="Write the strategy into a new CDKTF project, or not; default: ask at a terminal where there is none.",
+)
 @parameters.force("Overwrite the output file.")
 def recommend(
     file: Path | None,
@@ -118,6 +123,7 @@ def recommend(
     format_: str,
     output: Path | None,
     pick: int,
+    project: bool | None,
     force: bool,
     **options: Any,
 ) -> None:
@@ -131,15 +137,18 @@ def recommend(
     \b
     Examples:
       eks-hardware recommend --task inference --model 8B --context 8192
-      eks-hardware recommend --from workload.yaml --budget cost -o llm.yaml
+      eks-hardware recommend --from workload.yaml --budget cost -o llm.yaml --project
     """
     from eks_hardware.advisor.recommend import recommend
     from eks_hardware.cli.output import recommendation
 
-    if output is None and (pick > 1 or force):
-        fail(f"{'--pick' if pick > 1 else '--force'} requires --output FILE", WRONG_USAGE)
+    if output is None and (pick > 1 or force or project):
+        given = "--pick" if pick > 1 else "--force" if force else "--project"
+        fail(f"{given} requires --output FILE", WRONG_USAGE)
     request, only = _request(_said(options), file)
     found = recommend(request, only=only)
+    if output and project:
+        output.parent.mkdir(parents=True, exist_ok=True)
     # Written first: the file exists even if stdout closes early, and errors are not hidden below a long table.
     chosen = _write(found, output, pick, force) if output and found.candidates else None
     if format_ == "json":
@@ -150,6 +159,7 @@ def recommend(
         raise Exit(FAILED)
     if output and chosen:
         _say_written(output, chosen)
+        _say_next(output, _project_around(output, project, force=force))
 
 
 # --- what is asked
@@ -225,15 +235,69 @@ def _write(found: Recommendation, file: Path, pick: int, force: bool) -> Candida
 
 
 def _say_written(file: Path, chosen: Candidate) -> None:
+    nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
+    tell(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.")
+
+
+def _project_around(file: Path, wanted: bool | None, *, force: bool) -> Path | None:
+    """Create a project for a written strategy if the user wants one, and return the strategy's path in it."""
+    from eks_hardware.advisor.strategies.strategy_text import WriteError
+    from eks_hardware.new_project import project_above, strategy_path, write_project
+
+    folder = file.parent.parent if file.parent.name == "strategies" else file.parent
+    if wanted is False or (wanted is None and project_above(folder)):
+        return None
+    if wanted is None and not _yes(f"{folder.absolute()} is not a CDKTF project, which deploying needs. Create one?"):
+        return None
+    moved = strategy_path(folder, file.stem)
+    try:
+        if moved.absolute() != file.absolute():
+            if moved.exists() and not force:
+                raise WriteError(f"{moved}: already exists; {file} is not moved there")
+            moved.parent.mkdir(exist_ok=True)
+            file.rename(moved)
+        for each, written in write_project(folder, file.stem):
+            click.echo(f"  {each.path:<33} {each.purpose if written else f'kept; {each.needed}'}", err=True)
+    except WriteError as error:
+        fail(str(error), WRONG_USAGE)
+    except OSError as error:
+        fail(f"{moved.parent}: {reason(error)}", WRONG_USAGE)
+    return moved
+
+
+def _yes(question: str) -> bool:
+    """Ask, if someone can answer; without a terminal the answer is no."""
+    return _somebody_is_there() and click.confirm(f"\n{question}", default=True, err=True)
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _say_next(file: Path, moved: Path | None) -> None:
+    """Print the next commands, one per line, ready to paste."""
     import shlex
 
     from eks_hardware.advisor.strategies.write import name_of
+    from eks_hardware.new_project import project_above
 
-    nodes = f"{chosen.fit.nodes} x " if chosen.fit.nodes > 1 else ""
-    path = shlex.quote(str(file))
-    tell(f"\nWrote {file}: {nodes}{chosen.fit.kind.name} in {chosen.region}.")
-    tell(f"Next: eks-hardware validate {path}")
-    tell(f"      EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name_of(file)}")
+    path = shlex.quote(str(moved or file))
+    lines = [f"eks-hardware validate {path}"]
+    if moved:
+        folder = moved.parent.parent
+        lines = [f"cd {shlex.quote(str(folder))}"] if folder.resolve() != Path.cwd() else []
+        lines += [
+            "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+            "npm install",
+            f".venv/bin/eks-hardware validate {shlex.quote(str(moved.relative_to(folder)))}",
+            f"npx cdktf deploy {file.stem}",
+        ]
+    elif project_above(file.parent):
+        lines.append(f"EKS_HARDWARE_STRATEGIES={path} npx cdktf deploy {name_of(file)}")
+    else:
+        lines.append("repeat the command with --project to create a project that can deploy it")
+    for label, line in zip(["Next:", *[""] * len(lines)], lines, strict=False):
+        tell(f"{label:<5} {line}")
 
 
 # --- errors

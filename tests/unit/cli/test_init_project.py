@@ -14,12 +14,14 @@ import pytest
 from yaml import safe_load
 
 import eks_hardware
+from eks_hardware import installed_from
 from eks_hardware.cli import COMMANDS
-from eks_hardware.new_project import ACTION_FILE, FILES, REQUIREMENT
+from eks_hardware.new_project import ACTION_FILE, FILES
 from helpers import cli
 from helpers.paths import ROOT
 
 PROJECT = sorted(["strategies/demo.yaml", *(each.path for each in FILES)])
+REQUIREMENT = f"eks-hardware~={eks_hardware.__version__}"
 INIT = ("demo", "--hardware", "gpu", "--task", "inference")
 
 
@@ -30,6 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder.mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.delenv("EKS_HARDWARE_STRATEGIES", raising=False)
+    monkeypatch.setattr(installed_from, "_direct_url", dict)  # as installed from an index
     return folder
 
 
@@ -107,7 +110,7 @@ def test_a_file_that_is_there_stays(path: str) -> None:
     assert code == 0
     assert Path(path).read_text(encoding="utf-8") == "mine\n"
     (line,) = (line for line in said.splitlines() if line.strip().startswith(f"{path} "))
-    needed = next(each.needed for each in FILES if each.path == path)
+    needed = next(each.needed for each in FILES if each.path == path).replace("@source@", REQUIREMENT)
     assert line.split()[1].startswith("kept")
     assert line.endswith(needed)
     assert len(line) <= 80
@@ -196,7 +199,29 @@ def test_versions_are_those_of_this_project() -> None:
     told = {each.path: each for each in FILES}
     assert told["package.json"].purpose == f"cdktf-cli {cli}"
     assert told["package.json"].needed == f"it needs cdktf-cli {cli}"
-    assert told["requirements.txt"].purpose == REQUIREMENT
+
+
+def test_the_installed_wheel_is_in_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wheel = tmp_path / "eks_hardware-0.1.0-py3-none-any.whl"
+    wheel.write_bytes(b"wheel")
+    monkeypatch.setattr(installed_from, "_direct_url", lambda: {"url": wheel.as_uri(), "archive_info": {}})
+    _, said = outcome(*INIT)
+    assert Path("requirements.txt").read_text(encoding="utf-8") == f"./wheels/{wheel.name}\n"
+    assert Path("wheels", wheel.name).read_bytes() == b"wheel"
+    assert f"  requirements.txt                  wheels/{wheel.name}\n" in said
+    assert "  wheels/                           the wheel that you installed: commit it\n" in said
+    _, said = outcome(*INIT, "--project", "--force")
+    assert "  wheels/                           kept\n" in said
+
+
+def test_a_checkout_on_this_machine_is_named_with_a_comment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded = {"url": tmp_path.as_uri(), "dir_info": {"editable": True}}
+    monkeypatch.setattr(installed_from, "_direct_url", lambda: recorded)
+    outcome(*INIT)
+    *comment, line = Path("requirements.txt").read_text(encoding="utf-8").splitlines()
+    assert line == f"-e {tmp_path.as_uri()}"
+    assert "docs/guides/install.md" in "".join(comment)
+    assert all(each.startswith("# ") for each in comment)
 
 
 def test_what_runs_leave_behind_is_ignored() -> None:

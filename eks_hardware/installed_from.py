@@ -1,0 +1,151 @@
+"""Where eks-hardware was installed from: an index, a Git URL, a wheel, or a checkout.
+
+Installers record every source except an index in ``direct_url.json``.
+Source: https://packaging.python.org/en/latest/specifications/direct-url/
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from eks_hardware import __version__
+
+__all__ = ["Source", "install_command", "source"]
+
+_NAME = "eks-hardware"
+# git@host:owner/repository.git, which pip reads only as ssh://git@host/owner/repository.git.
+_SCP = re.compile(r"(?P<user>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\s].*)")
+
+
+@dataclass(frozen=True)
+class Source:
+    """The source of the installed package.
+
+    Attributes:
+        requirement: a line of a requirements file that installs the same package.
+        summary: the same for a person, in a few words.
+        url: what follows ``eks-hardware @``; empty for an index.
+        wheel: the wheel on this machine. The requirement names its copy in ``wheels/`` of the project.
+        local: whether the requirement works on this machine only.
+    """
+
+    requirement: str
+    summary: str
+    url: str = ""
+    wheel: Path | None = None
+    local: bool = False
+
+
+def source() -> Source:
+    """Return the source of the installed package; an index if the installer recorded no other."""
+    recorded = _direct_url()
+    url = str(recorded.get("url", ""))
+    if git := recorded.get("vcs_info"):
+        place = f"#subdirectory={recorded['subdirectory']}" if recorded.get("subdirectory") else ""
+        return _pinned_commit(f"{git['vcs']}+{url}", str(git["commit_id"]), place)
+    if not url:
+        return Source(f"{_NAME}~={__version__}", f"{_NAME}~={__version__}")
+    if "dir_info" in recorded:
+        folder = _path(url)
+        if pushed := _pushed(folder):
+            return _pinned_commit(*pushed)
+        editable = bool(recorded["dir_info"].get("editable"))
+        line = f"-e {url}" if editable else f"{_NAME} @ {url}"
+        return Source(line, f"the checkout in {folder}", url, local=True)
+    sha256 = _sha256(recorded.get("archive_info", {}))
+    if url.startswith("file:"):
+        return _file(_path(url), url, sha256)
+    url += f"#sha256={sha256}" if sha256 else ""
+    return Source(f"{_NAME} @ {url}", url.partition("#")[0].rpartition("/")[2], url)
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs this package again with an extra, with the installer that was used."""
+    recorded, url = _direct_url(), source().url
+    wanted = shlex.quote(f"{_NAME}[{extra}]" + (f" @ {url}" if url else ""))
+    if "dir_info" in recorded:
+        editable = "-e " if recorded["dir_info"].get("editable") else ""
+        wanted = editable + shlex.quote(f"{_path(recorded['url'])}[{extra}]")
+    prefix = Path(sys.prefix)
+    if (prefix / "uv-receipt.toml").is_file():
+        return f"uv tool install --force {wanted}"
+    if (prefix / "pipx_metadata.json").is_file():
+        return f"pipx install --force {wanted}"
+    return f"pip install {wanted}"
+
+
+def _direct_url() -> dict[str, Any]:
+    from importlib import metadata  # slower than most commands; imported only here
+
+    try:
+        recorded = json.loads(metadata.distribution(_NAME).read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return {}
+    return recorded if isinstance(recorded, dict) else {}
+
+
+def _pinned_commit(url: str, commit: str, place: str = "") -> Source:
+    pinned = f"{url}@{commit}{place}"
+    return Source(f"{_NAME} @ {pinned}", f"{_NAME} at commit {commit[:12]}", pinned)
+
+
+def _file(file: Path, url: str, sha256: str) -> Source:
+    """Return a local archive if it is still the installed one; otherwise the version, which an index may have."""
+    if not file.is_file() or (sha256 and hashlib.sha256(file.read_bytes()).hexdigest() != sha256):
+        version = f"{_NAME}~={__version__}"
+        return Source(version, f"{version}, because {file} is gone or has changed", url)
+    if file.suffix != ".whl":
+        return Source(f"{_NAME} @ {url}", f"the archive {file}", url, local=True)
+    return Source(f"./wheels/{file.name}", f"wheels/{file.name}", url, wheel=file)
+
+
+def _sha256(archive: dict[str, Any]) -> str:
+    """Return the recorded hash of an archive, in the current or the older spelling; empty if there is none."""
+    older = str(archive.get("hash", "")).partition("sha256=")[2]
+    return str(archive.get("hashes", {}).get("sha256", older))
+
+
+def _path(url: str) -> Path:
+    return Path(url2pathname(urlsplit(url).path))
+
+
+def _pushed(checkout: Path) -> tuple[str, str] | None:
+    """Return the Git URL and the commit of a checkout, if others can install exactly these files from there."""
+    url = _pip_url(_git(checkout, "remote", "get-url", "origin"))
+    commit = _git(checkout, "rev-parse", "HEAD")
+    if not url or not commit or not _git(checkout, "branch", "--remotes", "--contains", commit):
+        return None
+    return None if _git(checkout, "status", "--porcelain") else (url, commit)
+
+
+def _pip_url(remote: str) -> str:
+    """Return a remote as pip and uv read it, without credentials; empty for a folder of this machine."""
+    parts = urlsplit(remote)
+    if parts.scheme == "https" and parts.hostname:
+        host = parts.hostname + (f":{parts.port}" if parts.port else "")
+        return f"git+https://{host}{parts.path}"
+    if parts.scheme == "ssh":
+        return f"git+{remote}"
+    found = _SCP.fullmatch(remote) if not parts.scheme or "@" in remote else None
+    return f"git+ssh://{found['user'] or ''}{found['host']}/{found['path']}" if found else ""
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    """Return what a Git command prints; empty if it fails, or without Git."""
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, check=True, text=True, timeout=30
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()

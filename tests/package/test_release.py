@@ -1,0 +1,198 @@
+"""The release workflow: what it pins and permits, and its scripts, run on a copy of this checkout."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import eks_hardware
+from helpers.installed import copy_checkout
+from helpers.paths import ROOT
+
+VERSION = eks_hardware.__version__
+TAG = f"v{VERSION}"
+GIT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+}
+# Replacement for GitHub's command line: answers as for a signed tag, unless a variable says otherwise.
+GH = """#!/bin/sh
+printf '%s\\n' "$@" > gh.txt
+case "$2" in
+  */git/ref/tags/*) echo "${KIND:-tag} 0123abc" ;;
+  */git/tags/0123abc) echo "${SIGNATURE:-valid}" ;;
+esac
+"""
+WORKFLOW: dict[Any, Any] = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
+SCRIPTS = {step["name"]: step["run"] for step in STEPS if "run" in step}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a copy of this checkout with today's changelog section, committed on main."""
+    folder = tmp_path_factory.mktemp("release") / "checkout"
+    copy_checkout(folder)
+    changelog = folder / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    changelog.write_text(text.replace(f"## {VERSION} - unreleased", f"## {VERSION} - 2030-01-02"), encoding="utf-8")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "gh").write_text(GH, encoding="utf-8")
+    (folder / "bin" / "gh").chmod(0o755)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    for command in ("init -q -b main", "add README.md", "commit -qm first", "update-ref refs/remotes/origin/main HEAD"):
+        subprocess.run(["git", *command.split()], cwd=folder, check=True, env={**os.environ, **GIT})
+    return folder
+
+
+def run(checkout: Path, name: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a script of the workflow as a runner does."""
+    assert "${{" not in SCRIPTS[name]
+    path = os.pathsep.join([str(checkout / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]])
+    return subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", SCRIPTS[name]],
+        cwd=checkout,
+        env={
+            **{each: os.environ[each] for each in ("HOME", "LANG", "PIP_CERT", "PIP_FIND_LINKS") if each in os.environ},
+            **GIT,
+            "PATH": path,
+            "GITHUB_REF_NAME": TAG,
+            "GITHUB_REPOSITORY": "OWNER/eks-hardware",
+            "RUNNER_TEMP": str(checkout.parent),
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            **variables,
+        },
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+
+
+# --- what the workflow says
+
+
+def test_only_a_version_tag_releases() -> None:
+    assert WORKFLOW[True] == {"push": {"tags": ["v[0-9]+.[0-9]+.[0-9]+"]}}  # `on` is true in YAML 1.1
+
+
+def test_every_action_is_pinned_to_a_commit_with_its_version() -> None:
+    lines = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+    assert len(lines) == 10
+    assert [each for each in lines if not re.fullmatch(r"[\w.-]+/[\w.-]+@[0-9a-f]{40}  # v\d+\.\d+\.\d+", each)] == []
+
+
+def test_only_jobs_without_our_code_can_sign_publish_and_write() -> None:
+    jobs = WORKFLOW["jobs"]
+    assert WORKFLOW["permissions"] == {}
+    assert {name: job["permissions"] for name, job in jobs.items()} == {
+        "build": {"contents": "read"},
+        "attest": {"id-token": "write", "attestations": "write"},
+        "publish": {"id-token": "write"},
+        "release": {"contents": "write"},
+    }
+    assert jobs["publish"]["environment"] == "pypi"
+    trusted = [step.get("uses", "") for name in ("attest", "publish", "release") for step in jobs[name]["steps"]]
+    assert not [each for each in trusted if each.startswith("actions/checkout@")]
+    assert [(name, job["needs"]) for name, job in jobs.items() if "needs" in job] == [
+        ("attest", "build"), ("publish", "attest"), ("release", "publish")
+    ]  # fmt: skip
+
+
+def test_no_value_of_github_is_code() -> None:
+    assert [name for name, script in SCRIPTS.items() if "${{" in script] == []
+
+
+# --- its scripts
+
+SIGNED = "Check that the tag is signed, and its commit on main"
+
+
+def test_a_signed_tag_on_main_is_accepted(checkout: Path) -> None:
+    done = run(checkout, SIGNED)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"KIND": "commit"}, f"{TAG} must be a signed tag, got a plain one"),
+        ({"SIGNATURE": "unsigned"}, f"the signature of {TAG} must be valid, got unsigned"),
+    ],
+)
+def test_other_tags_are_refused(checkout: Path, variables: dict[str, str], said: str) -> None:
+    done = run(checkout, SIGNED, **variables)
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+CHECKED = "Check the version and the changelog"
+
+
+@pytest.mark.parametrize("tag", ["v9.9.9", f"v{VERSION}rc1", VERSION])
+def test_a_tag_of_another_version_is_refused(checkout: Path, tag: str) -> None:
+    done = run(checkout, CHECKED, GITHUB_REF_NAME=tag)
+    assert done.returncode == 1
+    assert f"the tag must be {TAG}" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (
+            f"## {VERSION} - 2030-01-02",
+            f"## {VERSION} - unreleased",
+            'must have the day of the release, got "unreleased"',
+        ),
+        (f"## {VERSION} - 2030-01-02", "## 0.0.9 - 2030-01-02", f"CHANGELOG.md must have a section {VERSION}"),
+    ],
+)
+def test_a_changelog_without_the_release_is_refused(checkout: Path, before: str, after: str, said: str) -> None:
+    changelog = checkout / "CHANGELOG.md"
+    text = changelog.read_text(encoding="utf-8")
+    changelog.write_text(text.replace(before, after), encoding="utf-8")
+    try:
+        done = run(checkout, CHECKED)
+    finally:
+        changelog.write_text(text, encoding="utf-8")
+    assert done.returncode == 1
+    assert said in done.stderr
+
+
+def test_what_is_released(checkout: Path) -> None:
+    """All other scripts in their order, without the fast tests, which `make test` runs too."""
+    for name in (each for each in SCRIPTS if each not in (SIGNED, "Run the fast tests")):
+        done = run(checkout, name, GITHUB_ENV=str(checkout / "env.txt"))
+        assert done.returncode == 0, (name, done.stdout, done.stderr)
+    sdist, wheel = f"eks_hardware-{VERSION}.tar.gz", f"eks_hardware-{VERSION}-py3-none-any.whl"
+    sbom = f"eks-hardware-{VERSION}.cdx.json"
+    assert {file.name for file in (checkout / "dist").iterdir()} == {sdist, wheel}
+    release = checkout / "release"
+    assert {file.name for file in release.iterdir()} == {sdist, wheel, sbom, "SHA256SUMS", "notes.md"}
+    sums = dict(reversed(line.split()) for line in (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
+    assert sums == {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in (sbom, sdist, wheel)}
+    notes = (release / "notes.md").read_text(encoding="utf-8")
+    assert notes.startswith("###")
+    assert "### State impact" in notes
+    assert "\n## " not in notes
+    found = json.loads((release / sbom).read_text(encoding="utf-8"))
+    assert found["bomFormat"] == "CycloneDX"
+    parts = {each["name"]: each["version"] for each in found["components"]}
+    assert parts["eks-hardware"] == VERSION
+    assert {"cdktf", "cdktf-cdktf-provider-aws", "click", "pydantic"} <= set(parts)
+    assert not {"pip", "setuptools", "pytest", "cyclonedx-bom"} & set(parts)
+    assert str(checkout.parent) not in json.dumps(found)
+    assert (checkout / "env.txt").read_text(encoding="utf-8") == f"SBOM=release/{sbom}\n"
+    said = (checkout / "gh.txt").read_text(encoding="utf-8").splitlines()
+    assert said[:3] == ["release", "create", TAG]
+    assert {f"release/{name}" for name in (sdist, wheel, sbom, "SHA256SUMS")} <= set(said)

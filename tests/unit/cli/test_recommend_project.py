@@ -1,0 +1,107 @@
+"""``eks-hardware recommend --output`` outside a project: the project around the strategy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from eks_hardware import installed_from
+from eks_hardware.new_project import FILES
+from helpers import cli
+
+RECOMMEND = ("--task", "inference", "--model", "8B", "--region", "us-west-2")
+PROJECT = {each.path for each in FILES}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return an empty folder, which is also the working folder."""
+    folder = tmp_path / "clusters"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(installed_from, "_direct_url", dict)  # as installed from an index
+    return folder
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["eks_hardware.cli.commands.recommend"], "_somebody_is_there", lambda: True)
+
+
+def recommend(*arguments: str, stdin: str | None = None) -> cli.Run:
+    return cli.run("recommend", *RECOMMEND, *arguments, stdin=stdin)
+
+
+def files() -> set[str]:
+    return {file.as_posix() for file in Path().rglob("*") if file.is_file()}
+
+
+def test_without_a_terminal_it_says_how() -> None:
+    done = recommend("-o", "chat.yaml")
+    assert (done.code, files()) == (0, {"chat.yaml"})
+    assert done.err.endswith(
+        "Next: eks-hardware validate chat.yaml\n"
+        "      repeat the command with --project to create a project that can deploy it\n"
+    )
+
+
+def test_that_way_works() -> None:
+    done = recommend("-o", "chat.yaml", "--project")
+    assert (done.code, files()) == (0, {"strategies/chat.yaml", *PROJECT})
+    assert done.err.endswith(
+        "Next: python3 -m venv .venv && .venv/bin/pip install -r requirements.txt\n"
+        "      npm install\n"
+        "      .venv/bin/eks-hardware validate strategies/chat.yaml\n"
+        "      npx cdktf deploy chat\n"
+    )
+    assert cli.outcome("validate")[0] == 0
+
+
+@pytest.mark.usefixtures("terminal")
+@pytest.mark.parametrize("output", ["chat.yaml", "strategies/chat.yaml"])
+def test_at_a_terminal_it_offers_to(folder: Path, output: str) -> None:
+    Path("strategies").mkdir()
+    done = recommend("-o", output, stdin="\n")
+    assert f"{folder} is not a CDKTF project, which deploying needs. Create one? [Y/n]: " in done.err
+    assert (done.code, files()) == (0, {"strategies/chat.yaml", *PROJECT})
+
+
+@pytest.mark.usefixtures("terminal")
+def test_the_answer_can_be_no() -> None:
+    done = recommend("-o", "chat.yaml", stdin="n\n")
+    assert (done.code, files()) == (0, {"chat.yaml"})
+    done = recommend("-o", "other.yaml", "--no-project")
+    assert "Create one?" not in done.err
+
+
+@pytest.mark.usefixtures("terminal")
+def test_in_a_project_nothing_is_asked() -> None:
+    Path("cdktf.json").write_text('{"app": "python -m eks_hardware"}', encoding="utf-8")
+    done = recommend("-o", "chat.yaml")
+    assert (done.code, files()) == (0, {"cdktf.json", "chat.yaml"})
+    assert done.err.endswith("      EKS_HARDWARE_STRATEGIES=chat.yaml npx cdktf deploy chat\n")
+
+
+def test_another_folder() -> None:
+    done = recommend("-o", "ours/chat.yaml", "--project")
+    assert done.code == 0
+    assert "Next: cd ours\n" in done.err
+    assert "ours/strategies/chat.yaml" in files()
+
+
+def test_a_strategy_of_the_project_is_kept() -> None:
+    Path("strategies").mkdir()
+    Path("strategies/chat.yaml").write_text("mine\n", encoding="utf-8")
+    done = recommend("-o", "chat.yaml", "--project")
+    assert done.code == 2
+    assert "strategies/chat.yaml: already exists; chat.yaml is not moved there" in done.err
+    assert Path("strategies/chat.yaml").read_text(encoding="utf-8") == "mine\n"
+    assert recommend("-o", "chat.yaml", "--project", "--force").code == 0
+
+
+def test_a_project_needs_an_output() -> None:
+    done = recommend("--project")
+    assert done.code == 2
+    assert "--project requires --output FILE" in done.err
