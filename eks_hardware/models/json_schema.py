@@ -1,4 +1,4 @@
-"""The JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes that of strategies."""
+"""The JSON Schemas of YAML files, for editors; ``python -m eks_hardware.models.json_schema`` writes the first one."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ __all__ = ["FILES", "REQUIREMENT", "ProjectFile", "project_above", "runs_strateg
 REQUIREMENT = f"eks-hardware~={__version__}"
 """The releases that a project accepts: this one and later compatible ones."""
 
-ACTION_FILE = ".github/actions/eks-hardware/action.yml"
+ACTION_FILE = ".github/eks-hardware/action.yml"
 _TEMPLATES = Path(__file__).with_name("files")
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 

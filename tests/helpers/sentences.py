@@ -26,7 +26,7 @@ _END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(`*\[]*[A-Z0-9{`$])")
 _ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx|no|max|min)\.$", re.IGNORECASE)
 _FEWEST_WORDS = 3
 # Strings in which these keys of a data file end are quotations: strategies, addresses, names of pages.
-_QUOTED_KEYS = {"app", "breaks", "fixed", "run", "source", "sources", "url", "find", "write", "pattern"}
+_QUOTED_KEYS = {"app", "breaks", "fixed", "run", "script", "source", "sources", "url", "find", "write", "pattern"}
 
 
 class Sentence(NamedTuple):
