@@ -33,7 +33,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True)
 class Item:
-    """What happens to a strategy.
+    """A changed, new, removed or faulty strategy.
 
     Attributes:
         name: the strategy's name.
@@ -103,7 +103,7 @@ def folders_as_text(items: Sequence[Item], width: int = 80) -> str:
 
 
 def folders_as_markdown(items: Sequence[Item]) -> str:
-    """Return all items as one comment within GitHub's limit. What does not fit is only named."""
+    """Return all items as one comment within GitHub's limit. Further items have only their headings."""
     if not items:
         return f"{NO_CHANGE}\n"
     parts: list[str] = []

@@ -21,7 +21,7 @@ from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
 
 __all__ = ["FILES", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "template", "write_project"]
 
-ACTION_FILE = ".github/actions/eks-hardware/action.yml"
+ACTION_FILE = ".github/eks-hardware/action.yml"
 _TEMPLATES = Path(__file__).with_name("files")
 _OUR_APP = re.compile(r"-m\s+eks_hardware\b")
 

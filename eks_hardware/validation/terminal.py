@@ -43,7 +43,7 @@ def _message(text: str, width: int | None) -> Sequence[str]:
 def _excerpt(position: Position | None) -> Iterator[str]:
     if position is None or not position.line:
         return
-    lines = _lines(position.file)
+    lines = _lines(position.file, Path.cwd())
     if position.line > len(lines) or not lines[position.line - 1].strip():
         return
     line, start = lines[position.line - 1], position.column - 1
@@ -75,7 +75,7 @@ def _columns(text: str) -> int:
 
 
 @lru_cache(maxsize=16)
-def _lines(file: str) -> Sequence[str]:
+def _lines(file: str, _folder: Path) -> Sequence[str]:
     """Return the lines of a file; none if it cannot be read (text from memory, an odd name, another folder)."""
     try:
         text = read_text(Path(file), file)

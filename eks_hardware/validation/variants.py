@@ -67,7 +67,7 @@ class Variants:
 
     @property
     def unused_overlays(self) -> tuple[str, ...]:
-        """The names of overlays beside the files that apply to none of them, sorted."""
+        """The names of overlays in the project that apply to none of the files, sorted."""
         names = {name for each in self.each for name in own_overlays(each.file)}
         return tuple(sorted(names - {name for each in self.each for name in each.overlays}))
 

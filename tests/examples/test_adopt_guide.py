@@ -57,7 +57,7 @@ def test_pools_alone_are_written(folder: Path) -> None:
 def test_every_section_that_is_shown_can_be_written(folder: Path) -> None:
     whole = yaml.safe_load((folder / "pools.yaml").read_text(encoding="utf-8"))
     parts = [yaml.safe_load(each) for each in _blocks("yaml")[1:]]
-    assert [list(each) for each in parts] == [["kubernetes"], ["cluster"]]
+    assert [list(each) for each in parts] == [["kubernetes"], ["cluster"], ["suffix"]]
     for part in parts:
         Adoption.model_validate({**whole, **part})
 

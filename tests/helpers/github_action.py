@@ -1,4 +1,4 @@
-"""Run the shell steps of a composite GitHub Action as a runner does, with stand-ins for what they need of GitHub."""
+"""Run the shell steps of a composite GitHub Action as a runner does, with fake files and commands of GitHub."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import yaml
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 _NAME = re.compile(r"(?<!')\b(?:inputs|steps|github|runner)\.[\w.-]+")
 
-# Stand-in for GitHub's command line: records its calls and the comments that they write.
+# A fake of GitHub's command line. It records its calls and the comments that they write.
 GH = """\
 #!/usr/bin/env python3
 import json, os, pathlib, sys

@@ -1,6 +1,6 @@
 """The GitHub Action and its use by ``eks-hardware init``: its steps run with bash, in a repository with a pull request.
 
-A stand-in for ``gh`` records its calls and keeps the comments.
+A fake ``gh`` records its calls and keeps the comments.
 """
 
 from __future__ import annotations

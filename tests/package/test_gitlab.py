@@ -1,4 +1,4 @@
-"""The GitLab CI template: its script runs with bash, in a repository with a merge request, with a stand-in for curl."""
+"""The GitLab CI template: its script runs with bash, in a repository with a merge request, with a fake curl."""
 
 from __future__ import annotations
 
@@ -76,6 +76,7 @@ def pipeline(installed: Installed, folder: Path, **variables: str) -> subprocess
             **GIT,
             **{name: value for name, value in document["variables"].items() if "INSTALL" not in name},
             "EKS_HARDWARE_PROJECT": "our clusters",
+            "EKS_HARDWARE_FOLDER": "strategies",
             "CI_PROJECT_DIR": str(folder / "repository"),
             "CI_API_V4_URL": "https://gitlab.example.com/api/v4",
             "CI_PROJECT_ID": "3",

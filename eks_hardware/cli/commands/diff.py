@@ -28,7 +28,7 @@ REPLACED = 3
 @parameters.strategy("new", text="Strategy after the change: a file or a name; or a folder of strategies.")
 @parameters.overlays("both")
 @parameters.all_overlays(
-    "Compare each strategy alone, and with each overlay in its folder that applies to it. For folders."
+    "Compare each strategy alone, and with each overlay in the project that applies to it. For folders."
 )
 @parameters.output_format("markdown")
 @click.option(

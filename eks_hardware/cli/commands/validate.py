@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     help="Strategy files, folders or names; default: all strategies that become stacks.",
 )
 @parameters.overlays("each file")
-@parameters.all_overlays("Check each file alone, and with each overlay in its folder that applies to it.")
+@parameters.all_overlays("Check each file alone, and with each overlay in the project that applies to it.")
 @click.option("--strict", is_flag=True, help="Fail on warnings, too.")
 @parameters.output_format()
 @click.option("--quotas", is_flag=True, help="Also print the service quotas that each strategy needs.")

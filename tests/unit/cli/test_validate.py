@@ -112,17 +112,19 @@ def blocks(guide: str) -> list[str]:
     return re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
 
 
-def test_the_workflow_of_the_guide_runs() -> None:
-    """Its commands exist with these options, and write the uploaded file."""
-    workflow = yaml.safe_load(blocks("pull-requests.md")[0])
-    steps = workflow["jobs"]["check"]["steps"]
-    commands = [step["run"] for step in steps if "run" in step]
-    (check,) = (command for command in commands if "eks-hardware" in command)
-    code, _, err = run(*shlex.split(check)[2:], "open.yaml")
-    assert (code, err) == (0, "")
-    (upload,) = (step["with"] for step in steps if "upload-sarif" in step.get("uses", ""))
-    assert Path(upload["sarif_file"]).is_file()
-    assert "npx cdktf synth" in commands
+def test_the_workflow_of_the_guide_is_that_of_a_project() -> None:
+    """It differs only in the place of the Action."""
+    guide = yaml.safe_load(blocks("pull-requests.md")[0])["jobs"]["strategies"]["steps"]
+    file = ROOT / "eks_hardware" / "new_project" / "files" / "strategies.yml"
+    written = yaml.safe_load(file.read_text(encoding="utf-8"))["jobs"]["strategies"]["steps"]
+    assert guide[0] == written[0]
+    assert (guide[1]["uses"], written[1]["uses"]) == ("OWNER/eks-hardware@v0", "./.github/eks-hardware")
+
+
+def test_the_local_hook_of_the_guide_runs() -> None:
+    (hook,) = (block for block in blocks("pull-requests.md") if "repo: local" in block)
+    entry = yaml.safe_load(hook)["repos"][0]["hooks"][0]["entry"]
+    assert run(*shlex.split(entry)[2:], "open.yaml").code == 0
 
 
 def test_the_ignore_of_the_guide_silences(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def overlay(name: str, text: str) -> None:
 
 
 def found() -> list[tuple[str, str]]:
-    """Return the code of every finding, with what its message names at the end."""
+    """Return the code of every finding, and the end of its message in parentheses."""
     findings = validate_variants(["strategies"]).validation.shown
     return [
         (each.code, each.message.rpartition("(")[2].rstrip(")") if "(" in each.message else "") for each in findings
