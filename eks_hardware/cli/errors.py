@@ -1,4 +1,4 @@
-"""How a command ends with an error. All errors and warnings go to stderr in one format.
+"""Messages, and how a command ends with an error. All errors and warnings go to stderr in one format.
 
 error: MESSAGE
 error CODE --option: MESSAGE
@@ -26,6 +26,11 @@ WRONG_USAGE = 2
 """Exit code for invalid options, as in Click."""
 
 _NEXT_SENTENCE = re.compile(r"\.\s+([A-Z])")
+
+
+def say(message: str) -> None:
+    """Print a message on stdout."""
+    click.echo(wrapped(message, width()))
 
 
 def tell(message: str) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from eks_hardware.cost import HOURS_PER_MONTH
-from eks_hardware.html_report.report import Report, falls_short
+from eks_hardware.cost import HOURS_PER_MONTH, CostLine, Level
+from eks_hardware.html_report.report import SMALL, Report, falls_short
 from eks_hardware.printable import counted, number, usd, visible
 
 _TEMPLATES = Path(__file__).with_name("templates")
@@ -44,8 +44,9 @@ def _environment() -> Environment:
         "dollars": dollars,
         "number": number,
     }
+    environment.globals["sum_of"] = _sum_of
     environment.tests["short"] = falls_short
-    environment.globals["HOURS_PER_MONTH"] = HOURS_PER_MONTH
+    environment.globals |= {"HOURS_PER_MONTH": HOURS_PER_MONTH, "SMALL": SMALL}
     return environment
 
 
@@ -59,8 +60,12 @@ def _columns(zone_ids: Sequence[str], zones: Sequence[str]) -> list[int]:
     return [zones.index(zone) + 1 for zone in zone_ids]
 
 
-def dollars(value: float | None, digits: int = 3) -> str:
-    """Return ``$1.234``; ``unknown`` for None."""
+def _sum_of(lines: Sequence[CostLine], level: Level) -> float:
+    return sum(line.usd_per_hour(level) or 0.0 for line in lines)
+
+
+def dollars(value: float | None, digits: int | None = None) -> str:
+    """Return ``$12.30``; ``unknown`` for None."""
     return usd(value) if value is None else f"${usd(value, digits)}"
 
 

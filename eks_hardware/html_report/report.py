@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eks_hardware.catalogue import Hardware, load
-from eks_hardware.cost import StrategyCost, cost_of
+from eks_hardware.cost import LEVELS, CostLine, StrategyCost, cost_of
 from eks_hardware.explain import Section, sections
 from eks_hardware.findings import Finding
 from eks_hardware.html_report.nodes import NodeSet, node_sets
@@ -18,6 +18,10 @@ from eks_hardware.resolve import ResolvedStrategy, resolve
 
 _SHOWN = ("strategy", "network", "cluster", "groups", "karpenter", "pools", "storage")
 """Parts of the resolved strategy on the page: hardware and infrastructure."""
+
+SMALL = 0.05
+"""Share of the total up to which an item is small."""
+_FEW = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +59,25 @@ class Report:
     def to_raise(self) -> tuple[QuotaNeed, ...]:
         """Quotas with a default below the need."""
         return tuple(each for each in self.quotas if falls_short(each))
+
+    @property
+    def small_lines(self) -> tuple[CostLine, ...]:
+        """Items other than instances that cost little at every level; empty if there are only one or two."""
+        totals = {level: self.cost.usd_per_hour(level) for level in LEVELS}
+        small = tuple(
+            line
+            for line in self.cost.lines
+            if line.kind != "instances"
+            and not line.is_unknown("max")
+            and all((line.usd_per_hour(level) or 0.0) <= SMALL * total for level, total in totals.items())
+        )
+        return small if len(small) > _FEW else ()
+
+    @property
+    def large_lines(self) -> tuple[CostLine, ...]:
+        """All other items."""
+        small = self.small_lines
+        return tuple(line for line in self.cost.lines if line not in small)
 
     @property
     def settings(self) -> tuple[Section, ...]:

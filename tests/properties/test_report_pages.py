@@ -39,8 +39,12 @@ def test_the_drawing_names_every_group_and_pool(file: Path) -> None:
 def test_costs_are_the_engine_s(file: Path) -> None:
     cost = report(file).cost
     rows = rows_of(read_page(file), "Cost per hour")
-    assert len(rows) == len(cost.lines) + 2
-    for line, (item, each, *levels) in zip(cost.lines, rows, strict=False):
+    small = report(file).small_lines
+    folded = rows_of(read_page(file), "Small items") if small else []
+    assert len(rows) + len(folded) == len(cost.lines) + 2 + bool(small)
+    lines = [*report(file).large_lines, *small]
+    assert sorted(lines, key=cost.lines.index) == list(cost.lines)
+    for line, (item, each, *levels) in zip(lines, [*rows[: len(lines) - len(small)], *folded], strict=True):
         assert item.startswith(f"{line.name} {line.path}")
         assert each.startswith(dollars(line.figure.usd_per_hour if line.figure else None))
         for level, cell in zip(LEVELS, levels, strict=True):

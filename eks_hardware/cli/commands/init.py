@@ -13,7 +13,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, reason
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, reason, tell
 from eks_hardware.cli.streams import width
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     from eks_hardware.advisor.model import Request, ShapeError
     from eks_hardware.advisor.recommend import recommend
     from eks_hardware.advisor.shapes.shape import shape_of
-    from eks_hardware.findings import Finding, StrategyError
+    from eks_hardware.findings import StrategyError
     from eks_hardware.loader import load_document
     from eks_hardware.models import WorkloadSpec
 
@@ -233,7 +233,8 @@ def _recommended(answers: _Answers, region: str) -> Recommendation:
     except StrategyError as error:
         fail_with((_of_option(each) for each in error.findings), WRONG_USAGE)
     except ShapeError as error:
-        fail_with([Finding(error.code, "--model", error.message)], WRONG_USAGE)
+        tell(f"error {error.code} --model: {error.message}")
+        raise Exit(WRONG_USAGE) from None
     found = recommend(Request(workload=document.value, shape=shape, regions=(region,)))
     if not found.candidates:
         nearest = found.nearest[0] if found.nearest else None

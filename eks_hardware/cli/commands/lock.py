@@ -10,7 +10,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, tell, tell_findings
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say, tell, tell_findings
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.lock import Entry, LockError
@@ -129,9 +129,9 @@ def _write(loaded: LoadedStrategy, found: Relocked) -> None:
     changed = write(path, found.entries)
     name = display_name(path)
     if not found.entries:
-        click.echo(f"{name} removed: it has no entries left")
+        say(f"{name} removed: it has no entries left")
     else:
-        click.echo(f"{name} written; commit it" if changed else f"{name} is up to date")
+        say(f"{name} written; commit it" if changed else f"{name} is up to date")
 
 
 def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
@@ -142,26 +142,26 @@ def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
     _tell(found, said, "no longer used")
     behind = [each for each in found.choices if each.state != "kept"]
     if behind or found.removed:
-        click.echo(f"{loaded.file}: the lock file is out of date; run `eks-hardware lock {loaded.file}`")
+        say(f"{loaded.file}: the lock file is out of date; run `eks-hardware lock {loaded.file}`")
         return True
     if any(each.differs_today for each in found.choices):
-        click.echo(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change locked choices")
+        say(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change locked choices")
         return True
-    click.echo(f"{loaded.file}: the locked choices are the same as today's")
+    say(f"{loaded.file}: the locked choices are the same as today's")
     return False
 
 
 def _tell(found: Relocked, said: Mapping[str, str], gone: str) -> None:
     for choice in found.choices:
-        click.echo("\n".join(_lines(choice, said[choice.state])))
+        say("\n".join(_lines(choice, said[choice.state])))
     for entry in found.removed:
-        click.echo(f"{entry.path}  {gone}")
+        say(f"{entry.path}  {gone}")
 
 
 def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
     if found.choices or found.removed:
         return False
-    click.echo(f"{loaded.file}: nothing to lock: no group or pool has `workload: {{...}}`")
+    say(f"{loaded.file}: nothing to lock: no group or pool has `workload: {{...}}`")
     return True
 
 

@@ -70,7 +70,7 @@ def test_the_parts_of_the_short_table_add_up(tmp_path: Path) -> None:
     rows = [line.split() for line in stdout.splitlines()]
     assert len(rows) <= 40
     total = next(row for row in rows if row[:3] == ["Total", "per", "hour"])
-    parts = list(rows[3 : rows.index(total) - 1])
+    parts = rows[3 : rows.index(total) - 1]
     assert any(row[1:3] == ["more", "items"] for row in parts)
     assert sum(float(row[-1]) for row in parts) == pytest.approx(float(total[-1]), abs=0.1)
 

@@ -6,7 +6,7 @@ import pytest
 from jinja2 import UndefinedError
 
 from eks_hardware.html_report import report_of, report_page
-from eks_hardware.html_report.page import _environment
+from eks_hardware.html_report.page import _environment, dollars
 from eks_hardware.models import Strategy
 from eks_hardware.rules import check
 from helpers.paths import SHIPPED, TESTS
@@ -60,6 +60,20 @@ def test_a_price_that_no_source_has_is_unknown() -> None:
     assert found.cost.unknown("max")
     rows = [row for row in rows_of(Reader(report_page(found)), "Cost per hour") if row[0].startswith("p5.48xlarge")]
     assert [(row[1], row[4].split()[0]) for row in rows] == [("unknown", "unknown")]
+    top = report_page(found).partition("</header>")[0]
+    assert '<div class="warning">' in top
+    assert "the price of 1 item is unknown, and no total includes it" in top
+    assert "warning" not in page(SHIPPED / "mixed-hardware.yaml").partition("<body>")[2].partition("</header>")[0]
+
+
+def test_small_items_are_folded_and_add_up() -> None:
+    found = report(SHIPPED / "mixed-hardware.yaml")
+    (row,) = (
+        row for row in rows_of(read_page(SHIPPED / "mixed-hardware.yaml"), "Cost per hour") if "small items" in row[0]
+    )
+    assert row[4] == dollars(sum(line.usd_per_hour("max") or 0 for line in found.small_lines))
+    assert {"gp3 50 GiB, 125 MiB/s", "KMS key for Kubernetes secrets"} <= {line.name for line in found.small_lines}
+    assert "EKS control plane" in {line.name.partition(",")[0] for line in found.large_lines}
 
 
 MARKUP = """</style></title><script>alert(1)</script>"'&<img src=x onerror=alert(1)>"""
