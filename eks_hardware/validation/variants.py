@@ -30,6 +30,11 @@ class Variant:
         file: the strategy file.
         overlays: the names of the overlays; empty for the strategy alone.
         found: the findings.
+
+    Examples:
+        >>> first = validate_variants(["config/strategies/mixed-hardware.yaml"]).each[0]
+        >>> first.file.name, first.overlays, [each.code for each in first.found.warnings]
+        ('mixed-hardware.yaml', (), ['ENDPOINT_OPEN'])
     """
 
     file: Path
@@ -44,6 +49,11 @@ class Variants:
     Attributes:
         alone: the result without overlays, including faults that concern several files.
         each: every variant; first those without overlays, in the order of the files.
+
+    Examples:
+        >>> found = validate_variants(["config/strategies/mixed-hardware.yaml"])
+        >>> len(found.each) > 1, [each.code for each in found.alone.warnings]
+        (True, ['ENDPOINT_OPEN'])
     """
 
     alone: Validation
