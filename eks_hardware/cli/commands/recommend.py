@@ -137,7 +137,7 @@ def recommend(
     \b
     Examples:
       eks-hardware recommend --task inference --model 8B --context 8192
-      eks-hardware recommend --from workload.yaml --budget cost -o llm.yaml --project
+      eks-hardware recommend --from workload.yaml -o llm.yaml --project
     """
     from eks_hardware.advisor.recommend import recommend
     from eks_hardware.cli.output import recommendation
