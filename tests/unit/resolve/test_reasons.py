@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from eks_hardware.catalogue import load
 from eks_hardware.models import Strategy
-from eks_hardware.resolve import Origin, Resolved, ResolvedStrategy, resolve
+from eks_hardware.resolve import Origin, Resolved, ResolvedStrategy, resolve, resolve_node_group
 from helpers.cases import in_one_test
 from helpers.strategies import SHIPPED, SYSTEM, gpu_pool, group, pools, shipped, strategy
 
@@ -164,6 +165,11 @@ STATED: list[tuple[Callable[[ResolvedStrategy], Resolved], dict[str, Any], str]]
     (lambda found: found.node_groups[1], {"node_groups": [SYSTEM, group("g5.xlarge", workload="general")]}, "workload"),
     (
         lambda found: found.node_groups[1],
+        {"node_groups": [SYSTEM, group("g5.xlarge", node_repair=True)]},
+        "node_repair",
+    ),
+    (
+        lambda found: found.node_groups[1],
         {"node_groups": [SYSTEM, group("g5.xlarge", ami={"family": "al2023"})]},
         "ami_family",
     ),
@@ -193,3 +199,20 @@ def test_reasons_follow_the_choice_that_they_are_for() -> None:
     assert (never.expire_after, limited.expire_after == "Never") == ("Never", False)
     assert never.why("expire_after").text == never.why("consolidation_policy").text
     assert limited.why("expire_after").text != limited.why("consolidation_policy").text
+
+
+def test_huge_pages_of_a_pool_cite_the_row_that_promises_them() -> None:
+    pool = gpu_pool("efa", instance_types=["p5.48xlarge"], efa=True)
+    (with_efa,) = resolve(strategy(**pools(pool))).node_pools
+    (without,) = resolve(strategy(**pools({**pool, "efa": False}))).node_pools
+    assert "efa_huge_pages" in str(with_efa.why("overlays").source)
+    assert "efa_huge_pages" not in str(without.why("overlays").source)
+
+
+def test_a_group_alone_has_pods_in_the_nodes_subnets() -> None:
+    """As for a group in a cluster that is defined elsewhere."""
+    spec = Strategy.model_validate(strategy(group("t3.small"))).node_groups[1]
+    fixed: dict[str, Any] = {"cluster_name": "demo", "kubernetes_version": "1.35", "zone_ids": ("usw2-az1",)}
+    alone = resolve_node_group(spec, catalogue=load(), **fixed)
+    assert alone == resolve_node_group(spec, catalogue=load(), custom_networking=False, **fixed)
+    assert alone != resolve_node_group(spec, catalogue=load(), custom_networking=True, **fixed)
