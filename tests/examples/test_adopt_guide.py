@@ -18,6 +18,14 @@ from helpers.paths import ROOT
 GUIDE = (ROOT / "docs" / "guides" / "adopt-a-cluster.md").read_text(encoding="utf-8")
 
 
+# Pools for an installed Karpenter are an alternative: in one app they would collide with the first.
+ANOTHER_APP = """
+stack = TerraformStack(App(), "only-pools")
+AwsProvider(stack, "aws", region=adoption.region)
+cluster = ClusterRef.from_existing(stack, "cluster", name=adoption.name)
+"""
+
+
 def _blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
@@ -26,7 +34,8 @@ def _blocks(language: str) -> list[str]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("another team")
     (place / "pools.yaml").write_text(_blocks("yaml")[0], encoding="utf-8")
-    (place / "team.py").write_text("\n".join([*_blocks("python"), "app.synth()"]), encoding="utf-8")
+    blocks = [f"{ANOTHER_APP}\n{each}" if "node_role_name=" in each else each for each in _blocks("python")]
+    (place / "team.py").write_text("\n".join([*blocks, "app.synth()"]), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "CDKTF_OUTDIR": str(place / "out")}
     done = subprocess.run(
         [sys.executable, "team.py"], cwd=place, env=environment, capture_output=True, text=True, check=False
