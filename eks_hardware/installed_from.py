@@ -12,7 +12,7 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,7 +52,8 @@ def source() -> Source:
     url = str(recorded.get("url", ""))
     if git := recorded.get("vcs_info"):
         place = f"#subdirectory={recorded['subdirectory']}" if recorded.get("subdirectory") else ""
-        return _pinned_commit(f"{git['vcs']}+{url}", str(git["commit_id"]), place)
+        found = _pinned_commit(f"{git['vcs']}+{url}", str(git["commit_id"]), place)
+        return replace(found, local=url.startswith("file:"))
     if not url:
         return Source(f"{_NAME}~={__version__}", f"{_NAME}~={__version__}")
     if "dir_info" in recorded:

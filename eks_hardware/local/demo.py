@@ -109,6 +109,7 @@ class _Demo:
     def run(self, *, keep: bool) -> bool:
         """Run all steps; return whether the demo was left running."""
         with self._steps.step("Tools") as step:
+            emulator.check_installed()  # before cdktf is downloaded
             if demo_folder.is_own(self._root):
                 step.update(f"installing cdktf in {self._root}, the first time only")
                 demo_folder.install_cdktf(self._root)

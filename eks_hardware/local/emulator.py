@@ -57,6 +57,16 @@ class EmulatorError(Exception):
     """The emulator did not start. The text says why and shows the end of its log."""
 
 
+def check_installed() -> None:
+    """Check that ``ministack`` is installed.
+
+    Raises:
+        EmulatorError: It is not.
+    """
+    if importlib.util.find_spec("ministack") is None:
+        raise EmulatorError(f"ministack is not installed: {install_command('local')}")
+
+
 class Emulator:
     """A running ``ministack``; a context manager that stops it.
 
@@ -106,8 +116,7 @@ class Emulator:
         Raises:
             EmulatorError: It is not installed, ended early, or did not answer in time.
         """
-        if importlib.util.find_spec("ministack") is None:
-            raise EmulatorError(f"ministack is not installed: {install_command('local')}")
+        check_installed()
         self.log_file.parent.mkdir(parents=True, exist_ok=True)
         if self._given_work_dir is None:
             self._work_dir = Path(tempfile.mkdtemp(prefix="eks-hardware-emulator-"))

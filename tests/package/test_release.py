@@ -179,7 +179,8 @@ def test_what_is_released(checkout: Path) -> None:
     assert {file.name for file in (checkout / "dist").iterdir()} == {sdist, wheel}
     release = checkout / "release"
     assert {file.name for file in release.iterdir()} == {sdist, wheel, sbom, "SHA256SUMS", "notes.md"}
-    sums = dict(reversed(line.split()) for line in (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines())
+    lines = (release / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    sums = {name: digest for digest, name in (line.split() for line in lines)}
     assert sums == {name: hashlib.sha256((release / name).read_bytes()).hexdigest() for name in (sbom, sdist, wheel)}
     notes = (release / "notes.md").read_text(encoding="utf-8")
     assert notes.startswith("###")
