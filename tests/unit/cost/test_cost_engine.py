@@ -198,7 +198,8 @@ def test_shared_gpus_are_counted_as_gpus() -> None:
     shared = {"instance_types": ["g6.xlarge"], "gpu_sharing": {"time_slicing": {"replicas": 4}}}
     found = line(cost(**pools(gpu_pool("pool", **shared))), "karpenter.node_pools[pool]")
     assert found.units["max"] == 8
-    several = {**shared, "instance_types": ["g6.12xlarge"]}
+    # With so many CPUs allowed, only the GPUs limit the nodes.
+    several = {**shared, "instance_types": ["g6.12xlarge"], "limits": {"nvidia.com/gpu": 8, "cpu": 10_000}}
     found = line(cost(**pools(gpu_pool("pool", **several))), "karpenter.node_pools[pool]")
     assert found.units["max"] == 2
 
