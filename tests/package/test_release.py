@@ -70,6 +70,8 @@ def run(checkout: Path, name: str, **variables: str) -> subprocess.CompletedProc
             "GITHUB_REPOSITORY": "OWNER/eks-hardware",
             "RUNNER_TEMP": str(checkout.parent),
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            # To compile the AWS provider takes longer than everything else, and no step imports it.
+            "PIP_NO_COMPILE": "1",
             **variables,
         },
         capture_output=True,
