@@ -69,7 +69,7 @@ class Report:
             for line in self.cost.lines
             if line.kind != "instances"
             and not line.is_unknown("max")
-            and all((line.usd_per_hour(level) or 0.0) <= SMALL * total for level, total in totals.items())
+            and all((line.usd_per_hour(level) or 0.0) <= SMALL * totals[level] for level in LEVELS)
         )
         return small if len(small) > _FEW else ()
 

@@ -71,11 +71,11 @@ class Repository:
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "a change")
 
-    def job(self, context: dict[str, str] | None = None, **inputs: str) -> dict[str, Any]:
+    def job(self, of: dict[str, str] | None = None, /, **inputs: str) -> dict[str, Any]:
         """Run the Action; return the finished steps."""
         given = {name.replace("_", "-"): value for name, value in inputs.items()}
         run = self.installed.run
-        runner = Runner(self.outside, self.root, lambda *a, **v: run(*a, **GIT, **v), given, context or {})
+        runner = Runner(self.outside, self.root, lambda *a, **v: run(*a, **GIT, **v), given, of or {})
         return runner.job(ACTION, self.installed.environment()["PATH"])
 
     @property
