@@ -23,6 +23,7 @@ from eks_hardware import __version__
 __all__ = ["Source", "install_command", "source"]
 
 _NAME = "eks-hardware"
+_RELEASE = f"{_NAME}~={__version__}"
 # git@host:owner/repository.git, which pip reads only as ssh://git@host/owner/repository.git.
 _SCP = re.compile(r"(?P<user>[\w.-]+@)?(?P<host>[\w.-]+):(?P<path>[^/\s].*)")
 
@@ -55,7 +56,7 @@ def source() -> Source:
         found = _pinned_commit(f"{git['vcs']}+{url}", str(git["commit_id"]), place)
         return replace(found, local=url.startswith("file:"))
     if not url:
-        return Source(f"{_NAME}~={__version__}", f"{_NAME}~={__version__}")
+        return Source(_RELEASE, _RELEASE)
     if "dir_info" in recorded:
         folder = _path(url)
         if pushed := _pushed(folder):
@@ -72,11 +73,13 @@ def source() -> Source:
 
 def install_command(extra: str) -> str:
     """Return the command that installs this package again with an extra, with the installer that was used."""
-    recorded, url = _direct_url(), source().url
-    wanted = shlex.quote(f"{_NAME}[{extra}]" + (f" @ {url}" if url else ""))
+    recorded = _direct_url()
     if "dir_info" in recorded:
         editable = "-e " if recorded["dir_info"].get("editable") else ""
         wanted = editable + shlex.quote(f"{_path(recorded['url'])}[{extra}]")
+    else:
+        url = source().url
+        wanted = shlex.quote(f"{_NAME}[{extra}]" + (f" @ {url}" if url else ""))
     prefix = Path(sys.prefix)
     if (prefix / "uv-receipt.toml").is_file():
         return f"uv tool install --force {wanted}"
@@ -103,8 +106,7 @@ def _pinned_commit(url: str, commit: str, place: str = "") -> Source:
 def _file(file: Path, url: str, sha256: str) -> Source:
     """Return a local archive if it is still the installed one; otherwise the version, which an index may have."""
     if not file.is_file() or (sha256 and hashlib.sha256(file.read_bytes()).hexdigest() != sha256):
-        version = f"{_NAME}~={__version__}"
-        return Source(version, f"{version}, because {file} is gone or has changed", url)
+        return Source(_RELEASE, f"{_RELEASE}, because {file} is gone or has changed", url)
     if file.suffix != ".whl":
         return Source(f"{_NAME} @ {url}", f"the archive {file}", url, local=True)
     return Source(f"./wheels/{file.name}", f"wheels/{file.name}", url, wheel=file)

@@ -67,3 +67,8 @@ def plural(noun: str, number: int) -> str:
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 error``, ``2 errors``, ``2 policies``."""
     return f"{number} {plural(noun, number)}"
+
+
+def reason(error: OSError) -> str:
+    """Return the operating system's message for an error, such as ``no space left on device``."""
+    return (error.strerror or str(error)).lower()

@@ -143,7 +143,8 @@ def main() -> None:
         # For example a full disk behind redirected output, unless the command reports it itself.
         if error.filename is not None:
             raise
-        from eks_hardware.cli.errors import reason, tell
+        from eks_hardware.cli.errors import tell
+        from eks_hardware.printable import reason
 
         tell(f"error: cannot write the output: {reason(error)}")
         sys.stdout = None  # otherwise Python fails again when it flushes

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eks_hardware.models import Strategy
     from eks_hardware.validation import Validation
 
-OVER_BUDGET = "BUDGET_EXCEEDED"
+_OVER_BUDGET = "BUDGET_EXCEEDED"
 """The only error with which a strategy is still shown."""
 
 
@@ -29,7 +29,7 @@ class Checked(NamedTuple):
     @property
     def over_budget(self) -> bool:
         """Whether the strategy exceeds its budget."""
-        return any(each.code == OVER_BUDGET for each in self.findings)
+        return any(each.code == _OVER_BUDGET for each in self.findings)
 
 
 def validated(name: str, overlays: Sequence[str] = ()) -> Validation:
@@ -53,10 +53,15 @@ def checked(name: str, overlays: Sequence[str] = ()) -> Checked:
     if found.errors:
         tell_findings(found.errors)
     _count(found, name, overlays)
-    if any(each.code != OVER_BUDGET for each in found.errors):
+    if is_refused(found):
         raise Exit(FAILED)
     ((loaded, findings),) = found.strategies
     return Checked(loaded.strategy, findings)
+
+
+def is_refused(found: Validation) -> bool:
+    """Return whether a strategy has an error other than an exceeded budget."""
+    return any(each.code != _OVER_BUDGET for each in found.errors)
 
 
 def _count(found: Validation, name: str, overlays: Sequence[str]) -> None:

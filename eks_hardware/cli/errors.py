@@ -74,8 +74,3 @@ def refuse_unknown(kind: str, value: str | None, known: Sequence[str]) -> None:
 
     hint = did_you_mean(value, known, f"known: {', '.join(known)}")
     fail(f"unknown {kind} {value!r}; {hint}", WRONG_USAGE)
-
-
-def reason(error: OSError) -> str:
-    """Return the operating system's message for an error, such as ``no space left on device``."""
-    return (error.strerror or str(error)).lower()

@@ -12,6 +12,7 @@ from pathlib import Path
 from eks_hardware.loader.discovery import DEFAULT_FOLDER, PROJECT_FILE, STRATEGIES_VARIABLE, read_environment
 from eks_hardware.local import processes
 from eks_hardware.new_project import project_above, template
+from eks_hardware.printable import reason
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _FILES = (PROJECT_FILE, "package.json")
@@ -57,7 +58,7 @@ def _create(root: Path) -> None:
         for name in _FILES:
             (root / name).write_text(template(name), encoding="utf-8")
     except OSError as error:
-        raise DemoError(f"{root}: {(error.strerror or str(error)).lower()}; set XDG_CACHE_HOME") from None
+        raise DemoError(f"{root}: {reason(error)}; set XDG_CACHE_HOME") from None
 
 
 def install_cdktf(root: Path) -> None:

@@ -18,6 +18,7 @@ from eks_hardware import installed_from
 from eks_hardware.advisor.strategies.strategy_text import WriteError
 from eks_hardware.advisor.strategies.write import write_new
 from eks_hardware.loader.discovery import PROJECT_FILE, PROJECT_FOLDER
+from eks_hardware.printable import reason
 
 __all__ = ["FILES", "ProjectFile", "project_above", "runs_strategies", "strategy_path", "template", "write_project"]
 
@@ -37,6 +38,11 @@ class ProjectFile:
     template: str
     purpose: str
     needed: str = ""
+
+    def line(self, *, written: bool) -> str:
+        """Return the line that commands print about the file."""
+        said = self.purpose if written else f"kept{self.needed and f'; {self.needed}'}"
+        return f"  {self.path:<33} {said}"
 
 
 FILES = (
@@ -120,7 +126,7 @@ def _copy(wheel: Path, folder: Path) -> bool:
     try:
         shutil.copyfile(wheel, target)
     except OSError as error:
-        raise WriteError(f"{target}: {(error.strerror or str(error)).lower()}") from None
+        raise WriteError(f"{target}: {reason(error)}") from None
     return True
 
 
@@ -128,4 +134,4 @@ def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise WriteError(f"{folder}: {(error.strerror or str(error)).lower()}") from None
+        raise WriteError(f"{folder}: {reason(error)}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eks_hardware.advisor.model import ShapeError
+from eks_hardware.printable import reason
 
 _MOST_BYTES = 5 * 2**20
 
@@ -50,8 +51,7 @@ def read_text(path: Path) -> str:
     except FileNotFoundError:
         raise ShapeError("HF_CONFIG_MISSING", f"{path} does not exist; fix the path") from None
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} cannot be read: {reason}") from None
+        raise ShapeError("HF_CONFIG_UNREADABLE", f"{path} cannot be read: {reason(error)}") from None
 
 
 class Fields:

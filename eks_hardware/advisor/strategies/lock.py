@@ -22,7 +22,7 @@ from eks_hardware.loader.yaml_files import display_name
 from eks_hardware.models.base import InstanceTypeName, Name, StrategyModel
 from eks_hardware.models.needs import Needs
 from eks_hardware.models.nodes import Capacity
-from eks_hardware.printable import shown
+from eks_hardware.printable import reason, shown
 
 VERSION = 1
 MAX_BYTES = 1 << 20
@@ -109,7 +109,7 @@ def read(path: Path) -> tuple[Entry, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise _invalid(path, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+        raise _invalid(path, f"cannot be read: {reason(error)}") from None
     if len(data) > MAX_BYTES:
         raise _invalid(path, f"larger than {MAX_BYTES // 1024} KiB")
     try:
@@ -176,8 +176,7 @@ def write(path: Path, entries: Sequence[Entry]) -> bool:
                 return False
         _replace(path, content)
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        message = f"cannot be written: {reason}; make the strategy's folder writable"
+        message = f"cannot be written: {reason(error)}; make the strategy's folder writable"
         raise LockError("LOCK_UNWRITABLE", message, display_name(path)) from None
     return True
 

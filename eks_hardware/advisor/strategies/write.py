@@ -17,7 +17,7 @@ from eks_hardware.catalogue import InstanceType
 from eks_hardware.loader.yaml_files import SUFFIXES, display_name
 from eks_hardware.models import WorkloadSpec
 from eks_hardware.models.nodes import Capacity
-from eks_hardware.printable import shown
+from eks_hardware.printable import reason, shown
 from eks_hardware.versions import parts
 
 __all__ = ["WriteError", "last_sdk", "name_of", "strategy_yaml", "write_new"]
@@ -183,7 +183,7 @@ def write_new(file: Path, text: str, *, force: bool = False) -> None:
     except FileExistsError:
         raise WriteError(f"{display_name(file)}: already exists; name another file, or use --force") from None
     except OSError as error:
-        raise WriteError(f"{display_name(file)}: {(error.strerror or str(error)).lower()}") from None
+        raise WriteError(f"{display_name(file)}: {reason(error)}") from None
 
 
 def _put(stream: TextIO, text: str, file: Path) -> None:

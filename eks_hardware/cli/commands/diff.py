@@ -11,7 +11,7 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
-from eks_hardware.cli.errors import FAILED, fail
+from eks_hardware.cli.errors import FAILED, fail, tell_findings
 from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -108,11 +108,10 @@ def _strategies(
     folder: Path, overlays: tuple[str, ...], all_overlays: bool, *, shown: bool = False
 ) -> dict[Key, Strategy | None]:
     """Return the strategies of a folder, None for those with errors, whose findings are ``shown`` on stderr."""
-    from eks_hardware.cli.checked_strategy import OVER_BUDGET
+    from eks_hardware.cli.checked_strategy import is_refused
     from eks_hardware.diff.folders import Key
     from eks_hardware.loader.discovery import read_environment
     from eks_hardware.validation import validate_variants
-    from eks_hardware.validation.terminal import as_text
 
     named = None if all_overlays else overlays or tuple(read_environment(os.environ).overlays)
     # A folder without strategies is one before the first or after the last of them.
@@ -120,14 +119,14 @@ def _strategies(
     found: dict[Key, Strategy | None] = {}
     for each in variants.each:
         overlay = each.overlays[0] if all_overlays and each.overlays else ""
-        if any(error.code != OVER_BUDGET for error in each.found.errors):
+        if is_refused(each.found):
             found[Key(each.file.stem, overlay)] = None
         else:
             strategy = each.found.strategies[0][0].strategy
             found[Key(strategy.name, overlay)] = strategy
     errors = variants.validation.errors
     if shown and variants.each and errors:
-        click.echo(as_text(errors), err=True)
+        tell_findings(errors)
     return found
 
 

@@ -13,8 +13,9 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, reason, tell
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
 from eks_hardware.cli.streams import width
+from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Recommendation
@@ -266,8 +267,7 @@ def _report(name: str, file: Path, folder: Path, place: str, around: Sequence[tu
     if around:
         click.echo("\nProject files:")
         for each, written in around:
-            said = each.purpose if written else f"kept{each.needed and f'; {each.needed}'}"
-            click.echo(f"  {each.path:<33} {said}")
+            click.echo(each.line(written=written))
     click.echo("\nNext:")
     for line in _next(name, file, folder, place):
         click.echo(f"  {line}")

@@ -12,8 +12,9 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, reason, tell
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, fail_with, tell
 from eks_hardware.cli.output import print_json
+from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.model import Candidate, Recommendation, Request
@@ -257,7 +258,7 @@ def _project_around(file: Path, wanted: bool | None, *, force: bool) -> Path | N
             moved.parent.mkdir(exist_ok=True)
             file.rename(moved)
         for each, written in write_project(folder, file.stem):
-            click.echo(f"  {each.path:<33} {each.purpose if written else f'kept; {each.needed}'}", err=True)
+            click.echo(each.line(written=written), err=True)
     except WriteError as error:
         fail(str(error), WRONG_USAGE)
     except OSError as error:

@@ -11,7 +11,8 @@ from click.exceptions import Exit
 
 from eks_hardware.cli import parameters
 from eks_hardware.cli.checked_strategy import checked
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
+from eks_hardware.printable import reason
 
 _STDOUT = "-"
 _DOCTYPE = b"<!doctype html"

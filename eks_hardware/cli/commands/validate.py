@@ -12,9 +12,10 @@ import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
-from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, reason
+from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail
 from eks_hardware.cli.output import print_json
 from eks_hardware.cli.streams import width
+from eks_hardware.printable import reason
 
 if TYPE_CHECKING:
     from eks_hardware.models import Strategy

@@ -197,14 +197,14 @@ def _amounts(lines: Sequence[CostLine]) -> list[str]:
 
 def _left_out(resolved: ResolvedStrategy, cost: StrategyCost) -> str:
     """Return what ``--all`` adds."""
-    parts = (
-        ("volumes of each group", True),
-        ("Spot and reserved prices", bool(_types(resolved, cost))),
-        (counted(len(list(_notes(cost))), "assumption"), True),
-        (counted(len(list(_sources(resolved, cost))), "price source"), True),
-        (f"{len(cost.not_counted)} kinds of cost that no total includes, such as data transfer", True),
-    )
-    return ", ".join(text for text, shown in parts if shown)
+    parts = [
+        "volumes of each group",
+        *(["Spot and reserved prices"] if _types(resolved, cost) else []),
+        counted(len(list(_notes(cost))), "assumption"),
+        counted(len(list(_sources(resolved, cost))), "price source"),
+        f"{len(cost.not_counted)} kinds of cost that no total includes, such as data transfer",
+    ]
+    return ", ".join(parts)
 
 
 def _is_part(line: CostLine, level: Level) -> bool:
