@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -41,6 +41,14 @@ class Answer:
         if os.environ.get(FRESH) or not self._file.is_file():
             return None
         return json.loads(self._file.read_text(encoding="utf-8"))
+
+    def get(self, ask: Callable[[], Any]) -> Any:
+        """Return the cached result, or ask the tool and cache what it returns."""
+        answer = self.kept()
+        if answer is None:
+            answer = ask()
+            self.keep(answer)
+        return answer
 
     def keep(self, answer: Any) -> None:
         """Cache a result, which must not be None."""

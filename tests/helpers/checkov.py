@@ -60,11 +60,7 @@ def scan(folder: Path) -> list[Check]:
         if file.is_file()
     ]
     answer = Answer("checkov", [Path(__file__).read_bytes(), CONSTRAINTS.read_bytes(), *sorted(stacks)])
-    kept: Any = answer.kept()
-    if kept is None:
-        kept = _run(folder, addresses)
-        answer.keep(kept)
-    return [Check(*each) for each in kept]
+    return [Check(*each) for each in answer.get(lambda: _run(folder, addresses))]
 
 
 def _run(folder: Path, addresses: Mapping[Path, Mapping[str, tuple[str, str]]]) -> list[tuple[object, ...]]:

@@ -26,6 +26,15 @@ RUBBISH = (
 )
 """Files in a checkout that are never published."""
 
+INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes")
+"""Creates a project in the working folder."""
+GIT = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
+}
+"""Variables with which Git commits on any machine, without its settings."""
+
 _PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 # Variables that a separate user's process would keep.
 _KEPT = ("HOME", "LANG", "LC_ALL", "TMPDIR", "JSII_RUNTIME_PACKAGE_CACHE_ROOT")

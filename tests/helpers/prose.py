@@ -1,4 +1,4 @@
-"""``make prose``: lists sentences that are too long, and phrases that a native engineer would not write."""
+"""``make prose``: list sentences that are too long, and phrases to avoid."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_WORDS = 32
 
 
 class Phrase(NamedTuple):
-    """A phrase that is not written here, and what is written instead."""
+    """A phrase to avoid, and what to write instead."""
 
     find: re.Pattern[str]
     write: str
@@ -37,7 +37,7 @@ class Offence(NamedTuple):
 
 
 def phrases() -> list[Phrase]:
-    """The rows of phrases.yaml."""
+    """Return the rows of phrases.yaml."""
     rows = yaml.safe_load(PHRASES.read_text(encoding="utf-8"))
     return [Phrase(re.compile(row["find"], re.IGNORECASE), row["write"]) for row in rows]
 
@@ -61,10 +61,10 @@ def _in(sentence: Sentence, banned: Sequence[Phrase]) -> Iterator[Offence]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print every offence; 1 where there is one."""
+    """Print every offence, and return 1 if there is one."""
     parser = argparse.ArgumentParser(prog="make prose", description=__doc__)
-    parser.add_argument("paths", nargs="*", help="files and folders, relative to the repository; all of it without one")
-    parser.add_argument("--count", action="store_true", help="only how many there are in each folder")
+    parser.add_argument("paths", nargs="*", help="files and folders, relative to the repository; default: all")
+    parser.add_argument("--count", action="store_true", help="print only the number in each folder")
     given = parser.parse_args(argv)
     found = list(offences(files(given.paths)))
     if given.count:

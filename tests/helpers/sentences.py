@@ -1,7 +1,7 @@
 """The sentences that a person can read in this repository, each with its file and line.
 
-Read are Markdown pages, the docstrings, comments and messages of Python files, and the comments and texts of data
-files. Code, tables of figures, links and names in backticks are not sentences.
+They are in Markdown pages, in the docstrings, comments and messages of Python files, and in the comments and texts of
+data files. Code, links and names in backticks are left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,15 +16,15 @@ from typing import NamedTuple
 
 import yaml
 
-from helpers.paths import ROOT
+from helpers.paths import ROOT, repository_files
 
-# Generated from texts that are read themselves, or quoted from elsewhere.
+# Generated from texts in other files, or quoted.
 _LEFT_OUT = ("docs/reference/", "tests/golden/", "tests/corpus/", "tests/docs/phrases.yaml", "LICENSE", "node_modules/")
 _SUFFIXES = {".py", ".md", ".yaml", ".yml", ".json", ".html", ".j2", ".toml"}
 _END = re.compile(r"(?<=[.!?])[\"')]*\s+(?=[\"'(`*\[]*[A-Z0-9{`$])")
 _ABBREVIATIONS = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|approx|no|max|min)\.$", re.IGNORECASE)
 _FEWEST_WORDS = 3
-# Strings in which these keys of a data file end are quotations: strategies, addresses, names of pages.
+# The values of these keys in data files are not prose: strategies, scripts, addresses.
 _QUOTED_KEYS = {"app", "breaks", "fixed", "run", "script", "source", "sources", "url", "find", "write", "pattern"}
 
 
@@ -38,32 +37,29 @@ class Sentence(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Its number of words."""
+        """The number of words."""
         return len([word for word in self.text.split() if re.search(r"\w", word)])
 
 
 def files(only: Iterable[str] = ()) -> list[str]:
-    """The files that a person reads, relative to the repository; ``only`` keeps those that start with one of these."""
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    """Return the files with text for people, relative to the repository. ``only`` selects by the start of the path."""
     starts = tuple(only)
-    return sorted(
+    return [
         name
-        for name in listed
+        for name in repository_files()
         if Path(name).suffix in _SUFFIXES
         and not any(part in name for part in _LEFT_OUT)
         and (not starts or name.startswith(starts))
-        and (ROOT / name).is_file()
         and not (ROOT / name).is_symlink()
-    )
+    ]
 
 
 def sentences(file: str) -> Iterator[Sentence]:
-    """The sentences of one file."""
+    """Yield the sentences of one file."""
     text = (ROOT / file).read_text(encoding="utf-8")
     # Strings in tests are input and expectations.
-    reader = _python_without_strings if file.startswith("tests/") and file.endswith(".py") else None
-    for line, paragraph in (reader or _READERS[Path(file).suffix])(text):
+    reader = _python_of_tests if file.startswith("tests/") and file.endswith(".py") else _READERS[Path(file).suffix]
+    for line, paragraph in reader(text):
         yield from _split(file, line, paragraph)
 
 
@@ -120,14 +116,19 @@ def _paragraphs(text: str, new: str, *, cells: bool = False) -> Iterator[tuple[i
 
 
 def _python(text: str) -> Iterator[tuple[int, str]]:
-    yield from _python_without_strings(text)
-    for string, line in _strings(ast.parse(text)):
+    tree = ast.parse(text)
+    yield from _documentation(text, tree)
+    for string, line in _strings(tree):
         yield from ((line + first - 1, each) for first, each in _paragraphs(string, r"\s*[-*]\s|\s*#"))
 
 
-def _python_without_strings(text: str) -> Iterator[tuple[int, str]]:
+def _python_of_tests(text: str) -> Iterator[tuple[int, str]]:
+    return _documentation(text, ast.parse(text))
+
+
+def _documentation(text: str, tree: ast.AST) -> Iterator[tuple[int, str]]:
     yield from _comments_of_python(text)
-    for docstring in _docstrings(ast.parse(text)):
+    for docstring in _docstrings(tree):
         yield from _docstring(docstring.lineno, str(docstring.value))
 
 
@@ -177,12 +178,18 @@ def _joined(found: list[tuple[int, int, str]]) -> Iterator[tuple[int, str]]:
         yield block[0][0], _plain("\n".join(text for _, _, text in block))
 
 
-def _yaml(text: str) -> Iterator[tuple[int, str]]:
-    found = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if match := re.search(r"(?:^|\s)#\s*(.*)$", line):
-            found.append((number, match.start(), match.group(1)))
+def _comments(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the comments of YAML or TOML."""
+    found = [
+        (number, match.start(), match.group(1))
+        for number, line in enumerate(text.split("\n"), start=1)
+        if (match := re.search(r"(?:^|\s)#\s*(.*)$", line))
+    ]
     yield from _joined(found)
+
+
+def _yaml(text: str) -> Iterator[tuple[int, str]]:
+    yield from _comments(text)
     try:
         documents = list(yaml.compose_all(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except yaml.YAMLError:
@@ -210,15 +217,6 @@ def _html(text: str) -> Iterator[tuple[int, str]]:
     yield from _paragraphs(re.sub(r"<[^>]*>", _blank, text, flags=re.DOTALL), r"$^")
 
 
-def _toml(text: str) -> Iterator[tuple[int, str]]:
-    found = [
-        (number, match.start(), match.group(1))
-        for number, line in enumerate(text.split("\n"), start=1)
-        if (match := re.search(r"(?:^|\s)#\s*(.*)$", line))
-    ]
-    yield from _joined(found)
-
-
 _READERS = {
     ".py": _python,
     ".md": _markdown,
@@ -227,5 +225,5 @@ _READERS = {
     ".json": _yaml,
     ".html": _html,
     ".j2": _html,
-    ".toml": _toml,
+    ".toml": _comments,
 }

@@ -62,7 +62,7 @@ def validate(documents: Mapping[str, Mapping[str, Any]], folder: Path) -> Faults
     }
     faults: Faults = {name: kept for name, answer in answers.items() if (kept := answer.kept()) is not None}
     if new := {name: document for name, document in documents.items() if name not in faults}:
-        run = _Terraform(folder)
+        run = _Terraform(folder, program, providers)
         found = _validate(new, run)
         # An error can prevent Terraform from checking other stacks, or be caused by this machine.
         sure = () if run.failed else found.keys() & new.keys() if found else new.keys()
@@ -104,11 +104,10 @@ def _validate(documents: Mapping[str, Mapping[str, Any]], run: _Terraform) -> Fa
 
 
 class _Terraform:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, program: terraform.Terraform, providers: terraform.Providers) -> None:
         self.folder = folder
         self.failed = False
-        self._program = str(terraform.find_terraform().path)
-        providers = terraform.prepare(ROOT)
+        self._program = str(program.path)
         self._environment = {**os.environ, **providers.environment, "CHECKPOINT_DISABLE": "1"}
         if providers.mirror is None or providers.mirror.packed:
             # As in tests/deploy/conftest.py: otherwise each folder unpacks several hundred megabytes.

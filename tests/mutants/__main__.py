@@ -29,9 +29,11 @@ import yaml
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 from mutations import Mutant, modules, mutants, source  # noqa: E402
+
+from helpers.paths import repository_files  # noqa: E402
 
 BUILD = ROOT / ".build" / "mutants"
 # Code to mutate, and its share of every 20 mutants.
@@ -128,12 +130,9 @@ def copy_tree(tree: Path) -> None:
     Modules of the sample are written without comments, like mutants, so that only the mutation differs.
     """
     shutil.rmtree(tree, ignore_errors=True)
-    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
-        if (ROOT / name).is_symlink() or (ROOT / name).is_file():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
+    for name in repository_files():
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, tree / name, follow_symlinks=False)
     for name in modules(tree, tuple(TARGETS)):
         (tree / name).write_text(ast.unparse(ast.parse((ROOT / name).read_text(encoding="utf-8"))), encoding="utf-8")
     for name in ("node_modules", ".venv"):

@@ -15,16 +15,10 @@ import pytest
 import yaml
 
 from helpers.github_action import Runner
-from helpers.installed import Installed
+from helpers.installed import GIT, INIT, Installed
 from helpers.paths import ROOT
 
 ACTION = ROOT / "action.yml"
-INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes")
-GIT = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_SYSTEM": os.devnull,
-    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-}
 VALIDATE, COMPARE, COMMENT, SYNTHESIZE = (
     "Validate every strategy",
     "Compare with the base",

@@ -11,16 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from helpers.installed import Installed
+from helpers.installed import GIT, INIT, Installed
 from helpers.paths import ROOT
 
 TEMPLATE = ROOT / "examples" / "gitlab" / "strategies.yml"
-INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes")
-GIT = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_SYSTEM": os.devnull,
-    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-}
 # Keeps the notes of a merge request; its newest is another bot's.
 CURL = """\
 #!/usr/bin/env python3

@@ -9,10 +9,8 @@ from typing import Any
 
 import yaml
 
-from helpers.installed import Installed
+from helpers.installed import INIT, Installed
 from helpers.paths import ROOT
-
-INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes")
 
 
 def _hook() -> dict[str, Any]:

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from helpers.installed import Installed
+from helpers.installed import INIT, Installed
 from helpers.paths import ROOT
 
 CDKTF = ROOT / "node_modules" / ".bin" / "cdktf"
-INIT = ("eks-hardware", "init", "demo", "--hardware", "gpu", "--task", "inference", "--yes")
 
 
 @pytest.fixture

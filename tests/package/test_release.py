@@ -15,16 +15,11 @@ import pytest
 import yaml
 
 import eks_hardware
-from helpers.installed import copy_checkout
+from helpers.installed import GIT, copy_checkout
 from helpers.paths import ROOT
 
 VERSION = eks_hardware.__version__
 TAG = f"v{VERSION}"
-GIT = {
-    "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_CONFIG_SYSTEM": os.devnull,
-    **{f"GIT_{who}_{what}": "a@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
-}
 # Replacement for GitHub's command line: answers as for a signed tag, unless a variable says otherwise.
 GH = """#!/bin/sh
 printf '%s\\n' "$@" > gh.txt

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers.answers import Answer, contents, packages
-from helpers.paths import ROOT
+from helpers.paths import ROOT, repository_files
 
 PYRIGHT = ROOT / "node_modules" / ".bin" / "pyright"
 
@@ -25,15 +25,10 @@ def pyright(*files: Path) -> dict[str, Any]:
 
 def of_the_repository() -> dict[str, Any]:
     """Return the report on everything, cached until a file, setting or package changes."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.py", "*.pyi"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    files = [ROOT / name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    files = [ROOT / name for name in repository_files() if name.endswith((".py", ".pyi"))]
     settings = [ROOT / "pyproject.toml", ROOT / "package-lock.json"]
     answer = Answer("pyright", [sys.version, *packages(), *contents([*files, *settings])])
-    report: dict[str, Any] = answer.kept() or pyright()
-    answer.keep(report)
+    report: dict[str, Any] = answer.get(pyright)
     return report
 
 
