@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import json
 import os
 import queue
-import random
 import re
 import shutil
 import subprocess
@@ -114,14 +114,19 @@ _SECONDS = 900
 
 
 def sample(count: int, seed: int = SEED) -> list[Mutant]:
-    """Return a fixed sample of mutants."""
-    chosen: dict[str, Mutant] = {}
+    """Return a fixed sample of mutants.
+
+    The mutants are chosen by the hashes of their keys, so that a change of the code changes the sample only there.
+    """
+    chosen: list[Mutant] = []
+    taken: set[str] = set()
     for target, share in TARGETS.items():
-        every = [each for file in modules(ROOT, (target,)) for each in mutants(ROOT, file) if each.key not in chosen]
-        wanted = min(len(every), round(count * share / sum(TARGETS.values())))
-        for each in random.Random(f"{seed} {target}").sample(every, wanted):
-            chosen[each.key] = each
-    return list(chosen.values())
+        every = {each.key: each for file in modules(ROOT, (target,)) for each in mutants(ROOT, file)}
+        wanted = round(count * share / sum(TARGETS.values()))
+        keys = sorted(every.keys() - taken, key=lambda key: hashlib.sha256(f"{seed} {key}".encode()).digest())[:wanted]
+        taken.update(keys)
+        chosen += [every[key] for key in keys]
+    return chosen
 
 
 def copy_tree(tree: Path) -> None:
