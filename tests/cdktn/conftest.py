@@ -36,7 +36,7 @@ _BACKENDS = {
 @pytest.fixture(scope="session")
 def python() -> Path:
     """Return Python of an environment with both frameworks."""
-    return cdk_terrain.environment()
+    return cdk_terrain.python()
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ app.synth()
 @pytest.fixture(scope="module")
 def synthesized(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """Return the folder of the stack, by the framework that synthesized it."""
-    python = cdk_terrain.environment()
+    python = cdk_terrain.python()
     found = {}
     for framework in ("cdktf", "cdktn"):
         outdir = tmp_path_factory.mktemp(framework) / "cdktf.out"

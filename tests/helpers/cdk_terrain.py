@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+from helpers.environments import environment
 from helpers.paths import ROOT, SHIPPED, SPECIAL
 from helpers.running import Run
 
@@ -27,25 +26,9 @@ def requirements() -> list[str]:
     return [*project["dependencies"], *project["optional-dependencies"]["cdktn"]]
 
 
-def environment() -> Path:
-    """Return Python of the environment; one test worker creates it per set of requirements, in about 20 seconds.
-
-    The project's own code is not installed: the tests use the checkout.
-    """
-    wanted = "\n".join([sys.version, *requirements(), CONSTRAINTS.read_text(encoding="utf-8")])
-    folder = ROOT / ".build" / "cdktn"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        venv = folder / hashlib.sha256(wanted.encode()).hexdigest()[:12]
-        python = venv / "bin" / "python"
-        done = venv / "installed"
-        if not done.is_file():
-            _run(sys.executable, "-m", "venv", "--clear", str(venv))
-            install = ["install", "-qq", "--disable-pip-version-check", "--no-compile", "-c", str(CONSTRAINTS)]
-            _run(str(python), "-m", "pip", *install, *requirements())
-            done.touch()
-    return python
+def python() -> Path:
+    """Return Python of the environment. The project's own code is not installed: the tests use the checkout."""
+    return environment(*requirements(), constraints=CONSTRAINTS) / "bin" / "python"
 
 
 def run(python: Path, framework: str, outdir: Path, *arguments: str, **variables: str) -> Run:
@@ -63,8 +46,3 @@ def run(python: Path, framework: str, outdir: Path, *arguments: str, **variables
         command, cwd=outdir.parent, env=variables, capture_output=True, text=True, timeout=300, check=False
     )
     return Run(done.returncode, done.stdout, done.stderr, outdir)
-
-
-def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, f"{' '.join(command)}:\n{done.stdout}{done.stderr}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from email import message_from_bytes
 from pathlib import Path
 
+from helpers.environments import environment, pip_install, run_or_fail
 from helpers.paths import ROOT
 
 CODE = ("config", "constructs", "eks_hardware", "stacks")
@@ -35,7 +35,6 @@ GIT = {
 }
 """Variables with which Git commits on any machine, without its settings."""
 
-_PIP = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
 # Variables that a separate user's process would keep.
 _KEPT = ("HOME", "LANG", "LC_ALL", "TMPDIR", "JSII_RUNTIME_PACKAGE_CACHE_ROOT")
 
@@ -124,27 +123,15 @@ def leave_rubbish(source: Path) -> None:
 
 def build(source: Path, target: Path) -> Distributions:
     """Build an sdist from a folder, and the wheel from the sdist."""
-    _run(sys.executable, "-m", "build", "--outdir", target, source)
+    run_or_fail(sys.executable, "-m", "build", "--outdir", target, source)
     (sdist,), (wheel,) = target.glob("*.tar.gz"), target.glob("*.whl")
     return Distributions(source, sdist, wheel)
 
 
 def install(wheel: Path) -> Installed:
-    """Install a wheel into an environment with its dependencies, in the versions of the checkout.
-
-    The environment is created once per set of requirements, in half a minute, and kept. Its folder name contains a
-    space.
-    """
-    requirements = _requirements(wheel)
-    constraints = ROOT / "constraints.txt"
-    wanted = "\n".join([sys.version, *requirements, constraints.read_text(encoding="utf-8")])
-    folder = ROOT / ".build" / "an install" / hashlib.sha256(wanted.encode()).hexdigest()[:12]
-    pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
-    if not (folder / "installed").is_file():
-        _run(sys.executable, "-m", "venv", "--clear", folder)
-        _run(*pip, "-c", constraints, *requirements)
-        (folder / "installed").touch()
-    _run(*pip, "--no-deps", "--force-reinstall", wheel)
+    """Install a wheel into an environment with its dependencies, in the versions of the checkout."""
+    folder = environment(*_requirements(wheel), constraints=ROOT / "constraints.txt")
+    pip_install(folder, "--no-deps", "--force-reinstall", wheel)
     return Installed(folder)
 
 
@@ -154,10 +141,3 @@ def _requirements(wheel: Path) -> list[str]:
         (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
         metadata = message_from_bytes(archive.read(name))
     return sorted(each for each in metadata.get_all("Requires-Dist", []) if "extra ==" not in each)
-
-
-def _run(*command: str | Path) -> None:
-    done = subprocess.run(
-        [str(each) for each in command], env={**os.environ, **_PIP}, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

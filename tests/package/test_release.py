@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 import yaml
 
 import eks_hardware
-from helpers.installed import GIT, copy_checkout
+from helpers.environments import environment
+from helpers.installed import GIT, Installed, copy_checkout
 from helpers.paths import ROOT
 
 VERSION = eks_hardware.__version__
@@ -166,6 +168,20 @@ def test_a_changelog_without_the_release_is_refused(checkout: Path, before: str,
     assert said in done.stderr
 
 
+@pytest.fixture(scope="module")
+def runner(checkout: Path, installed: Installed) -> None:
+    """Fill the runner's environments with what pip would download, apart from the wheel."""
+    (listed,) = re.findall(r"cyclonedx-bom==\S+", SCRIPTS["Install the wheel, and list what it needs"])
+    for name, kept in {"installed": installed.folder, "sbom": environment(listed)}.items():
+        folder = checkout.parent / name
+        shutil.copytree(kept / "bin", folder / "bin", symlinks=True)
+        # Links are enough for files that pip removes but never rewrites.
+        shutil.copytree(kept / "lib", folder / "lib", symlinks=True, copy_function=os.link)
+        for each in folder.glob("lib/python*/site-packages/eks_hardware*"):
+            shutil.rmtree(each)
+
+
+@pytest.mark.usefixtures("runner")
 def test_what_is_released(checkout: Path) -> None:
     """All other scripts in their order, without the fast tests, which `make test` runs too."""
     for name in (each for each in SCRIPTS if each not in (SIGNED, "Run the fast tests")):
