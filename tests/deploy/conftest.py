@@ -154,6 +154,13 @@ class Deploy:
         shutil.copy(stack_dir / "cdk.tf.json", copy)
         return Project(copy, {**self._environment, **(env or {})}, self._cli.program)
 
+    def applied(self, stack_dir: Path) -> Project:
+        """Apply a synthesized stack with Terraform, and leave it to the end of the emulator."""
+        project = self.project(stack_dir)
+        project.init()
+        project.apply()
+        return project
+
     @contextlib.contextmanager
     def directly(self, stack_dir: Path, env: Mapping[str, str] | None = None) -> Iterator[Project]:
         """Apply a synthesized stack with Terraform for the duration of the block, then destroy it."""
@@ -276,7 +283,12 @@ def _run(
         timeout=_TIMEOUT_SECONDS,
     )
     if done.returncode not in codes:
-        lines = [terraform_output.plain(line) for line in (done.stdout + done.stderr).splitlines()]
+        lines = [terraform_output.plain(_message(line)) for line in (done.stdout + done.stderr).splitlines()]
         said = "\n".join(terraform_output.errors(lines))
         pytest.fail(f"{' '.join(argv)} ended with {done.returncode}:\n{said}", pytrace=False)
     return done
+
+
+def _message(line: str) -> str:
+    """Return the message of a line of ``-json``, or another line as it is."""
+    return json.loads(line)["@message"] if line.startswith('{"@level"') else line

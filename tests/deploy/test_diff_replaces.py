@@ -6,7 +6,7 @@ One strategy is deployed to the emulator; each variant is planned against its st
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -195,13 +195,11 @@ def strategy(variant: str | None = None) -> Strategy:
 
 
 @pytest.fixture(scope="module")
-def deployed(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def deployed(deploy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     folder = tmp_path_factory.mktemp("base") / NAME
     folder.mkdir()
     (folder / "cdk.tf.json").write_text(_document(strategy()), encoding="utf-8")
-    with deploy.directly(folder) as project:
-        yield project
-        (project.stack_dir / "cdk.tf.json").write_text(_document(strategy()), encoding="utf-8")
+    return deploy.applied(folder)
 
 
 def _document(of: Strategy) -> str:
