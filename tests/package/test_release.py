@@ -170,7 +170,7 @@ def test_a_changelog_without_the_release_is_refused(checkout: Path, before: str,
 
 @pytest.fixture(scope="module")
 def runner(checkout: Path, installed: Installed) -> None:
-    """Fill the runner's environments with what pip would download, apart from the wheel."""
+    """Install the packages that the scripts need, apart from the wheel, into the runner's environments."""
     (listed,) = re.findall(r"cyclonedx-bom==\S+", SCRIPTS["Install the wheel, and list what it needs"])
     for name, kept in {"installed": installed.folder, "sbom": environment(listed)}.items():
         folder = checkout.parent / name
