@@ -22,7 +22,7 @@ class HelmReleases(Construct):
     creates these before the release and destroys them after it. ``destroy`` therefore uninstalls the objects, including
     Karpenter's NodePools, while Karpenter, its role, its queue, its nodes and their network path to AWS still exist.
 
-    How long that takes, from the source of the provider (2.17.0, 3.1.2) and its Helm library (3.18.5):
+    How long that takes, from the source of the provider (3.1.2) and its Helm library (3.18.5):
 
     * ``wait`` and ``timeout`` also apply to uninstalling. The provider passes both to Helm's ``Uninstall``, which
       deletes in the background and checks every 2 s until each object of the release is gone.
@@ -36,7 +36,7 @@ class HelmReleases(Construct):
     * After the timeout the destroy fails, but Helm has already removed the release. Check that ``kubectl get
       nodeclaims`` is empty before the next ``destroy``, which continues with Karpenter.
 
-    ``atomic`` rolls back a failed installation: provider 3.x does not keep a failed release in the state, and the next
+    ``atomic`` rolls back a failed installation: the provider does not keep a failed release in the state, and the next
     apply would find the name in use. The provider also drops a release from the state when it cannot reach the API
     (https://github.com/hashicorp/terraform-provider-helm/issues/1669); ``upgrade_install`` adopts it again. Every
     release has a version, including the local chart. Without a version, ``upgrade_install`` queries the cluster during

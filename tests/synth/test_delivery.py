@@ -355,7 +355,7 @@ def test_the_provider_keeps_no_token(shipped_name: str, templates: Templates) ->
     ]
     assert template.terraform["required_providers"]["helm"] == {
         "source": "hashicorp/helm",
-        "version": ">= 2.17.0, < 4.0.0",
+        "version": ">= 3.1.1, < 4.0.0",
     }
 
 

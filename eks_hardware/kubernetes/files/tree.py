@@ -38,12 +38,14 @@ class ReleaseFiles:
         files: text by path: the chart's values, or one file per object, in the order of installation.
         place: path of the values file, or of the folder of the objects.
         open: references still to fill in.
+        missing_namespaces: namespaces of objects that no release before it creates.
     """
 
     release: ChartRelease | ObjectRelease
     files: Mapping[str, str]
     place: str
     open: tuple[Reference, ...] = ()
+    missing_namespaces: tuple[str, ...] = ()
 
     @property
     def namespaces(self) -> list[str]:
@@ -112,7 +114,12 @@ def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, st
     folders = _unique({each.name: each.name for each in bundle.releases})
     releases = []
     unfillable: list[str] = []
+    namespaces = {"default", "kube-system"}
     for release in bundle.releases:
+        created, used = _namespaces(release)
+        namespaces |= created
+        missing = tuple(sorted(used - namespaces))
+        namespaces |= used
         if isinstance(release, ChartRelease):
             place = f"values/{folders[release.name]}.yaml"
             contents: dict[str, Any] = {place: release.values}
@@ -126,8 +133,16 @@ def tree(bundle: Bundle, *, name: str, region: str, known: Mapping[Reference, st
                 path for path, content in contents.items() if _has_dollar_brace(content) and _open(content, known)
             ]
         files = {path: yaml_text(replaced(content, text)) for path, content in contents.items()}
-        releases.append(ReleaseFiles(release, files, place, _open(_content(release), known)))
+        releases.append(ReleaseFiles(release, files, place, _open(_content(release), known), missing))
     return Tree(name, region, tuple(releases), tuple(unfillable))
+
+
+def _namespaces(release: ChartRelease | ObjectRelease) -> tuple[set[str], set[str]]:
+    """Return the namespaces that installing a release creates, and those that its objects are in."""
+    if isinstance(release, ChartRelease):
+        return {release.namespace}, set()  # helm --create-namespace
+    created = {str(each["metadata"]["name"]) for each in release.objects if each["kind"] == "Namespace"}
+    return created, {str(each["metadata"]["namespace"]) for each in release.objects if "namespace" in each["metadata"]}
 
 
 def _content(release: ChartRelease | ObjectRelease) -> Any:
