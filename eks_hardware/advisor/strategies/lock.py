@@ -146,11 +146,12 @@ def _invalid(path: Path, fault: str) -> LockError:
 def as_text(entries: Sequence[Entry]) -> str:
     """Return the content of a lock file. The same entries always produce the same text."""
     ordered = sorted(entries, key=lambda each: (each.path, each.overlays))
-    content = {"about": _ABOUT, "lock_version": VERSION, "choices": [_as_json(each) for each in ordered]}
+    content = {"about": _ABOUT, "lock_version": VERSION, "choices": [as_json(each) for each in ordered]}
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _as_json(entry: Entry) -> dict[str, object]:
+def as_json(entry: Entry) -> dict[str, object]:
+    """Return an entry as it is in a lock file."""
     content = entry.model_dump(mode="json")
     content["asked"] = dict(sorted(content["asked"].items()))
     content["chosen"]["needs"] = entry.chosen.needs.model_dump(mode="json", exclude_none=True)

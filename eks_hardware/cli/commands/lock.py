@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from click.exceptions import Exit
 
 from eks_hardware.cli import completion, parameters
 from eks_hardware.cli.errors import FAILED, WRONG_USAGE, fail, say, tell, tell_findings
+from eks_hardware.cli.output import print_json
 
 if TYPE_CHECKING:
     from eks_hardware.advisor.strategies.lock import Entry, LockError
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
 @click.option(
     "--group", "groups", multiple=True, metavar="NAME", help="Upgrade only this group or pool; can be repeated."
 )
+@parameters.output_format(text="Format of the result on stdout; the lock file does not depend on it.")
 def lock(
-    files: tuple[str, ...], overlays: tuple[str, ...], check: bool, upgrade: bool, groups: tuple[str, ...]
+    files: tuple[str, ...], overlays: tuple[str, ...], check: bool, upgrade: bool, groups: tuple[str, ...], format_: str
 ) -> None:
     """Choose hardware for `workload: {...}`, and write it to FILE.lock.json next to the strategy.
 
@@ -56,16 +58,19 @@ def lock(
     strategies, laid_over = _read(files, overlays)
     _refuse_unknown(groups, strategies)
     relocked = _relocked(strategies, laid_over, upgrade=groups or ("all" if upgrade else ()), compare=check)
-    if check:
-        behind = [_compared(loaded, found) for loaded, found in relocked]
-        if any(behind):
-            raise Exit(FAILED)
-        return
-    try:
+    if not check:
+        try:
+            for loaded, found in relocked:
+                _write(loaded, found, silent=format_ == "json")
+        except LockError as error:
+            _refuse(error)
+    if format_ == "json":
+        print_json({"files": [_content(loaded, found) for loaded, found in relocked]})
+    elif check:
         for loaded, found in relocked:
-            _write(loaded, found)
-    except LockError as error:
-        _refuse(error)
+            _compare(loaded, found)
+    if check and any(_is_behind(found) for _, found in relocked):
+        raise Exit(FAILED)
 
 
 def _read(files: Sequence[str], overlays: Sequence[str]) -> tuple[Sequence[LoadedStrategy], list[str]]:
@@ -118,15 +123,19 @@ def _relocked(
     return relocked
 
 
-def _write(loaded: LoadedStrategy, found: Relocked) -> None:
+def _write(loaded: LoadedStrategy, found: Relocked, *, silent: bool) -> None:
     from eks_hardware.advisor.strategies.lock import lock_path, write
     from eks_hardware.loader.yaml_files import display_name
 
-    if _says_nothing(loaded, found) or loaded.path is None:
+    if loaded.path is None or not (found.choices or found.removed):
+        if not silent:
+            _tell_nothing(loaded)
         return
-    _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
     path = lock_path(loaded.path)
     changed = write(path, found.entries)
+    if silent:
+        return
+    _tell(found, {"new": "chosen", "kept": "kept", "changed": "changed"}, "removed: no longer used")
     name = display_name(path)
     if not found.entries:
         say(f"{name} removed: it has no entries left")
@@ -134,21 +143,54 @@ def _write(loaded: LoadedStrategy, found: Relocked) -> None:
         say(f"{name} written; commit it" if changed else f"{name} is up to date")
 
 
-def _compared(loaded: LoadedStrategy, found: Relocked) -> bool:
-    """Show how today's choices differ from the locked ones, and return whether they do."""
-    if _says_nothing(loaded, found):
-        return False
+def _is_changed(found: Relocked) -> bool:
+    """Return whether the new lock file has other choices than the old one."""
+    return bool(found.removed) or any(each.state != "kept" for each in found.choices)
+
+
+def _is_behind(found: Relocked) -> bool:
+    """Return whether the lock file is out of date, or would be different today."""
+    return _is_changed(found) or any(each.differs_today for each in found.choices)
+
+
+def _compare(loaded: LoadedStrategy, found: Relocked) -> None:
+    """Show how today's choices differ from the locked ones."""
+    if not (found.choices or found.removed):
+        _tell_nothing(loaded)
+        return
     said = {"new": "not locked; today", "kept": "locked", "changed": "outdated; today"}
     _tell(found, said, "no longer used")
-    behind = [each for each in found.choices if each.state != "kept"]
-    if behind or found.removed:
+    if _is_changed(found):
         say(f"{loaded.file}: the lock file is out of date; run `eks-hardware lock {loaded.file}`")
-        return True
-    if any(each.differs_today for each in found.choices):
+    elif _is_behind(found):
         say(f"{loaded.file}: `eks-hardware lock --upgrade {loaded.file}` would change locked choices")
-        return True
-    say(f"{loaded.file}: the locked choices are the same as today's")
-    return False
+    else:
+        say(f"{loaded.file}: the locked choices are the same as today's")
+
+
+def _content(loaded: LoadedStrategy, found: Relocked) -> dict[str, Any]:
+    from eks_hardware.advisor.strategies.lock import as_json
+
+    def entry(each: Entry | None) -> dict[str, object] | None:
+        return None if each is None else as_json(each)
+
+    return {
+        "file": loaded.file,
+        "changed": _is_changed(found),
+        "choices": [
+            {
+                "path": each.path,
+                "state": each.state,
+                "why": list(each.why),
+                "locked": entry(each.entry),
+                "before": entry(each.before),
+                "today": entry(each.today),
+                "differs_today": each.differs_today,
+            }
+            for each in found.choices
+        ],
+        "removed": [each.path for each in found.removed],
+    }
 
 
 def _tell(found: Relocked, said: Mapping[str, str], gone: str) -> None:
@@ -158,11 +200,8 @@ def _tell(found: Relocked, said: Mapping[str, str], gone: str) -> None:
         say(f"{entry.path}  {gone}")
 
 
-def _says_nothing(loaded: LoadedStrategy, found: Relocked) -> bool:
-    if found.choices or found.removed:
-        return False
+def _tell_nothing(loaded: LoadedStrategy) -> None:
     say(f"{loaded.file}: nothing to lock: no group or pool has `workload: {{...}}`")
-    return True
 
 
 def _lines(choice: Choice, said: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -45,6 +46,25 @@ def test_from_missing_to_locked() -> None:
     assert cli.outcome("validate", "demo.yaml") == (0, "1 file: 0 errors, 0 warnings\n")
     code, said = outcome("demo.yaml")
     assert (code, said.splitlines()[-1]) == (0, "demo.lock.json is up to date")
+
+
+def test_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer(monkeypatch, FakeRecommender("g6e.xlarge"))
+    write_strategy(Path(), group_line())
+    done = cli.run("lock", "--json", "demo.yaml")
+    document = json.loads(done.out)
+    assert (done.code, document["version"], Path("demo.lock.json").is_file()) == (0, 1, True)
+    (file,) = document["files"]
+    (choice,) = file["choices"]
+    assert (file["file"], file["changed"], file["removed"]) == ("demo.yaml", True, [])
+    assert (choice["path"], choice["state"], choice["before"]) == ("node_groups[llm]", "new", None)
+    assert choice["locked"]["chosen"]["instance_types"] == ["g6e.xlarge"]
+
+    answer(monkeypatch, FakeRecommender("g6e.2xlarge"))
+    done = cli.run("lock", "--check", "--json", "demo.yaml")
+    (file,) = json.loads(done.out)["files"]
+    assert (done.code, file["changed"], file["choices"][0]["state"]) == (1, False, "kept")
+    assert file["choices"][0]["today"]["chosen"]["instance_types"] == ["g6e.2xlarge"]
 
 
 @pytest.mark.usefixtures("chooses")
