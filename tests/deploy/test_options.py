@@ -24,7 +24,7 @@ NAME = "options"
 STORAGE = {"efs": {}, "s3_buckets": [{"name": "acme-datasets"}, {"name": "acme-checkpoints", "read_only": False}]}
 
 
-def synthesized(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
+def synthesized_options(folder: Path, *, minimum: int = 2, storage: dict[str, Any] = STORAGE) -> Path:
     """Return the folder of the stack."""
     strategy = Strategy.model_validate(
         {
@@ -81,7 +81,7 @@ def deployed(
     """Deploy once; a second plan must be empty, and destroy must leave nothing behind."""
     here = account(REGION)
     before = here.inventory()
-    with deploy.directly(synthesized(tmp_path_factory.mktemp("options") / "out")) as project:
+    with deploy.directly(synthesized_options(tmp_path_factory.mktemp("options") / "out")) as project:
         plan = project.plan()
         assert (plan.exit_code, plan.changes) == (0, {})
         assert sizes(plan) == (2, 2)
@@ -151,7 +151,7 @@ def test_permissions_of_the_drivers(deployed: Deployed) -> None:
 def test_the_provider_plans_lustre(deploy: Any, tmp_path: Path) -> None:
     for deployment, throughput, skipped in (("persistent-2", 250, False), ("scratch-2", None, True)):
         storage = {"fsx_lustre": {"deployment": deployment, "size_gib": 2400}}
-        project = deploy.project(synthesized(tmp_path / deployment, storage=storage))
+        project = deploy.project(synthesized_options(tmp_path / deployment, storage=storage))
         project.init()
         [lustre] = [
             each["change"]["after"]
@@ -204,7 +204,7 @@ def test_an_autoscaled_group_keeps_its_size(deployed: Deployed, tmp_path: Path) 
     try:
         assert sizes(deployed.project.plan()) == (2, 4)
         # A minimum above the running number raises both; ignoring the size would fail.
-        raised = synthesized(tmp_path / "raised", minimum=5) / "cdk.tf.json"
+        raised = synthesized_options(tmp_path / "raised", minimum=5) / "cdk.tf.json"
         (deployed.project.stack_dir / "cdk.tf.json").write_bytes(raised.read_bytes())
         assert sizes(deployed.project.plan()) == (5, 5)
     finally:

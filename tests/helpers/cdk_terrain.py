@@ -27,7 +27,7 @@ def requirements() -> list[str]:
     return [*project["dependencies"], *project["optional-dependencies"]["cdktn"]]
 
 
-def environment() -> Path:
+def installed_python() -> Path:
     """Return Python of the environment; one test worker creates it per set of requirements, in about 20 seconds.
 
     The project's own code is not installed: the tests use the checkout.
@@ -48,7 +48,7 @@ def environment() -> Path:
     return python
 
 
-def run(python: Path, framework: str, outdir: Path, *arguments: str, **variables: str) -> Run:
+def run_python(python: Path, framework: str, outdir: Path, *arguments: str, **variables: str) -> Run:
     """Run Python with the checkout on its path and the given framework; an empty name sets none."""
     variables = {
         **os.environ,
